@@ -1,0 +1,36 @@
+# How every target of Muster is compiled: C++20, warnings as errors, the sanitizer of the chosen preset.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+set(MUSTER_SANITIZE "" CACHE STRING "Sanitizers to build with, such as address,undefined or thread")
+
+find_program(MUSTER_CCACHE ccache)
+if(MUSTER_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${MUSTER_CCACHE})
+endif()
+
+add_library(muster_build INTERFACE)
+target_include_directories(muster_build INTERFACE ${CMAKE_SOURCE_DIR}/src)
+target_compile_options(muster_build INTERFACE
+  -Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 reports these inside its own standard library once it has inlined it; clang checks the same code in the fuzz build.
+  target_compile_options(muster_build INTERFACE
+    -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds -Wno-maybe-uninitialized)
+endif()
+
+if(MUSTER_SANITIZE)
+  add_compile_options(-fsanitize=${MUSTER_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${MUSTER_SANITIZE})
+  if(MUSTER_SANITIZE MATCHES "undefined")
+    add_compile_options(-fno-sanitize-recover=undefined)
+  endif()
+  if(MUSTER_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # ThreadSanitizer does not model fences; Boost.Asio has one on a path that is guarded by a mutex anyway.
+    add_compile_options(-Wno-tsan)
+  endif()
+endif()

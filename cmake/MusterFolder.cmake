@@ -1,0 +1,52 @@
+# muster_folder(NAME base
+#   SOURCES  a.cpp b.cpp     sources of the library muster_base (a folder of headers only names none)
+#   HEADERS  a.h b.h         every one of them is compiled alone
+#   TESTS    a_test.cpp      become the test program base_tests, one CTest test per case
+#   LINKS    muster::x fmt   what the library needs, public
+#   TEST_LINKS …             what only the tests need
+#   COST …                   CTest timeout in seconds per test case; 120 by default)
+#
+# Declares the library muster::base with the warnings and flags of the house.
+function(muster_folder)
+  cmake_parse_arguments(F "" "NAME;COST" "SOURCES;HEADERS;TESTS;LINKS;TEST_LINKS" ${ARGN})
+  set(lib muster_${F_NAME})
+
+  if(F_SOURCES)
+    add_library(${lib} STATIC ${F_SOURCES})
+    target_link_libraries(${lib} PRIVATE muster_build PUBLIC ${F_LINKS})
+    target_include_directories(${lib} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  else()
+    add_library(${lib} INTERFACE)
+    target_link_libraries(${lib} INTERFACE ${F_LINKS})
+    target_include_directories(${lib} INTERFACE ${CMAKE_SOURCE_DIR}/src)
+  endif()
+  add_library(muster::${F_NAME} ALIAS ${lib})
+
+  if(F_HEADERS AND MUSTER_TESTS)
+    muster_headers_alone(${F_NAME} ${lib} ${F_HEADERS})
+  endif()
+
+  if(F_TESTS AND MUSTER_TESTS)
+    if(NOT F_COST)
+      set(F_COST 120)
+    endif()
+    add_executable(${F_NAME}_tests ${F_TESTS} ${CMAKE_SOURCE_DIR}/tests/doctest_main.cpp)
+    target_link_libraries(${F_NAME}_tests PRIVATE muster_build ${lib} doctest::doctest ${F_TEST_LINKS})
+    doctest_discover_tests(${F_NAME}_tests TEST_PREFIX "${F_NAME}: " ADD_LABELS 0
+      PROPERTIES LABELS unit TIMEOUT ${F_COST})
+  endif()
+endfunction()
+
+# Compiles each header as a file of its own, so that none leans on what its includer happened to include first.
+function(muster_headers_alone name lib)
+  set(units "")
+  foreach(header IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH header OUTPUT_VARIABLE full)
+    string(MAKE_C_IDENTIFIER ${header} id)
+    set(unit ${CMAKE_CURRENT_BINARY_DIR}/alone/${id}.cpp)
+    file(CONFIGURE OUTPUT ${unit} CONTENT "#include \"${full}\"\n" @ONLY)
+    list(APPEND units ${unit})
+  endforeach()
+  add_library(${name}_headers_alone OBJECT ${units})
+  target_link_libraries(${name}_headers_alone PRIVATE muster_build ${lib})
+endfunction()

@@ -1,0 +1,40 @@
+#include "base/function.h"
+
+#include <functional>
+#include <memory>
+
+#include <doctest/doctest.h>
+
+using muster::Function;
+
+TEST_CASE("a Function calls what it was made from") {
+    int sum = 0;
+    Function<int(int)> add([&sum](int n) { return sum += n; });
+    CHECK(add(2) == 2);
+    CHECK(add(3) == 5);
+}
+
+TEST_CASE("an empty std::function or null pointer makes an empty Function") {
+    CHECK_FALSE(Function<void()>());
+    CHECK_FALSE(Function<void()>(nullptr));
+    CHECK_FALSE(Function<void()>(std::function<void()>()));
+    CHECK_FALSE(Function<void()>(static_cast<void (*)()>(nullptr)));
+    CHECK(Function<void()>([] {}));
+}
+
+TEST_CASE("moving a Function moves what it owns, once") {
+    auto owned = std::make_shared<int>(7);
+    Function<int()> first([owned] { return *owned; });
+    CHECK(owned.use_count() == 2);
+
+    Function<int()> second(std::move(first));
+    CHECK(owned.use_count() == 2);
+    CHECK_FALSE(first);  // NOLINT(bugprone-use-after-move): a moved-from Function is empty by contract
+    CHECK(second() == 7);
+
+    second = Function<int()>([] { return 1; });
+    CHECK(owned.use_count() == 1);
+    CHECK(second() == 1);
+    second.reset();
+    CHECK_FALSE(second);
+}

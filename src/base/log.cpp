@@ -1,0 +1,133 @@
+#include "base/log.h"
+
+#include <iterator>
+#include <mutex>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace muster {
+namespace {
+
+using Line = fmt::basic_memory_buffer<char, 512>;
+
+bool is_control(char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 || byte == 0x7F;
+}
+
+// A name sent by a peer must not be able to fake a line or move the cursor of whoever reads the log.
+void append_escaped(Line& line, std::string_view text) {
+    for (const char c : text) {
+        if (is_control(c)) {
+            fmt::format_to(std::back_inserter(line), "\\x{:02x}", static_cast<unsigned char>(c));
+        } else {
+            line.push_back(c);
+        }
+    }
+}
+
+void append_value(Line& line, std::string_view text) {
+    const bool plain = !text.empty() && text.find_first_of(" =\"") == std::string_view::npos;
+    if (plain) return append_escaped(line, text);
+    line.push_back('"');
+    for (std::size_t from = 0; from < text.size();) {
+        const std::size_t quote = text.find('"', from);
+        append_escaped(line, text.substr(from, quote - from));
+        if (quote == std::string_view::npos) break;
+        line.append(std::string_view("\\\""));
+        from = quote + 1;
+    }
+    line.push_back('"');
+}
+
+void append_field(Line& line, const LogField& field) {
+    line.push_back(' ');
+    append_escaped(line, field.name);
+    line.push_back('=');
+    std::visit(
+        [&line](const auto& value) {
+            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, std::string_view>) {
+                append_value(line, value);
+            } else {
+                fmt::format_to(std::back_inserter(line), "{}", value);
+            }
+        },
+        field.value);
+}
+
+}  // namespace
+
+// How often each message was let through lately. Keys are format texts, so there are only as many as the source has.
+class Log::Limits {
+public:
+    struct Verdict {
+        bool pass = false;
+        std::uint64_t held_back = 0;  // lines of this message held back since the last that passed
+    };
+
+    Verdict judge(std::string_view message, Time now) {
+        const std::lock_guard lock(mutex_);
+        State& state = states_[message];
+        if (now - state.window_start >= Duration(window)) {
+            state.window_start = now;
+            state.passed = 0;
+        }
+        if (state.passed >= burst) {
+            ++state.held_back;
+            return {};
+        }
+        ++state.passed;
+        return {true, std::exchange(state.held_back, 0)};
+    }
+
+private:
+    struct State {
+        Time window_start{Duration::min() / 2};
+        std::uint32_t passed = 0;
+        std::uint64_t held_back = 0;
+    };
+
+    std::mutex mutex_;
+    std::unordered_map<std::string_view, State> states_;
+};
+
+std::string_view to_string(LogLevel level) {
+    switch (level) {
+        case LogLevel::debug:
+            return "debug";
+        case LogLevel::info:
+            return "info";
+        case LogLevel::warning:
+            return "warning";
+        case LogLevel::error:
+            return "error";
+    }
+    return "unknown";
+}
+
+Log::Log(const Clock& clock, LogSink& sink, LogLevel least)
+    : clock_(clock), sink_(sink), least_(least), limits_(std::make_unique<Limits>()) {}
+
+Log::~Log() = default;
+
+void Log::write(LogLevel level, LogFields fields, fmt::string_view message, fmt::format_args args) {
+    if (level < least()) return;
+    const Limits::Verdict verdict = limits_->judge({message.data(), message.size()}, clock_.now());
+    if (!verdict.pass) {
+        suppressed_.fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
+
+    Line text;
+    fmt::vformat_to(std::back_inserter(text), message, args);
+    Line line;
+    append_escaped(line, {text.data(), text.size()});
+    for (const LogField& field : fields) append_field(line, field);
+    if (verdict.held_back > 0) append_field(line, LogField("held_back", verdict.held_back));
+    sink_.write(LogRecord{level, clock_.wall(), {line.data(), line.size()}});
+}
+
+}  // namespace muster

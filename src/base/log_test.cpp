@@ -1,0 +1,63 @@
+#include "base/log.h"
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "base/virtual_clock.h"
+
+using namespace muster;
+using namespace std::chrono_literals;
+
+namespace {
+
+class Lines final : public LogSink {
+public:
+    void write(const LogRecord& record) noexcept override { lines.emplace_back(record.line); }
+    std::vector<std::string> lines;
+};
+
+struct Logging {
+    VirtualClock clock;
+    Lines sink;
+    Log log{clock, sink};
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Logging, "a line is the sentence, then its fields") {
+    log.with(LogLevel::info, {{"port", "servers"}, {"links", 3}, {"share", 0.5}, {"open", true}}, "Listening on {}",
+             "[::1]:11032");
+    REQUIRE(sink.lines.size() == 1);
+    CHECK(sink.lines[0] == "Listening on [::1]:11032 port=servers links=3 share=0.5 open=true");
+}
+
+TEST_CASE_FIXTURE(Logging, "levels under the least are not written, and the least can change") {
+    log.debug("quiet");
+    CHECK(sink.lines.empty());
+    log.set_least(LogLevel::debug);
+    log.debug("heard");
+    CHECK(sink.lines == std::vector<std::string>{"heard"});
+}
+
+TEST_CASE_FIXTURE(Logging, "fault 45: a hostile name cannot fake a line or colour a terminal") {
+    const std::string hostile = "Bob\n2026 error \x1b[31mfire\"";
+    log.with(LogLevel::warning, {{"name", hostile}, {"empty", ""}}, "Kicking idle player {}", hostile);
+    REQUIRE(sink.lines.size() == 1);
+    CHECK(sink.lines[0] ==
+          R"(Kicking idle player Bob\x0a2026 error \x1b[31mfire" name="Bob\x0a2026 error \x1b[31mfire\"" empty="")");
+}
+
+TEST_CASE_FIXTURE(Logging, "a flood of one message is held back and counted, others pass") {
+    for (int i = 0; i < 1'000; ++i) log.warning("refused {}", i);
+    log.warning("something else");
+    CHECK(sink.lines.size() == Log::burst + 1);
+    CHECK(log.suppressed() == 1'000 - Log::burst);
+
+    clock.advance(Log::window);
+    log.warning("refused {}", 1'000);
+    CHECK(sink.lines.back() == "refused 1000 held_back=980");
+    log.warning("refused {}", 1'001);
+    CHECK(sink.lines.back() == "refused 1001");
+}
