@@ -1,0 +1,103 @@
+#include "core/candidate_index.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace muster {
+
+double candidate_score(std::int32_t load, std::int32_t max_matches, float cpu_percent, float memory_percent) {
+    return 100.0 - 50.0 * static_cast<double>(load) / static_cast<double>(max_matches) -
+           20.0 * static_cast<double>(cpu_percent) / 100.0 - 10.0 * static_cast<double>(memory_percent) / 100.0;
+}
+
+CandidateIndex::Place CandidateIndex::enter(ServerId server) {
+    Place place = 0;
+    if (free_.empty()) {
+        place = static_cast<Place>(leaves_.size());
+        leaves_.emplace_back();
+        if (leaves_.size() > width_) grow();
+    } else {
+        place = free_.back();
+        free_.pop_back();
+    }
+    leaves_[place] = Leaf{.candidate = {.server = server}};
+    return place;
+}
+
+void CandidateIndex::leave(Place place) {
+    withdraw(place);
+    free_.push_back(place);
+}
+
+void CandidateIndex::offer(Place place, double score, std::int32_t load) {
+    Leaf& leaf = leaves_[place];
+    if (!leaf.offered) ++offered_count_;
+    leaf.offered = true;
+    leaf.candidate.score = score;
+    leaf.candidate.load = load;
+    replay(place);
+}
+
+void CandidateIndex::withdraw(Place place) {
+    Leaf& leaf = leaves_[place];
+    if (!leaf.offered) return;
+    --offered_count_;
+    leaf.offered = false;
+    replay(place);
+}
+
+std::optional<ServerId> CandidateIndex::best() const {
+    if (root() == nobody) return std::nullopt;
+    return leaves_[root()].candidate.server;
+}
+
+std::optional<ServerId> CandidateIndex::best_except(std::span<const ServerId> except) {
+    // Those who may not win step aside, and come back once the winner is known: a few paths, never a scan.
+    std::vector<std::uint32_t> aside;
+    std::optional<ServerId> found;
+    for (;;) {
+        found = best();
+        if (!found || std::find(except.begin(), except.end(), *found) == except.end()) break;
+        const std::uint32_t place = root();
+        aside.push_back(place);
+        leaves_[place].offered = false;
+        replay(place);
+    }
+    for (const std::uint32_t place : aside) {
+        leaves_[place].offered = true;
+        replay(place);
+    }
+    return found;
+}
+
+void CandidateIndex::replay(Place place) {
+    std::size_t node = width_ + place;
+    winners_[node] = leaves_[place].offered ? place : nobody;
+    while (node > 1) {
+        node /= 2;
+        const std::uint32_t winner = winner_of(winners_[2 * node], winners_[2 * node + 1]);
+        // Above here nothing can change when neither the old nor the new winner is the leaf that moved.
+        if (winner == winners_[node] && winner != place) return;
+        winners_[node] = winner;
+    }
+}
+
+void CandidateIndex::grow() {
+    width_ = std::max<std::size_t>(2, width_ * 2);
+    MUSTER_CHECK(width_ < nobody / 2, "places fit their number");
+    winners_.assign(width_ * 2, nobody);
+    for (std::size_t i = 0; i < leaves_.size(); ++i) {
+        if (leaves_[i].offered) winners_[width_ + i] = static_cast<std::uint32_t>(i);
+    }
+    for (std::size_t node = width_ - 1; node >= 1; --node)
+        winners_[node] = winner_of(winners_[2 * node], winners_[2 * node + 1]);
+}
+
+std::uint32_t CandidateIndex::winner_of(std::uint32_t left, std::uint32_t right) const {
+    if (left == nobody) return right;
+    if (right == nobody) return left;
+    return leaves_[left].candidate.better_than(leaves_[right].candidate) ? left : right;
+}
+
+}  // namespace muster

@@ -1,0 +1,136 @@
+#include "core/candidate_index.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "base/random.h"
+
+using namespace muster;
+
+namespace {
+
+// The rule as the specification states it: look at everybody, take the best.
+struct PlainChoice {
+    struct Entry {
+        bool can_take = false;
+        double score = 0;
+        std::int32_t load = 0;
+        CandidateIndex::Place place = 0;
+    };
+    std::map<ServerId, Entry> servers;
+
+    std::optional<ServerId> best(const std::vector<ServerId>& except) const {
+        std::optional<ServerId> found;
+        for (const auto& [id, entry] : servers) {
+            if (!entry.can_take || std::find(except.begin(), except.end(), id) != except.end()) continue;
+            if (!found) {
+                found = id;
+                continue;
+            }
+            const Entry& leader = servers.at(*found);
+            if (entry.score > leader.score || (entry.score == leader.score && entry.load < leader.load)) found = id;
+        }
+        return found;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("A-4: the score is 100 less 50 of load, 20 of CPU and 10 of memory") {
+    CHECK(candidate_score(0, 10, 0, 0) == 100.0);
+    CHECK(candidate_score(10, 10, 100, 100) == 20.0);
+    CHECK(candidate_score(5, 10, 50, 20) == doctest::Approx(100 - 25 - 10 - 2));
+    CHECK(candidate_score(3, 10, 45.2F, 62.8F) == doctest::Approx(69.68).epsilon(1e-6));
+}
+
+TEST_CASE("A-4: the highest score wins, ties go to the smaller load, then the smaller id") {
+    CandidateIndex index;
+    const auto nine = index.enter(ServerId(9));
+    const auto four = index.enter(ServerId(4));
+    const auto five = index.enter(ServerId(5));
+    CHECK_FALSE(index.best());
+
+    index.offer(nine, 80, 2);
+    CHECK(index.best() == ServerId(9));
+    index.offer(five, 80, 1);
+    CHECK(index.best() == ServerId(5));
+    index.offer(four, 80, 1);
+    CHECK(index.best() == ServerId(4));
+    index.offer(nine, 80.5, 7);
+    CHECK(index.best() == ServerId(9));
+    index.withdraw(nine);
+    CHECK(index.best() == ServerId(4));
+}
+
+TEST_CASE("A-6: those already tried are passed over, and are candidates again afterwards") {
+    CandidateIndex index;
+    for (int i = 1; i <= 5; ++i) index.offer(index.enter(ServerId(i)), 100 - i, 0);
+    const std::vector tried{ServerId(1), ServerId(2), ServerId(4)};
+    CHECK(index.best_except(tried) == ServerId(3));
+    CHECK(index.best() == ServerId(1));
+    const std::vector all{ServerId(1), ServerId(2), ServerId(3), ServerId(4), ServerId(5)};
+    CHECK_FALSE(index.best_except(all));
+    CHECK(index.best() == ServerId(1));
+    CHECK(index.offered_count() == 5);
+}
+
+TEST_CASE("A-4, invariant 11: over a million random steps the index agrees with the plain rule") {
+    Random random(4);
+    CandidateIndex index;
+    PlainChoice plain;
+    constexpr int steps = 1'000'000;
+    constexpr std::size_t servers_max = 60;  // the plain rule looks at all of them, at each step
+    std::int32_t next_id = 1;
+    std::vector<ServerId> ids;
+    for (int step = 0; step < steps; ++step) {
+        const auto chance = random.below(100);
+        if (ids.size() < 2 || (chance < 3 && ids.size() < servers_max)) {
+            const ServerId id(next_id++);
+            plain.servers[id].place = index.enter(id);
+            ids.push_back(id);
+        } else if (chance < 5) {
+            const auto which = random.below(ids.size());
+            index.leave(plain.servers.at(ids[which]).place);
+            plain.servers.erase(ids[which]);
+            ids.erase(ids.begin() + static_cast<std::ptrdiff_t>(which));
+        } else {
+            auto& entry = plain.servers.at(ids[random.below(ids.size())]);
+            if (chance < 20) {
+                entry.can_take = false;
+                index.withdraw(entry.place);
+            } else {
+                // Few distinct figures, so that ties are common.
+                entry.can_take = true;
+                entry.load = static_cast<std::int32_t>(random.below(4));
+                entry.score = candidate_score(entry.load, 4, static_cast<float>(random.below(3)) * 25, 0);
+                index.offer(entry.place, entry.score, entry.load);
+            }
+        }
+        std::vector<ServerId> except;
+        if (!ids.empty() && random.chance(0.3)) {
+            for (std::uint64_t i = 0; i < random.below(4); ++i) except.push_back(ids[random.below(ids.size())]);
+        }
+        if (index.best_except(except) != plain.best(except)) FAIL("differs at step " << step);
+    }
+    CHECK(index.size() == plain.servers.size());
+}
+
+TEST_CASE("A-4: choosing among 100,000 servers replays one path, not all") {
+    CandidateIndex index;
+    Random random(5);
+    std::vector<CandidateIndex::Place> places;
+    for (int i = 1; i <= 100'000; ++i) {
+        places.push_back(index.enter(ServerId(i)));
+        index.offer(places.back(), 50 + random.unit(), 0);
+    }
+    // A scan of all would make these two million steps take minutes.
+    for (int i = 0; i < 1'000'000; ++i) {
+        index.offer(places[random.below(places.size())], 50 + random.unit(), 0);
+        if (!index.best()) FAIL("somebody is always the best");
+    }
+    CHECK(index.offered_count() == 100'000);
+}

@@ -1,0 +1,80 @@
+// The chat servers (or matchmakers) that ask for matches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "core/region.h"
+#include "protocol/error_texts.h"
+#include "protocol/manager_messages.h"
+#include "runtime/loop_time.h"
+#include "runtime/pass.h"
+#include "runtime/timers.h"
+
+namespace muster {
+
+struct ChatServersConfig {
+    Regions regions;
+    Duration heartbeat_interval = std::chrono::seconds(30);
+    Duration heartbeat_timeout = std::chrono::seconds(90);
+};
+
+struct ChatServer {
+    std::string id;
+    std::int32_t number = 0;  // what its link remembers it by
+    ConnectionId link;        // no generation: away
+    std::vector<RegionId> regions;
+    Time last_seen;  // running time
+    TimerId silence;
+
+    bool connected() const { return link.generation != 0; }
+    bool serves(RegionId region) const;
+};
+
+// Game thread only. A chat server is remembered by its id while it has a link; what is kept for one that is away is
+// the matches' business.
+class ChatServers {
+public:
+    // Hears of one that said nothing for the whole timeout; its link is to be closed.
+    using OnSilent = Function<void(const Pass& pass, ConnectionId link)>;
+
+    ChatServers(ChatServersConfig config, const LoopTime& time, Timers& timers, OnSilent on_silent);
+
+    struct Greeting {
+        std::int32_t number = 0;
+        ConnectionId replaced;  // a silent link that the newcomer took over from, to be closed
+    };
+
+    // A-1, the token judged before. A failure changes nothing.
+    Result<Greeting, Refusal> handshake(const Pass& pass, ConnectionId from, const ManagerHandshake& hello);
+    // Any message is a sign of life.
+    void heard(const Pass& pass, std::int32_t number);
+    void link_lost(std::int32_t number, ConnectionId link);
+    void unread(std::int32_t number, Duration by);
+
+    // Null when there is none.
+    const ChatServer* find(std::int32_t number) const;
+    const ChatServer* find(std::string_view id) const;
+    std::size_t size() const { return by_number_.size(); }
+
+private:
+    void silence_due(const Pass& pass, std::int32_t number);
+    void forget(std::int32_t number);
+
+    ChatServersConfig config_;
+    const LoopTime& time_;
+    Timers& timers_;
+    OnSilent on_silent_;
+    std::map<std::int32_t, ChatServer> by_number_;
+    std::map<std::string, std::int32_t, std::less<>> by_id_;
+    std::int32_t next_number_ = 1;
+};
+
+}  // namespace muster

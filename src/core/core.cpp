@@ -1,0 +1,212 @@
+#include "core/core.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "protocol/messages.h"
+#include "protocol/refusal_answer.h"
+
+namespace muster {
+namespace {
+
+bool is_greeting(Port port, Code code) {
+    switch (port) {
+        case Port::servers:
+            return code == ServerHandshake::code;
+        case Port::managers:
+            return code == ManagerHandshake::code;
+        case Port::players:
+            return code == PlayerLogin::code;
+    }
+    return false;
+}
+
+std::array<ByteOrder, 3> byte_orders_of(const CoreConfig& config) {
+    return {default_byte_order(Port::servers), default_byte_order(Port::managers), config.player_order};
+}
+
+}  // namespace
+
+Core::Core(CoreConfig config, const Parts& parts, const RecoveredState& recovered)
+    : log_(parts.log),
+      issued_(parts.loop.time().now(), parts.wall),
+      ledger_(parts.store, parts.log),
+      numbers_(ledger_, recovered.numbers),
+      links_(parts.links, byte_orders_of(config), [this](LobbyId lobby) { matches_.answer_left(lobby); }),
+      chat_servers_(config.managers, parts.loop.time(), parts.loop.timers(),
+                    [this](const Pass&, ConnectionId link) {
+                        if (Link* open = links_.find(link)) links_.close(*open);
+                    }),
+      fleet_(config.fleet, {parts.loop.time(), parts.loop.timers(), parts.loop.events(), parts.log, ledger_, numbers_,
+                            static_cast<FleetWatcher&>(*this)}),
+      matches_(config.matches, {parts.loop.time(), parts.loop.timers(), parts.loop.events(), parts.log, ledger_, links_,
+                                fleet_, chat_servers_, issued_, parts.entropy}),
+      server_port_(links_, fleet_, matches_, issued_, parts.loop.timers(), std::move(config.server_token)),
+      manager_port_(links_, chat_servers_, fleet_, matches_, issued_, std::move(config.manager_token)),
+      telemetry_(parts.loop.events(), fleet_.config().regions),
+      history_(parts.loop.events(), ledger_, numbers_, issued_) {
+    const Pass pass{parts.loop.time().now(), parts.loop.time().running()};
+    numbers_.reserve();
+    fleet_.recover(pass, recovered.servers);
+    matches_.recover(pass, recovered);
+}
+
+void Core::opened(const Pass&, ConnectionId id, Port port, const IpAddress& peer) {
+    links_.opened(id, port, peer);
+}
+
+void Core::frame(const Pass& pass, ConnectionId id, const PeerFrame& frame) {
+    Link* link = links_.find(id);
+    if (!link || link->closing) {
+        ++stale_messages_;
+        return;
+    }
+    switch (classify(link->port, Direction::in, frame.code)) {
+        case CodeClass::unknown_code:
+            return refuse(*link, frame, WireError::unknown_code);
+        case CodeClass::wrong_direction:
+            return refuse(*link, frame, WireError::wrong_direction);
+        case CodeClass::known:
+            break;
+    }
+    const bool greeting = is_greeting(link->port, frame.code);
+    if (!link->greeted && !greeting) return refuse(*link, frame, WireError::before_handshake);
+    if (link->greeted && greeting) return refuse(*link, frame, WireError::second_handshake);
+
+    Result<void, WireError> read = Failure(WireError::unknown_code);
+    if (link->port == Port::servers) read = server_port_.frame(pass, *link, frame);
+    if (link->port == Port::managers) read = manager_port_.frame(pass, *link, frame);
+    if (read) return;
+    if (Link* still = links_.find(id)) refuse(*still, frame, read.error());
+}
+
+void Core::malformed(const Pass&, ConnectionId id, WireError kind) {
+    Link* link = links_.find(id);
+    if (link && !link->closing) refuse(*link, PeerFrame{}, kind);
+}
+
+// Says what is wrong and closes: whoever breaks the protocol once will not be understood better the next time (W-6).
+void Core::refuse(Link& link, const PeerFrame& frame, WireError kind) {
+    ++protocol_errors_[static_cast<std::size_t>(link.port)][static_cast<std::size_t>(kind)];
+    log_.with(LogLevel::warning,
+              {{"port", to_string(link.port)}, {"peer", link.peer.to_string()}, {"code", frame.code}},
+              "Refused a frame: {}", to_string(kind));
+    std::vector<std::byte> answer;
+    malformed_answer({link.port, links_.order(link.port), link.greeted, frame.code, frame.payload}, kind, answer);
+    links_.close_with(link, answer);
+}
+
+void Core::gave_up(const Pass&, ConnectionId id, LinkFault fault) {
+    Link* link = links_.find(id);
+    if (!link || link->closing) return;
+    switch (fault) {
+        case LinkFault::handshake_deadline:
+            return say_last(*link, Reason::handshake_timeout);
+        case LinkFault::flooded:
+            return say_last(*link, Reason::too_many_messages);
+        case LinkFault::frame_deadline:
+            return refuse(*link, PeerFrame{}, WireError::truncated);
+    }
+}
+
+void Core::say_last(Link& link, Reason reason) {
+    switch (link.port) {
+        case Port::servers:
+            links_.send(link.id, ServerError{0, ErrorText(text(reason))});
+            break;
+        case Port::managers:
+            links_.send(link.id, ManagerError{0, ErrorText(text(reason))});
+            break;
+        case Port::players:
+            links_.send(link.id, ServerClose{ReasonText(text(reason))});
+            break;
+    }
+    links_.close(link);
+}
+
+void Core::paused(const Pass& pass, ConnectionId id) {
+    Link* link = links_.find(id);
+    if (!link || link->paused) return;
+    link->paused = true;
+    link->paused_since = pass.running;
+}
+
+// What Muster did not read does not count as the peer's silence (B-1).
+void Core::resumed(const Pass& pass, ConnectionId id) {
+    Link* link = links_.find(id);
+    if (!link || !link->paused) return;
+    link->paused = false;
+    const Duration unread = pass.running - link->paused_since;
+    if (!link->greeted) return;
+    if (link->port == Port::servers) fleet_.unread(ServerId(link->who), unread);
+    if (link->port == Port::managers) chat_servers_.unread(link->who, unread);
+}
+
+void Core::closed(const Pass& pass, ConnectionId id) {
+    Link* link = links_.find(id);
+    if (!link) return;
+    const Port port = link->port;
+    const bool greeted = link->greeted;
+    const std::int32_t who = link->who;
+    links_.closed(id);
+    if (!greeted) return;
+    if (port == Port::servers) fleet_.link_lost(pass, ServerId(who), id);
+    if (port == Port::managers) chat_servers_.link_lost(who, id);
+}
+
+void Core::handler_failed(ConnectionId id) {
+    Link* link = links_.find(id);
+    if (link && !link->closing) say_last(*link, Reason::internal_error);
+}
+
+void Core::store_outcome(const Pass& pass, const BatchOutcome& outcome) {
+    ledger_.outcome(pass.now, outcome);
+}
+
+void Core::end_of_pass(const Pass& pass) {
+    ledger_.end_of_pass(pass.now);
+}
+
+void Core::observe_wall(const Pass& pass, UnixMs wall) {
+    if (issued_.observe(pass.now, wall)) log_.warning("The machine's date was changed by more than half a second");
+}
+
+bool Core::drain(ServerId id, bool draining) {
+    const Server* server = fleet_.find(id);
+    if (!server) return false;
+    const ServerStatus before = server->status();
+    const ServerStatus status = fleet_.drain_by_operator(id, draining);
+    if (status != before && server->connected()) links_.send(server->link, ServerStatusNotice{id, status});
+    return true;
+}
+
+bool Core::abort_match(const Pass& pass, LobbyId lobby, std::string_view reason) {
+    return matches_.abort(pass, lobby, reason.empty() ? text(Reason::aborted_by_operator) : reason);
+}
+
+void Core::shut_down(const Pass& pass) {
+    matches_.shut_down(pass);
+    links_.for_each([this](Link& link) {
+        if (link.port == Port::players && !link.closing) say_last(link, Reason::server_shutting_down);
+    });
+}
+
+void Core::server_offline(const Pass& pass, ServerId server) {
+    matches_.server_offline(pass, server);
+}
+
+void Core::server_removed(const Pass& pass, const Server& server, ConnectionId link, Reason reason) {
+    matches_.server_removed(pass, server, reason);
+    if (reason == Reason::server_lost && link.generation != 0) server_port_.timed_out(link);
+}
+
+void Core::load_mismatch(const Pass& pass, const Server& server) {
+    matches_.load_mismatch(pass, server);
+}
+
+std::uint64_t Core::protocol_errors(Port port, WireError kind) const {
+    return protocol_errors_[static_cast<std::size_t>(port)][static_cast<std::size_t>(kind)];
+}
+
+}  // namespace muster

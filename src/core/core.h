@@ -1,0 +1,132 @@
+// Muster itself, as pure state: in come frames, closed links, due timers and the store's word, each with the time; out
+// go frames, records to make durable, and events. Start reading here.
+//
+// Game thread only. The daemon, the simulator and the tests drive this very same code.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/entropy.h"
+#include "base/ids.h"
+#include "base/ip_address.h"
+#include "base/issued_time.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "core/chat_servers.h"
+#include "core/event_history.h"
+#include "core/fleet.h"
+#include "core/ledger.h"
+#include "core/link_output.h"
+#include "core/link_table.h"
+#include "core/manager_port.h"
+#include "core/matches.h"
+#include "core/numbers.h"
+#include "core/peer_frame.h"
+#include "core/server_port.h"
+#include "core/telemetry.h"
+#include "protocol/port.h"
+#include "protocol/wire_error.h"
+#include "runtime/game_loop.h"
+
+namespace muster {
+
+struct CoreConfig {
+    FleetConfig fleet;
+    ChatServersConfig managers;
+    MatchesConfig matches;
+    ByteOrder player_order = ByteOrder::big;
+    ServerPort::TokenCheck server_token;
+    ManagerPort::TokenCheck manager_token;
+};
+
+// Why the network gave up on a link.
+enum class LinkFault : std::uint8_t { handshake_deadline, frame_deadline, flooded };
+
+class Core final : private FleetWatcher {
+public:
+    // All of them outlive core.
+    struct Parts {
+        GameLoop& loop;
+        Log& log;
+        LinkOutput& links;
+        BatchOutput& store;
+        Entropy& entropy;
+        UnixMs wall;  // the machine's date now
+    };
+
+    // Starts from what the last run left. Nothing may be asked of it before ready().
+    Core(CoreConfig config, const Parts& parts, const RecoveredState& recovered);
+    ~Core() override = default;
+    Core(const Core&) = delete;
+    Core& operator=(const Core&) = delete;
+
+    // The first numbers are reserved: peers may come.
+    bool ready() const { return numbers_.ready(); }
+
+    // What the network reports, in the order it happened on each link. opened() and closed() come once each.
+    void opened(const Pass& pass, ConnectionId id, Port port, const IpAddress& peer);
+    void frame(const Pass& pass, ConnectionId id, const PeerFrame& frame);
+    void malformed(const Pass& pass, ConnectionId id, WireError kind);
+    void gave_up(const Pass& pass, ConnectionId id, LinkFault fault);
+    void paused(const Pass& pass, ConnectionId id);
+    void resumed(const Pass& pass, ConnectionId id);
+    void closed(const Pass& pass, ConnectionId id);
+    // A handler failed on this link: it is closed, the others go on (fault 13).
+    void handler_failed(ConnectionId id);
+
+    // The store's word on a batch.
+    void store_outcome(const Pass& pass, const BatchOutcome& outcome);
+
+    // At the end of each pass.
+    void end_of_pass(const Pass& pass);
+
+    // About once a second: what the machine's date is.
+    void observe_wall(const Pass& pass, UnixMs wall);
+
+    // What an operator does. False when there is no such server or match.
+    bool drain(ServerId server, bool draining);
+    bool abort_match(const Pass& pass, LobbyId lobby, std::string_view reason);
+
+    // refuses what is new, fails what is in flight, says good-bye.
+    void shut_down(const Pass& pass);
+
+    const Fleet& fleet() const { return fleet_; }
+    const Matches& matches() const { return matches_; }
+    const ChatServers& chat_servers() const { return chat_servers_; }
+    const Ledger& ledger() const { return ledger_; }
+    const Telemetry& telemetry() const { return telemetry_; }
+    const IssuedTime& issued() const { return issued_; }
+    std::uint64_t protocol_errors(Port port, WireError kind) const;
+    std::uint64_t stale_messages() const { return stale_messages_; }
+
+private:
+    void server_offline(const Pass& pass, ServerId server) override;
+    void server_removed(const Pass& pass, const Server& server, ConnectionId link, Reason reason) override;
+    void load_mismatch(const Pass& pass, const Server& server) override;
+
+    void refuse(Link& link, const PeerFrame& frame, WireError kind);
+    void say_last(Link& link, Reason reason);
+
+    static constexpr std::size_t port_count = 3;
+    static constexpr std::size_t kind_count = wire_errors.size();
+
+    Log& log_;
+    IssuedTime issued_;
+    Ledger ledger_;
+    Numbers numbers_;
+    LinkTable links_;
+    ChatServers chat_servers_;
+    Fleet fleet_;
+    Matches matches_;
+    ServerPort server_port_;
+    ManagerPort manager_port_;
+    Telemetry telemetry_;
+    EventHistory history_;
+    std::array<std::array<std::uint64_t, kind_count>, port_count> protocol_errors_{};
+    std::uint64_t stale_messages_ = 0;
+};
+
+}  // namespace muster

@@ -1,0 +1,310 @@
+// A whole core under a virtual clock, for tests: links that remember what was sent, a store that commits when told.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "base/virtual_clock.h"
+#include "core/core.h"
+#include "protocol/codec.h"
+#include "protocol/frame_reader.h"
+
+namespace muster::testing {
+
+using namespace std::chrono_literals;
+
+class RememberedLog final : public LogSink {
+public:
+    void write(const LogRecord& record) noexcept override { lines.emplace_back(record.line); }
+    bool has(std::string_view part) const {
+        return std::any_of(lines.begin(), lines.end(),
+                           [part](const std::string& line) { return line.find(part) != line.npos; });
+    }
+    std::vector<std::string> lines;
+};
+
+class SeededEntropy final : public Entropy {
+public:
+    explicit SeededEntropy(std::uint64_t seed) : random_(seed) {}
+    void fill(std::span<std::byte> out) override {
+        for (std::byte& b : out) b = static_cast<std::byte>(random_.below(256));
+    }
+
+private:
+    Random random_;
+};
+
+// Frames by connection, oldest first.
+class RememberedLinks final : public LinkOutput {
+public:
+    struct Frame {
+        Code code = 0;
+        std::vector<std::byte> payload;
+    };
+    struct Peer {
+        std::deque<Frame> frames;
+        bool greeted = false;
+        bool closed = false;  // core asked for it
+        ByteOrder order = ByteOrder::little;
+    };
+
+    void send(ConnectionId to, std::span<const std::byte> frame) override {
+        Peer& peer = peers[to];
+        CHECK_FALSE(peer.closed);  // nothing follows the last word
+        while (!frame.empty()) {
+            std::size_t at = 0;
+            const auto u16 = [&] {
+                const auto a = std::to_integer<unsigned>(frame[at]);
+                const auto b = std::to_integer<unsigned>(frame[at + 1]);
+                at += 2;
+                return static_cast<std::uint16_t>(peer.order == ByteOrder::little ? a | b << 8 : a << 8 | b);
+            };
+            const std::size_t length = u16();
+            const Code code = u16();
+            const auto payload = frame.subspan(4, length - 2);
+            peer.frames.push_back({code, {payload.begin(), payload.end()}});
+            frame = frame.subspan(2 + length);
+        }
+    }
+    void greeted(ConnectionId link) override { peers[link].greeted = true; }
+    void close(ConnectionId link) override { peers[link].closed = true; }
+
+    std::map<ConnectionId, Peer> peers;
+};
+
+// Commits each batch at the start of the next turn, unless told otherwise.
+class TurnedStore final : public BatchOutput {
+public:
+    bool submit(RecordBatch&& batch) override {
+        if (waiting.size() >= room) return false;
+        waiting.push_back(std::move(batch));
+        return true;
+    }
+
+    bool holding = false;                 // answers wait for commit()
+    StoreFault fault = StoreFault::none;  // what the next outcomes are
+    std::size_t room = 1'000;
+    std::deque<RecordBatch> waiting;
+    std::vector<Record> durable;  // in commit order
+};
+
+class CoreWorld : public MessageSource {
+public:
+    static constexpr RegionId eu{2};
+    static constexpr RegionId use{0};
+
+    explicit CoreWorld(const RecoveredState& recovered = {}, const std::function<void(CoreConfig&)>& adjust = {})
+        : log(clock, log_lines, LogLevel::debug), loop(clock, log) {
+        CoreConfig config;
+        config.fleet.regions = {{use, "USE"}, {RegionId(1), "USW"}, {eu, "EU"}};
+        config.managers.regions = config.fleet.regions;
+        config.server_token = [](std::string_view token) { return token == "server-secret"; };
+        config.manager_token = [](std::string_view token) { return token == "manager-secret"; };
+        if (adjust) adjust(config);
+        core = std::make_unique<Core>(std::move(config), Core::Parts{loop, log, links, store, entropy, clock.wall()},
+                                      recovered);
+        loop.add_source(*this);
+        loop.on_flush([this](const Pass& pass) { core->end_of_pass(pass); });
+        loop.events().subscribe_all([this](const EventView& event) { event_names.emplace_back(event.name()); });
+        settle();
+        REQUIRE(core->ready());
+    }
+
+    // One pass after the other until nothing is left to do at this moment.
+    void settle() {
+        for (int i = 0; i < 100; ++i) {
+            const TurnReport report = loop.turn();
+            if (report.idle() && inbox_.empty() && (store.holding || store.waiting.empty())) return;
+        }
+        FAIL("core does not come to rest");
+    }
+
+    // Lets time pass, turning the loop whenever it wants to.
+    void advance(Duration by) { run_until(clock.now() + by); }
+    void run_until(Time end) {
+        while (true) {
+            settle();
+            const auto wake = loop.next_wake();
+            if (!wake || *wake > end) break;
+            clock.advance_to(std::max(*wake, clock.now()));
+        }
+        clock.advance_to(end);
+        settle();
+    }
+
+    // Lets the store answer for what it holds.
+    void commit() {
+        while (!store.waiting.empty()) answer_batch();
+        settle();
+    }
+
+    ConnectionId connect(Port port, std::string_view ip = "10.0.0.1") {
+        const ConnectionId id{next_slot_++, 1};
+        links.peers[id].order = default_byte_order(port);
+        ports_[id] = port;
+        post([this, id, port, address = *IpAddress::parse(ip)](const Pass& pass) {
+            core->opened(pass, id, port, address);
+        });
+        settle();
+        return id;
+    }
+
+    template <class M>
+    void send(ConnectionId from, const M& message) {
+        std::vector<std::byte> frame;
+        encode(message, default_byte_order(M::port), frame);
+        send_raw(from, M::code, {frame.begin() + 4, frame.end()});
+    }
+    void send_raw(ConnectionId from, Code code, std::vector<std::byte> payload) {
+        post([this, from, code, bytes = std::move(payload)](const Pass& pass) {
+            core->frame(pass, from, PeerFrame{code, bytes, pass.now, 0});
+        });
+        settle();
+    }
+    void disconnect(ConnectionId id) {
+        post([this, id](const Pass& pass) { core->closed(pass, id); });
+        settle();
+    }
+    // Something to be done inside a pass.
+    void in_pass(std::function<void(const Pass&)> action) {
+        post(std::move(action));
+        settle();
+    }
+
+    // The next frame of the link, which must be an M.
+    template <class M>
+    M next(ConnectionId link) {
+        auto& frames = links.peers[link].frames;
+        REQUIRE_FALSE(frames.empty());
+        REQUIRE(frames.front().code == M::code);
+        const RememberedLinks::Frame frame = std::move(frames.front());
+        frames.pop_front();
+        auto message = decode<M>(frame.payload, default_byte_order(M::port));
+        REQUIRE(message.has_value());
+        return *message;
+    }
+    bool quiet(ConnectionId link) { return links.peers[link].frames.empty(); }
+    bool closed(ConnectionId link) { return links.peers[link].closed; }
+    void forget_frames(ConnectionId link) { links.peers[link].frames.clear(); }
+    std::size_t events_named(std::string_view name) const {
+        return static_cast<std::size_t>(std::count(event_names.begin(), event_names.end(), name));
+    }
+
+    // MessageSource.
+    std::string_view name() const override { return "test"; }
+    bool refill() override {
+        if (!store.holding && !store.waiting.empty()) answer_batch();
+        return !inbox_.empty();
+    }
+    bool handle_next(const Pass& pass) override {
+        if (inbox_.empty()) return false;
+        const auto action = std::move(inbox_.front());
+        inbox_.pop_front();
+        action(pass);
+        return true;
+    }
+    std::string_view last_handled() const override { return "test"; }
+    std::size_t depth() const override { return inbox_.size(); }
+
+    VirtualClock clock;
+    RememberedLog log_lines;
+    Log log;
+    SeededEntropy entropy{1};
+    RememberedLinks links;
+    TurnedStore store;
+    GameLoop loop;
+    std::vector<std::string> event_names;
+    std::unique_ptr<Core> core;
+
+private:
+    void post(std::function<void(const Pass&)> action) { inbox_.push_back(std::move(action)); }
+    void answer_batch() {
+        const RecordBatch batch = std::move(store.waiting.front());
+        store.waiting.pop_front();
+        if (store.fault == StoreFault::none)
+            store.durable.insert(store.durable.end(), batch.records.begin(), batch.records.end());
+        post([this, outcome = BatchOutcome{batch.number, store.fault}](const Pass& pass) {
+            core->store_outcome(pass, outcome);
+        });
+    }
+
+    std::deque<std::function<void(const Pass&)>> inbox_;
+    std::map<ConnectionId, Port> ports_;
+    std::uint32_t next_slot_ = 0;
+};
+
+// A game server that has shaken hands.
+struct TestServer {
+    ConnectionId link;
+    ServerId id;
+};
+
+inline ServerHandshake hello_of(std::string_view ip, std::int32_t port, RegionId region, std::int32_t max_matches) {
+    return {"server-secret", GameEndpoint{IpText(ip), port}, region, max_matches};
+}
+
+inline TestServer join(CoreWorld& world, std::int32_t port, RegionId region = CoreWorld::eu,
+                       std::int32_t max_matches = 10, std::string_view ip = "10.0.0.1") {
+    TestServer server{world.connect(Port::servers, ip), {}};
+    world.send(server.link, hello_of(ip, port, region, max_matches));
+    const auto response = world.next<ServerHandshakeResponse>(server.link);
+    REQUIRE(std::holds_alternative<ServerHandshakeResponse::Accepted>(response.answer));
+    server.id = std::get<ServerHandshakeResponse::Accepted>(response.answer).server;
+    return server;
+}
+
+inline ServerHeartbeat beat_of(const TestServer& server, std::int32_t matches = 0, float cpu = 10, float memory = 10) {
+    return {server.id, matches, cpu, memory};
+}
+
+// A chat server that has shaken hands for all regions.
+inline ConnectionId join_chat(CoreWorld& world, std::string_view id = "chat-1") {
+    const ConnectionId link = world.connect(Port::managers);
+    world.send(
+        link, ManagerHandshake{"manager-secret", ChatServerIdText(id), {{CoreWorld::use, RegionId(1), CoreWorld::eu}}});
+    const auto response = world.next<ManagerHandshakeResponse>(link);
+    REQUIRE(std::holds_alternative<ManagerHandshakeResponse::Accepted>(response.answer));
+    return link;
+}
+
+inline AllocationRequest request_for(std::int32_t lobby, RegionId region = CoreWorld::eu, std::int8_t players = 10) {
+    return {LobbyId(lobby), 6, 0, region, players, 1650};
+}
+
+// The text of a refusal, or "" for a success.
+template <class M>
+std::string error_of(const M& message) {
+    if (const auto* refused = std::get_if<typename M::Refused>(&message.answer)) return refused->error.string();
+    return "";
+}
+
+// Takes lobby's match through to its answer.
+struct TestMatch {
+    LobbyId lobby;
+    std::string token;
+};
+inline TestMatch allocate(CoreWorld& world, ConnectionId chat, const TestServer& server, std::int32_t lobby) {
+    world.send(chat, request_for(lobby));
+    const auto offer = world.next<AllocateMatch>(server.link);
+    REQUIRE(offer.lobby == LobbyId(lobby));
+    world.send(server.link, AllocateMatchAck{true, offer.lobby});
+    const auto answer = world.next<AllocationResponse>(chat);
+    REQUIRE(error_of(answer) == "");
+    return {offer.lobby, offer.token.string()};
+}
+
+}  // namespace muster::testing

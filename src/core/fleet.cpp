@@ -1,0 +1,344 @@
+#include "core/fleet.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/check.h"
+#include "core/events.h"
+
+namespace muster {
+namespace {
+
+bool is_percentage(float value) {
+    return value >= 0.0F && value <= 100.0F;
+}  // false for NaN
+
+}  // namespace
+
+Fleet::Fleet(FleetConfig config, const Parts& parts)
+    : config_(std::move(config)),
+      time_(parts.time),
+      timers_(parts.timers),
+      events_(parts.events),
+      log_(parts.log),
+      ledger_(parts.ledger),
+      numbers_(parts.numbers),
+      watcher_(parts.watcher) {
+    for (const Region& region : config_.regions) {
+        indexes_.try_emplace(region.id);
+        brakes_.try_emplace(region.id, config_.brake);
+    }
+}
+
+void Fleet::recover(const Pass& pass, std::span<const ServerRecord> servers) {
+    for (const ServerRecord& record : servers) {
+        if (!region_known(record.region)) {
+            ledger_.write(ServerRemoved{record.id});  // its region was taken out of the config
+            continue;
+        }
+        Server& server = servers_[record.id];
+        server.id = record.id;
+        server.endpoint = {record.ip, record.port};
+        server.region = record.region;
+        server.max_matches = record.max_matches;
+        server.epoch = record.epoch;
+        server.registered = pass.running;
+        server.last_heartbeat = pass.running;
+        server.registered_at = record.registered_at;
+        server.drained_by_server = record.drained_by_server;
+        server.drained_by_operator = record.drained_by_operator;
+        by_id_[server.id] = &server;
+        by_endpoint_[server.endpoint] = server.id;
+        server.place = indexes_.at(server.region).enter(server.id);
+        start_silence_timer(server, config_.heartbeat_timeout);
+    }
+}
+
+Result<Fleet::Registration, Refusal> Fleet::handshake(const Pass& pass, ConnectionId from, const ServerHandshake& hello,
+                                                      UnixMs wall) {
+    const auto endpoint = judged(hello);
+    if (!endpoint) return Failure(endpoint.error());
+    const auto known = by_endpoint_.find(*endpoint);
+    if (known == by_endpoint_.end()) return enroll(pass, from, *endpoint, hello, wall);
+
+    Server& server = *mutable_find(known->second);
+    if (server.connected() && link_is_live(server, pass)) return Failure(Refusal::server_already_registered);
+    const ConnectionId replaced = server.link;
+
+    if (server.region != hello.region) {
+        // The same machine under another region is another server: the old one is gone with its matches.
+        remove(pass, server.id, Reason::server_lost);
+        auto registration = enroll(pass, from, *endpoint, hello, wall);
+        if (registration) registration->replaced = replaced;
+        return registration;
+    }
+    const auto epoch = numbers_.epoch();
+    if (!epoch) return Failure(Refusal::store_unavailable);
+    if (server.connected()) {
+        server.link = {};
+        went_offline(pass, server, "replaced by a new connection");
+    }
+    resume(pass, from, server, hello.max_matches, *epoch);
+    Registration registration{.server = server.id, .resumed = true, .replaced = replaced, .lost_matches = {}};
+    if (const auto owed = owed_aborts_.extract(server.endpoint); !owed.empty())
+        registration.lost_matches = owed.mapped();
+    return registration;
+}
+
+Result<Endpoint, Refusal> Fleet::judged(const ServerHandshake& hello) const {
+    const auto ip = IpAddress::parse(hello.endpoint.ip);
+    if (!ip || ip->is_unspecified() || ip->is_multicast()) return Failure(Refusal::invalid_ip_address);
+    if (hello.endpoint.port < 1024 || hello.endpoint.port > 65535) return Failure(Refusal::invalid_port);
+    if (!region_known(hello.region)) return Failure(Refusal::invalid_region);
+    if (hello.max_matches < 1 || hello.max_matches > 10'000) return Failure(Refusal::invalid_capacity);
+    return Endpoint{*ip, static_cast<std::uint16_t>(hello.endpoint.port)};
+}
+
+bool Fleet::link_is_live(const Server& server, const Pass& pass) const {
+    return pass.running - server.last_heartbeat < silence_after();
+}
+
+Result<Fleet::Registration, Refusal> Fleet::enroll(const Pass& pass, ConnectionId from, const Endpoint& endpoint,
+                                                   const ServerHandshake& hello, UnixMs wall) {
+    const auto id = numbers_.server_id();
+    const auto epoch = numbers_.epoch();
+    if (!id || !epoch) return Failure(Refusal::store_unavailable);
+
+    Server& server = servers_[*id];
+    server.id = *id;
+    server.endpoint = endpoint;
+    server.region = hello.region;
+    server.max_matches = hello.max_matches;
+    server.epoch = *epoch;
+    server.link = from;
+    server.registered = pass.running;
+    server.last_heartbeat = pass.running;
+    server.registered_at = wall;
+    by_id_[server.id] = &server;
+    by_endpoint_[endpoint] = server.id;
+    server.place = indexes_.at(server.region).enter(server.id);
+    start_silence_timer(server, silence_after());
+    refresh(server);
+    save(server);
+    events_.publish(
+        event::ServerRegistered{server.id, server.region, endpoint.to_string(), server.max_matches, server.epoch});
+
+    Registration registration{.server = server.id, .resumed = false, .replaced = {}, .lost_matches = {}};
+    if (const auto owed = owed_aborts_.extract(endpoint); !owed.empty()) registration.lost_matches = owed.mapped();
+    return registration;
+}
+
+void Fleet::resume(const Pass& pass, ConnectionId from, Server& server, std::int32_t max_matches, std::int64_t epoch) {
+    MUSTER_CHECK(epoch > server.epoch, "epochs grow");
+    server.link = from;
+    server.epoch = epoch;
+    server.max_matches = max_matches;
+    server.low_reports = 0;
+    server.last_arrival = Time{};
+    sign_of_life(pass, server);
+    save(server);
+    events_.publish(event::ServerResumed{server.id, server.region, server.epoch});
+}
+
+Result<void, Refusal> Fleet::heartbeat(const Pass& pass, ConnectionId from, const ServerHeartbeat& beat, Time arrived,
+                                       std::uint32_t rtt_us) {
+    Server* server = mutable_find(beat.server);
+    if (!server || server->link != from) {
+        ++figures_.identity_mismatches;
+        return Failure(Refusal::server_not_registered);
+    }
+    if (server->last_arrival != Time{}) {
+        const double off = std::abs(to_milliseconds((arrived - server->last_arrival) - config_.heartbeat_interval));
+        server->jitter_ms += (off - server->jitter_ms) / 16;
+        figures_.jitter_seconds.observe(server->jitter_ms / 1000);
+    }
+    server->last_arrival = arrived;
+    if (rtt_us != 0) {
+        server->rtt_us = rtt_us;
+        figures_.rtt_seconds.observe(static_cast<double>(rtt_us) / 1e6);
+    }
+    if (!is_percentage(beat.cpu_percent) || !is_percentage(beat.memory_percent) || beat.match_count < 0) {
+        ++figures_.bad_load_reports;
+        sign_of_life(pass, *server);
+        return Failure(Refusal::invalid_load_report);
+    }
+    server->reported_matches = beat.match_count;
+    server->cpu_percent = beat.cpu_percent;
+    server->memory_percent = beat.memory_percent;
+    sign_of_life(pass, *server);
+    reconcile(pass, *server);
+    return {};
+}
+
+void Fleet::sign_of_life(const Pass& pass, Server& server) {
+    server.last_heartbeat = pass.running;
+    if (server.silent) {
+        server.silent = false;
+        brakes_.at(server.region).heard(server.id);
+        let_go(server);
+    }
+    refresh(server);
+}
+
+void Fleet::reconcile(const Pass& pass, Server& server) {
+    if (server.reported_matches >= server.held) {
+        server.low_reports = 0;
+        return;
+    }
+    ++figures_.load_mismatches;
+    if (++server.low_reports < config_.reconcile_heartbeats) return;
+    server.low_reports = 0;
+    watcher_.load_mismatch(pass, server);
+}
+
+void Fleet::link_lost(const Pass& pass, ServerId id, ConnectionId link) {
+    Server* server = mutable_find(id);
+    if (!server || server->link != link) return;
+    server->link = {};
+    went_offline(pass, *server, "connection lost");
+    // The watcher may have removed it meanwhile; silence is judged for those who stay.
+    if (Server* kept = mutable_find(id)) became_silent(pass, *kept);
+}
+
+void Fleet::unread(ServerId id, Duration by) {
+    if (Server* server = mutable_find(id)) server->last_heartbeat += by;
+}
+
+void Fleet::remove(const Pass& pass, ServerId id, Reason reason) {
+    Server* server = mutable_find(id);
+    if (!server) return;
+    const bool was_online = server->status() != ServerStatus::offline;
+    const ConnectionId link = std::exchange(server->link, {});
+    timers_.cancel(server->silence);
+    refresh(*server);
+    if (was_online) watcher_.server_offline(pass, id);
+    watcher_.server_removed(pass, *server, link, reason);
+
+    const RegionId region = server->region;
+    indexes_.at(region).leave(server->place);
+    brakes_.at(region).heard(id);
+    let_go(*server);
+    by_endpoint_.erase(server->endpoint);
+    by_id_.erase(id);
+    const Duration silence = pass.running - server->last_heartbeat;
+    const Duration uptime = pass.running - server->registered;
+    servers_.erase(id);
+    ledger_.write(ServerRemoved{id});
+    events_.publish(event::ServerRemoved{id, region, text(reason), reason == Reason::server_lost, silence, uptime});
+}
+
+ServerStatus Fleet::drain_by_server(ServerId id, bool draining) {
+    Server& server = *mutable_find(id);
+    if (server.drained_by_server != draining) {
+        server.drained_by_server = draining;
+        refresh(server);
+        save(server);
+        events_.publish(event::ServerDraining{id, server.draining(), false});
+    }
+    return server.status();
+}
+
+ServerStatus Fleet::drain_by_operator(ServerId id, bool draining) {
+    Server& server = *mutable_find(id);
+    // An operator lifts any drain; a server only its own (F-5).
+    const bool own = draining && server.drained_by_server;
+    if (server.drained_by_operator != draining || server.drained_by_server != own) {
+        server.drained_by_operator = draining;
+        if (!draining) server.drained_by_server = false;
+        refresh(server);
+        save(server);
+        events_.publish(event::ServerDraining{id, server.draining(), true});
+    }
+    return server.status();
+}
+
+std::optional<Fleet::Reservation> Fleet::reserve(RegionId region, std::span<const ServerId> tried) {
+    const auto index = indexes_.find(region);
+    if (index == indexes_.end()) return std::nullopt;
+    const auto best = index->second.best_except(tried);
+    if (!best) return std::nullopt;
+    // The slot is taken before the offer is sent, so that offers in flight can never overfill a server.
+    Server& server = *mutable_find(*best);
+    ++server.offered;
+    ++server.choices;
+    refresh(server);
+    return Reservation{server.id, server.epoch};
+}
+
+void Fleet::offer_over(ServerId id) {
+    Server* server = mutable_find(id);
+    if (!server) return;
+    MUSTER_CHECK(server->offered > 0, "an offer is over once");
+    --server->offered;
+    refresh(*server);
+}
+
+void Fleet::acknowledged(ServerId id) {
+    Server* server = mutable_find(id);
+    if (!server) return;
+    MUSTER_CHECK(server->offered > 0, "what is acknowledged was offered");
+    --server->offered;
+    ++server->held;
+    server->low_reports = 0;  // earlier reports could not know of it
+    refresh(*server);
+}
+
+void Fleet::match_over(ServerId id) {
+    Server* server = mutable_find(id);
+    if (!server) return;
+    MUSTER_CHECK(server->held > 0, "a match is over once");
+    --server->held;
+    refresh(*server);
+}
+
+void Fleet::restore_held(ServerId id) {
+    if (Server* server = mutable_find(id)) ++server->held;
+}
+
+void Fleet::speaks_of_matches(ServerId id) {
+    if (Server* server = mutable_find(id)) server->speaks_of_matches = true;
+}
+
+void Fleet::owe_abort(const Endpoint& endpoint, LobbyId lobby) {
+    if (owed_aborts_.size() >= owed_endpoints_max && !owed_aborts_.contains(endpoint)) return;
+    owed_aborts_[endpoint].push_back(lobby);
+}
+
+const Server* Fleet::find(ServerId id) const {
+    const auto found = by_id_.find(id);
+    return found == by_id_.end() ? nullptr : found->second;
+}
+
+const Server* Fleet::held_by(ConnectionId from, ServerId id) const {
+    const Server* server = find(id);
+    return server && server->link == from ? server : nullptr;
+}
+
+Server* Fleet::mutable_find(ServerId id) {
+    const auto found = by_id_.find(id);
+    return found == by_id_.end() ? nullptr : found->second;
+}
+
+// Puts the server where its figures say it belongs: among the candidates or not.
+void Fleet::refresh(Server& server) {
+    CandidateIndex& index = indexes_.at(server.region);
+    if (server.status() != ServerStatus::available) return index.withdraw(server.place);
+    const std::int32_t load = server.load();
+    index.offer(server.place, candidate_score(load, server.max_matches, server.cpu_percent, server.memory_percent),
+                load);
+}
+
+void Fleet::save(const Server& server) {
+    ledger_.write(ServerRecord{.id = server.id,
+                               .ip = server.endpoint.ip,
+                               .port = server.endpoint.port,
+                               .region = server.region,
+                               .epoch = server.epoch,
+                               .max_matches = server.max_matches,
+                               .drained_by_server = server.drained_by_server,
+                               .drained_by_operator = server.drained_by_operator,
+                               .registered_at = server.registered_at});
+}
+
+}  // namespace muster

@@ -1,0 +1,183 @@
+// The game servers we know of, and which of them can take a match.
+//
+// Game thread only. Liveness is judged on running time (L-8); one timer per server finds its silence, nothing sweeps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "base/ids.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "core/brake.h"
+#include "core/candidate_index.h"
+#include "core/fleet_figures.h"
+#include "core/ledger.h"
+#include "core/numbers.h"
+#include "core/records.h"
+#include "core/region.h"
+#include "core/server.h"
+#include "protocol/error_texts.h"
+#include "protocol/server_messages.h"
+#include "runtime/events.h"
+#include "runtime/loop_time.h"
+#include "runtime/pass.h"
+#include "runtime/timers.h"
+
+namespace muster {
+
+struct FleetConfig {
+    Regions regions;
+    Duration heartbeat_interval = std::chrono::seconds(10);
+    Duration heartbeat_timeout = std::chrono::seconds(30);
+    int reconcile_heartbeats = 3;
+    BrakeConfig brake;
+};
+
+// Who must act when a server's fate changes. Called in the middle of the change: the fleet's own state is right
+// already.
+class FleetWatcher {
+public:
+    virtual ~FleetWatcher() = default;
+    // It takes no offers now. Those in flight to it have failed; what it runs goes on (F-6).
+    virtual void server_offline(const Pass& pass, ServerId server) = 0;
+    // It is about to leave the registry: what it held has fallen through. `link` is its connection, if it had
+    // one.
+    virtual void server_removed(const Pass& pass, const Server& server, ConnectionId link, Reason reason) = 0;
+    // It keeps reporting fewer matches than it is known to hold (F-7).
+    virtual void load_mismatch(const Pass& pass, const Server& server) = 0;
+};
+
+class Fleet {
+public:
+    struct Registration {
+        ServerId server;
+        bool resumed = false;
+        ConnectionId replaced;              // a silent link that the newcomer took over from, to be closed
+        std::vector<LobbyId> lost_matches;  // aborted while it was away, to be told first (F-6)
+    };
+
+    // A slot on a server, taken before the offer is sent.
+    struct Reservation {
+        ServerId server;
+        std::int64_t epoch = 0;
+    };
+
+    // All of them outlive the fleet.
+    struct Parts {
+        const LoopTime& time;
+        Timers& timers;
+        Events& events;
+        Log& log;
+        Ledger& ledger;
+        Numbers& numbers;
+        FleetWatcher& watcher;
+    };
+
+    Fleet(FleetConfig config, const Parts& parts);
+
+    // The servers of the last run: Offline, with a full heartbeat timeout to return.
+    void recover(const Pass& pass, std::span<const ServerRecord> servers);
+
+    // Registers the server, or resumes it when the same endpoint comes back in time (F-1, F-6).
+    // Fails with the text that the game server is told; a failure changes nothing. The token is judged before.
+    Result<Registration, Refusal> handshake(const Pass& pass, ConnectionId from, const ServerHandshake& hello,
+                                            UnixMs wall);
+
+    // A sign of life with its load. A bad load report keeps the old figures but still counts as life (F-3, F-4).
+    Result<void, Refusal> heartbeat(const Pass& pass, ConnectionId from, const ServerHeartbeat& beat, Time arrived,
+                                    std::uint32_t rtt_us);
+
+    // The connection is gone: Offline at once, kept for the rest of its timeout (F-6).
+    void link_lost(const Pass& pass, ServerId server, ConnectionId link);
+    // Muster did not read the link for so long: its silence does not count (B-1).
+    void unread(ServerId server, Duration by);
+    // Leaves on purpose, or is removed by its operator: at once, with its matches (F-12).
+    void remove(const Pass& pass, ServerId server, Reason reason);
+
+    // F-5. The status to be told; changes only what that side may change.
+    ServerStatus drain_by_server(ServerId server, bool draining);
+    ServerStatus drain_by_operator(ServerId server, bool draining);
+
+    // Takes a slot on the best server of `region` not in `tried`; nothing when none can take a match.
+    std::optional<Reservation> reserve(RegionId region, std::span<const ServerId> tried);
+    // What became of a slot. A server that is gone has no slots: then nothing happens.
+    void offer_over(ServerId server);
+    void acknowledged(ServerId server);
+    void match_over(ServerId server);
+    // Restores a slot held in the last run.
+    void restore_held(ServerId server);
+    // The server speaks of its matches itself (F-7).
+    void speaks_of_matches(ServerId server);
+    // A match was aborted while its server was away: the endpoint is told when it comes (F-6).
+    void owe_abort(const Endpoint& endpoint, LobbyId lobby);
+
+    // Null when there is none.
+    const Server* find(ServerId server) const;
+    // Null unless `from` is that server's present connection (F-3, fault 46).
+    const Server* held_by(ConnectionId from, ServerId server) const;
+    bool region_known(RegionId region) const { return indexes_.contains(region); }
+    const FleetConfig& config() const { return config_; }
+    std::size_t size() const { return servers_.size(); }
+    const FleetFigures& figures() const { return figures_; }
+    const CandidateIndex& candidates(RegionId region) const { return indexes_.at(region); }
+
+    // By ascending id.
+    template <class Visit>
+    void for_each(Visit visit) const {
+        for (const auto& [id, server] : servers_) visit(server);
+    }
+
+private:
+    Server* mutable_find(ServerId server);
+    Result<Endpoint, Refusal> judged(const ServerHandshake& hello) const;
+    bool link_is_live(const Server& server, const Pass& pass) const;
+    Result<Registration, Refusal> enroll(const Pass& pass, ConnectionId from, const Endpoint& endpoint,
+                                         const ServerHandshake& hello, UnixMs wall);
+    void resume(const Pass& pass, ConnectionId from, Server& server, std::int32_t max_matches, std::int64_t epoch);
+    void start_silence_timer(Server& server, Duration delay);
+    void silence_due(const Pass& pass, ServerId id);
+    void became_silent(const Pass& pass, Server& server);
+    void pull_brake(const Pass& pass, RegionId region);
+    void brake_one(const Pass& pass, Server& server);
+    void let_go(Server& server);
+    Time removal_time(const Server& server) const;
+    void sign_of_life(const Pass& pass, Server& server);
+    void went_offline(const Pass& pass, Server& server, std::string_view reason);
+    void timed_out(const Pass& pass, Server& server);
+    void reconcile(const Pass& pass, Server& server);
+    void refresh(Server& server);
+    void save(const Server& server);
+    Duration silence_after() const { return config_.heartbeat_interval * 3 / 2; }
+
+    FleetConfig config_;
+    const LoopTime& time_;
+    Timers& timers_;
+    Events& events_;
+    Log& log_;
+    Ledger& ledger_;
+    Numbers& numbers_;
+    FleetWatcher& watcher_;
+
+    std::map<ServerId, Server> servers_;  // in the order that lists show them
+    boost::unordered_flat_map<ServerId, Server*, std::hash<ServerId>> by_id_;
+    std::unordered_map<Endpoint, ServerId> by_endpoint_;
+    std::map<RegionId, CandidateIndex> indexes_;
+    std::map<RegionId, Brake> brakes_;
+    // Aborts to be told to endpoints that were removed, at most `owed_endpoints_max` of them.
+    static constexpr std::size_t owed_endpoints_max = 10'000;
+    std::unordered_map<Endpoint, std::vector<LobbyId>> owed_aborts_;
+    FleetFigures figures_;
+};
+
+}  // namespace muster

@@ -1,0 +1,90 @@
+// How the fleet finds out that a server has gone quiet, and what it does about it (F-2, F-8).
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "core/events.h"
+#include "core/fleet.h"
+
+namespace muster {
+
+void Fleet::start_silence_timer(Server& server, Duration delay) {
+    const ServerId id = server.id;
+    auto timer = timers_.schedule(
+        {.first_delay = delay}, [this, id](const TimerFired&) { silence_due(Pass{time_.now(), time_.running()}, id); });
+    MUSTER_CHECK(timer.has_value(), "heartbeat times are valid delays");
+    server.silence = *timer;
+}
+
+// A sign of life only notes its time; the timer looks at that time when it fires, and moves itself on.
+void Fleet::silence_due(const Pass& pass, ServerId id) {
+    Server* server = mutable_find(id);
+    MUSTER_CHECK(server != nullptr, "a removed server's timer is cancelled");
+    if (pass.running >= removal_time(*server)) return timed_out(pass, *server);
+
+    const Time silence = server->last_heartbeat + silence_after();
+    if (server->connected() && !server->silent && pass.running >= silence) became_silent(pass, *server);
+    const Time next = server->connected() && !server->silent ? silence : removal_time(*server);
+    const Duration delay = std::max<Duration>(next - pass.running, Timers::delay_least);
+    const auto moved = timers_.reschedule(server->silence, delay);
+    MUSTER_CHECK(moved.has_value(), "a server's timer lives as long as the server");
+}
+
+Time Fleet::removal_time(const Server& server) const {
+    const Duration kept =
+        server.braked ? std::max(config_.brake.hold, config_.heartbeat_timeout) : config_.heartbeat_timeout;
+    return server.last_heartbeat + kept;
+}
+
+void Fleet::became_silent(const Pass& pass, Server& server) {
+    if (server.silent) return;
+    server.silent = true;
+    Brake& brake = brakes_.at(server.region);
+    if (!brake.silenced(pass.running, server.id, indexes_.at(server.region).size())) return;
+    if (brake.on()) return brake_one(pass, server);
+    pull_brake(pass, server.region);
+}
+
+// All that are silent in the region are Offline, and none of them is removed before the brake's time is over.
+void Fleet::pull_brake(const Pass& pass, RegionId region) {
+    brakes_.at(region).pull();
+    ++figures_.brakes;
+    std::int64_t silent = 0;
+    for (auto& [id, server] : servers_) {
+        if (server.region != region || !server.silent) continue;
+        brake_one(pass, server);
+        ++silent;
+    }
+    const std::size_t servers = indexes_.at(region).size();
+    log_.with(LogLevel::error, {{"region", region.value}, {"silent", silent}, {"servers", servers}},
+              "Much of a region fell silent at once: nobody is removed for now");
+    events_.publish(event::BrakeOn{region, silent, static_cast<std::int64_t>(servers)});
+}
+
+void Fleet::brake_one(const Pass& pass, Server& server) {
+    if (server.braked) return;
+    const bool was_online = server.status() != ServerStatus::offline;
+    server.braked = true;
+    brakes_.at(server.region).hold();
+    if (was_online) went_offline(pass, server, "silent with much of its region");
+}
+
+void Fleet::let_go(Server& server) {
+    if (!server.braked) return;
+    server.braked = false;
+    if (brakes_.at(server.region).let_go()) events_.publish(event::BrakeOff{server.region});
+}
+
+void Fleet::went_offline(const Pass& pass, Server& server, std::string_view reason) {
+    refresh(server);
+    events_.publish(event::ServerOffline{server.id, server.region, reason});
+    watcher_.server_offline(pass, server.id);
+}
+
+void Fleet::timed_out(const Pass& pass, Server& server) {
+    log_.warning("Game server {} timed out (last heartbeat {:.1f}s ago)", server.id.value,
+                 to_seconds(pass.running - server.last_heartbeat));
+    remove(pass, server.id, Reason::server_lost);
+}
+
+}  // namespace muster

@@ -1,0 +1,24 @@
+// What core does to connections. The daemon's network implements it, and so do the simulator and the tests.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "base/ids.h"
+
+namespace muster {
+
+// Game thread only. A connection that is gone is no error: what is meant for it is dropped.
+class LinkOutput {
+public:
+    virtual ~LinkOutput() = default;
+
+    // A whole frame, which leaves at the end of the pass.
+    virtual void send(ConnectionId to, std::span<const std::byte> frame) = 0;
+    // The peer has shaken hands or logged in: its handshake deadline is over.
+    virtual void greeted(ConnectionId link) = 0;
+    // Closes once what was sent before has left. Its closing is still told by Core::closed().
+    virtual void close(ConnectionId link) = 0;
+};
+
+}  // namespace muster

@@ -1,0 +1,109 @@
+#include "core/link_table.h"
+
+#include <span>
+#include <utility>
+
+#include "base/check.h"
+
+namespace muster {
+namespace {
+
+constexpr std::uint32_t worker_shift = 24;
+constexpr std::uint32_t slot_mask = (1U << worker_shift) - 1;
+
+}  // namespace
+
+LinkTable::LinkTable(LinkOutput& output, std::array<ByteOrder, 3> order, Function<void(LobbyId)> answer_left)
+    : output_(output), order_(order), answer_left_(std::move(answer_left)) {}
+
+Link& LinkTable::opened(ConnectionId id, Port port, const IpAddress& peer) {
+    MUSTER_CHECK(id.generation != 0, "a connection has a generation");
+    const std::size_t worker = id.slot >> worker_shift;
+    const std::size_t slot = id.slot & slot_mask;
+    if (slots_.size() <= worker) slots_.resize(worker + 1);
+    if (slots_[worker].size() <= slot) slots_[worker].resize(slot + 1);
+    Link& link = slots_[worker][slot];
+    MUSTER_CHECK(link.id.generation == 0, "a slot's last user has been closed");
+    link = Link{};
+    link.id = id;
+    link.port = port;
+    link.peer = peer;
+    ++size_;
+    return link;
+}
+
+void LinkTable::closed(ConnectionId id) {
+    Link* link = find(id);
+    if (!link) return;
+    *link = Link{};
+    --size_;
+}
+
+Link* LinkTable::find(ConnectionId id) {
+    const std::size_t worker = id.slot >> worker_shift;
+    const std::size_t slot = id.slot & slot_mask;
+    if (id.generation == 0 || worker >= slots_.size() || slot >= slots_[worker].size()) return nullptr;
+    Link& link = slots_[worker][slot];
+    return link.id == id ? &link : nullptr;
+}
+
+Ticket LinkTable::take_ticket(Link& link) {
+    const Ticket ticket{link.id, link.next_ticket++};
+    if (!link.waiting) link.waiting = std::make_unique<std::deque<Link::Waiting>>();
+    link.waiting->emplace_back();
+    return ticket;
+}
+
+void LinkTable::fill(Link& link, const Ticket& ticket, LobbyId lobby) {
+    MUSTER_CHECK(link.waiting && !link.waiting->empty(), "a ticket is answered once");
+    const std::uint64_t first = link.next_ticket - link.waiting->size();
+    MUSTER_CHECK(ticket.number >= first, "a ticket is answered once");
+    if (ticket.number == first) {
+        link.waiting->pop_front();
+        send_scratch(link, lobby);
+        release(link);
+        return;
+    }
+    Link::Waiting& place = (*link.waiting)[ticket.number - first];
+    MUSTER_CHECK(!place.filled, "a ticket is answered once");
+    place.filled = true;
+    place.lobby = lobby;
+    place.frame = scratch_;
+}
+
+void LinkTable::send_scratch(Link& link, LobbyId lobby) {
+    output_.send(link.id, scratch_);
+    if (lobby.value != 0) answer_left_(lobby);
+}
+
+// Lets go what only waited for the one before it.
+void LinkTable::release(Link& link) {
+    const ConnectionId id = link.id;
+    while (Link* still = find(id)) {
+        if (still->closing || still->waiting->empty() || !still->waiting->front().filled) return;
+        Link::Waiting next = std::move(still->waiting->front());
+        still->waiting->pop_front();
+        output_.send(id, next.frame);
+        if (next.lobby.value != 0) answer_left_(next.lobby);
+    }
+}
+
+void LinkTable::greeted(Link& link) {
+    link.greeted = true;
+    output_.greeted(link.id);
+}
+
+void LinkTable::close(Link& link) {
+    if (link.closing) return;
+    link.closing = true;
+    link.waiting.reset();
+    output_.close(link.id);
+}
+
+void LinkTable::close_with(Link& link, std::span<const std::byte> frame) {
+    if (link.closing) return;
+    output_.send(link.id, frame);
+    close(link);
+}
+
+}  // namespace muster

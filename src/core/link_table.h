@@ -1,0 +1,124 @@
+// The connections core talks over, and the order in which answers leave them (W-8).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/function.h"
+#include "base/ids.h"
+#include "base/ip_address.h"
+#include "base/time.h"
+#include "core/link_output.h"
+#include "protocol/codec.h"
+#include "protocol/port.h"
+
+namespace muster {
+
+// An answer's place in the order of its link. It may outlive the link: answering then does nothing.
+struct Ticket {
+    ConnectionId link;
+    std::uint64_t number = 0;
+};
+
+// One connection as core sees it.
+struct Link {
+    struct Waiting {
+        bool filled = false;
+        LobbyId lobby;  // of an allocation's answer, else 0
+        std::vector<std::byte> frame;
+    };
+
+    ConnectionId id;
+    Port port = Port::servers;
+    IpAddress peer;
+    bool greeted = false;
+    bool closing = false;  // we have said our last word; whatever still comes is not heard
+    std::int32_t who = 0;  // the server's id or the chat server's number, once greeted
+    Time paused_since{};   // while Muster does not read it (B-1)
+    bool paused = false;
+
+    // Answers that must wait, for their own outcome or for one before them. Empty for most links most of the time.
+    std::unique_ptr<std::deque<Waiting>> waiting;
+    std::uint64_t next_ticket = 1;  // the number that the next answer gets
+};
+
+// Game thread only.
+class LinkTable {
+public:
+    // `order` is each port's byte order. `answer_left` hears when the answer to an allocation has been sent.
+    LinkTable(LinkOutput& output, std::array<ByteOrder, 3> order, Function<void(LobbyId)> answer_left);
+
+    Link& opened(ConnectionId id, Port port, const IpAddress& peer);
+    void closed(ConnectionId id);
+    // Null for a connection that is gone.
+    Link* find(ConnectionId id);
+    std::size_t size() const { return size_; }
+    ByteOrder order(Port port) const { return order_[static_cast<std::size_t>(port)]; }
+
+    // Sends at once, before answers that wait: for acks, pings, offers and events.
+    template <class M>
+    void send(ConnectionId to, const M& message) {
+        Link* link = find(to);
+        if (!link || link->closing) return;
+        scratch_.clear();
+        encode(message, order(M::port), scratch_);
+        output_.send(to, scratch_);
+    }
+
+    // Takes the next place in the link's order of answers.
+    Ticket take_ticket(Link& link);
+
+    // Fills the answer of a ticket; it leaves when all before it have left.
+    template <class M>
+    void answer(const Ticket& ticket, const M& message, LobbyId lobby = {}) {
+        Link* link = find(ticket.link);
+        if (!link || link->closing) return;
+        scratch_.clear();
+        encode(message, order(M::port), scratch_);
+        fill(*link, ticket, lobby);
+    }
+    // An answer that is known at once.
+    template <class M>
+    void answer(Link& link, const M& message, LobbyId lobby = {}) {
+        if (link.waiting && !link.waiting->empty()) return answer(take_ticket(link), message, lobby);
+        ++link.next_ticket;
+        send(link.id, message);
+        if (lobby.value != 0) answer_left_(lobby);
+    }
+
+    void greeted(Link& link);
+    // Closes after what was sent; answers that still wait are dropped.
+    void close(Link& link);
+    // Sends a frame that is encoded already, and closes: the last word to a peer that broke the protocol.
+    void close_with(Link& link, std::span<const std::byte> frame);
+
+    // Calls visit(link) for each connection.
+    template <class Visit>
+    void for_each(Visit visit) {
+        for (auto& worker : slots_) {
+            for (Link& link : worker) {
+                if (link.id.generation != 0) visit(link);
+            }
+        }
+    }
+
+private:
+    void fill(Link& link, const Ticket& ticket, LobbyId lobby);
+    void send_scratch(Link& link, LobbyId lobby);
+    void release(Link& link);
+
+    LinkOutput& output_;
+    std::array<ByteOrder, 3> order_;
+    Function<void(LobbyId)> answer_left_;
+    // By the connection's slot: its upper eight bits name the network worker, the rest count from 0.
+    std::vector<std::vector<Link>> slots_;
+    std::size_t size_ = 0;
+    std::vector<std::byte> scratch_;
+};
+
+}  // namespace muster

@@ -1,0 +1,42 @@
+// What chat servers say, and what they are answered: the manager port's side of core.
+#pragma once
+
+#include <string_view>
+
+#include "base/function.h"
+#include "base/issued_time.h"
+#include "core/chat_servers.h"
+#include "core/fleet.h"
+#include "core/link_table.h"
+#include "core/matches.h"
+#include "core/peer_frame.h"
+#include "protocol/manager_messages.h"
+
+namespace muster {
+
+// Game thread only.
+class ManagerPort {
+public:
+    using TokenCheck = Function<bool(std::string_view)>;
+
+    ManagerPort(LinkTable& links, ChatServers& chat_servers, Fleet& fleet, Matches& matches, IssuedTime& issued,
+                TokenCheck token_check);
+
+    // A frame of a greeted link, or a handshake: the caller has judged that much.
+    Result<void, WireError> frame(const Pass& pass, Link& link, const PeerFrame& frame);
+
+private:
+    struct Visitor;
+
+    void handshake(const Pass& pass, Link& link, const ManagerHandshake& hello);
+    ManagerHandshakeResponse::Accepted welcome(const Pass& pass, const ChatServer& chat_server) const;
+
+    LinkTable& links_;
+    ChatServers& chat_servers_;
+    Fleet& fleet_;
+    Matches& matches_;
+    IssuedTime& issued_;
+    TokenCheck token_check_;
+};
+
+}  // namespace muster

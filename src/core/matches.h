@@ -1,0 +1,211 @@
+// Every lobby's way from the request to the end. The one place where each transition can be read:
+//
+//   state      what happens                              then
+//   ---------  ----------------------------------------  -------------------------------------------------------------
+//   (none)     request, checks pass, a server is free    offering: slot taken, ALLOCATE_MATCH sent
+//   (none)     request refused, or no server             (none): 2003 says why
+//   offering   asked again by the same chat server       offering: one more waits for the same answer
+//   offering   ack 1 from that registration              allocated, not durable yet: the record goes to the store
+//   offering   ack 0, or the server goes Offline         offering to the next best, or (none) when four were tried or
+//   none is left offering   no answer in 5 s                          the same, and ABORT_MATCH to the silent one
+//   offering   25 s, cancel, shutdown                    (none): 2003 says why, ABORT_MATCH
+//   allocated  durable                                   allocated: 2003 with the token
+//   allocated  not durable: disk full, 25 s, cancel      (none): 2003 says why, ABORT_MATCH
+//   allocated  not durable, server removed               offering to the next best
+//   allocated  READY                                     ready: event 1, players are told
+//   allocated  token expires and nobody came             aborted
+//   allocated, ready  STARTED                            started: event 2
+//   allocated, ready, started  ENDED                     ended: event 3, slot free
+//   allocated, ready, started  server removed, cancel,   aborted: event 4, ABORT_MATCH, slot free
+//              operator, lost by the server
+//   any        an ack that fits no offer                 the same: counted, ABORT_MATCH when it accepts what it does
+//   not hold
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/entropy.h"
+#include "base/ids.h"
+#include "base/issued_time.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "core/chat_servers.h"
+#include "core/fleet.h"
+#include "core/ledger.h"
+#include "core/link_table.h"
+#include "core/match.h"
+#include "core/match_figures.h"
+#include "core/over_lobbies.h"
+#include "protocol/error_texts.h"
+#include "protocol/manager_messages.h"
+#include "protocol/server_messages.h"
+#include "runtime/events.h"
+#include "runtime/timers.h"
+
+namespace muster {
+
+struct MatchesConfig {
+    Duration ack_timeout = std::chrono::seconds(5);
+    int retries = 3;
+    Duration deadline = std::chrono::seconds(25);
+    std::size_t in_flight_max = 10'000;
+    Duration token_ttl = std::chrono::seconds(120);
+    Duration history_keep = std::chrono::hours(7 * 24);
+    int token_guesses_per_minute = 10;
+};
+
+// Game thread only.
+class Matches {
+public:
+    // All of them outlive the matches.
+    struct Parts {
+        const LoopTime& time;
+        Timers& timers;
+        Events& events;
+        Log& log;
+        Ledger& ledger;
+        LinkTable& links;
+        Fleet& fleet;
+        ChatServers& chat_servers;
+        IssuedTime& issued;
+        Entropy& entropy;
+    };
+
+    // At most so many askers wait for one lobby, and so many lists of players wait for their request.
+    static constexpr std::size_t asks_max = 64;
+    static constexpr std::size_t lists_max = 100'000;
+    static constexpr std::chrono::minutes list_life{10};
+
+    Matches(const MatchesConfig& config, const Parts& parts);
+
+    // What the last run left: what was answered goes on, what was not is withdrawn (fault 65).
+    void recover(const Pass& pass, const RecoveredState& state);
+
+    // From chat servers. Each ticket is answered exactly once, now or later.
+    void request(const Pass& pass, const Ticket& ticket, const ChatServer& from, const AllocationRequest& request);
+    void cancel(const Pass& pass, const Ticket& ticket, const ChatServer& from, LobbyId lobby);
+    void players(const Pass& pass, const Ticket& ticket, const ChatServer& from, const MatchPlayers& list);
+    // It has shaken hands: the latest event of each lobby that it missed.
+    void chat_server_back(const ChatServer& chat_server);
+
+    // From game servers.
+    void acknowledge(const Pass& pass, const Server& from, const AllocateMatchAck& ack);
+    Result<void, Refusal> ready(const Pass& pass, const Server& from, const ReadyForMatch& report);
+    Result<void, Refusal> started(const Pass& pass, const Server& from, LobbyId lobby);
+    Result<void, Refusal> ended(const Pass& pass, const Server& from, LobbyId lobby);
+    void validate(const Pass& pass, const Ticket& ticket, const Server& from, const ValidateToken& request);
+
+    // What became of servers.
+    void server_offline(const Pass& pass, ServerId server);
+    void server_removed(const Pass& pass, const Server& server, Reason reason);
+    void server_registered(ServerId server);
+    void load_mismatch(const Pass& pass, const Server& server);
+
+    // An operator's word. False when there is no such match.
+    bool abort(const Pass& pass, LobbyId lobby, std::string_view reason);
+
+    // An allocation's answer has left on its link: events that waited for it follow.
+    void answer_left(LobbyId lobby);
+
+    // new requests are refused, those in flight are failed.
+    void shut_down(const Pass& pass);
+
+    // Null when the lobby has no match now.
+    const Match* find(LobbyId lobby) const;
+    // The accounts of a lobby, null when no list was given.
+    const std::vector<AccountId>* accounts(LobbyId lobby) const;
+    std::size_t size() const { return matches_.size(); }
+    std::size_t in_flight() const { return in_flight_; }
+    const MatchFigures& figures() const { return figures_; }
+    const std::vector<LobbyId>& held_on(ServerId server) const;
+
+    template <class Visit>
+    void for_each(Visit visit) const {
+        for (const auto& [lobby, match] : matches_) visit(match);
+    }
+
+private:
+    struct PlayerList {
+        std::string chat_server;
+        std::vector<AccountId> accounts;
+        Time given;
+    };
+    struct OnServer {
+        std::vector<LobbyId> offered;
+        std::vector<LobbyId> held;        // oldest acknowledgement first
+        std::vector<LobbyId> unanswered;  // withdrawn offers it has not answered
+    };
+
+    // Requests (matches_requests.cpp).
+    std::optional<Refusal> judged(const ChatServer& from, const AllocationRequest& request) const;
+    void join(const Ticket& ticket, Match& match);
+    void refuse(const Pass& pass, const Ticket& ticket, const AllocationRequest& request, Refusal why);
+    void offer_next(const Pass& pass, Match& match);
+    void offer_timed_out(const Pass& pass, LobbyId lobby, std::uint64_t serial);
+    void take_back_offer(Match& match, Reason reason);
+    void limit_reached(const Pass& pass, LobbyId lobby, std::uint64_t serial);
+    void bad_ack(const Server& from, const AllocateMatchAck& ack);
+    void answered_old_offer(ServerId server, LobbyId lobby);
+    void accept(const Pass& pass, Match& match);
+    void settled(const Pass& pass, LobbyId lobby, std::uint64_t serial, int offer, bool durable);
+    void answer_success(const Ticket& ticket, const Match& match);
+    void fail(const Pass& pass, Match& match, Refusal why);
+    void withdraw(const Pass& pass, Match& match, Refusal why, Reason reason);
+
+    // Lives of matches (matches.cpp).
+    Result<Match*, Refusal> reported(const Server& from, LobbyId lobby);
+    void over(const Pass& pass, Match& match, MatchState how, std::string_view reason);
+    void tell(MatchRecord& record, bool may_leave, MatchEventKind kind);
+    void publish_ready(const Match& match);
+    void start_expiry(Match& match, Duration left);
+    void expiry_due(const Pass& pass, LobbyId lobby, std::uint64_t serial);
+    void save(const Match& match);
+    void forget(Match& match);
+    void prune(const Pass& pass);
+    Match* mutable_find(LobbyId lobby);
+    OnServer& on_server(ServerId server) { return on_server_[server]; }
+    UnixMs wall() { return issued_.at(time_.now()); }
+
+    // Tokens (match_tokens.cpp).
+    std::optional<Refusal> token_refusal(const Pass& pass, const Server& from, const ValidateToken& request);
+    bool guessing_blocked(const Pass& pass, GuessCount& guesses);
+    void wrong_guess(const Pass& pass, GuessCount& guesses);
+    void token_use_settled(const Ticket& ticket, LobbyId lobby, std::uint64_t serial, AccountId account, bool durable);
+
+    MatchesConfig config_;
+    const LoopTime& time_;
+    Timers& timers_;
+    Events& events_;
+    Log& log_;
+    Ledger& ledger_;
+    LinkTable& links_;
+    Fleet& fleet_;
+    ChatServers& chat_servers_;
+    IssuedTime& issued_;
+    Entropy& entropy_;
+
+    std::map<LobbyId, Match> matches_;
+    std::unordered_map<ServerId, OnServer> on_server_;
+    std::unordered_map<LobbyId, std::vector<ServerId>> unanswered_;  // the same by lobby
+    std::unordered_map<LobbyId, PlayerList> lists_;
+    OverLobbies over_;
+    // Over, with an event that its chat server has not been sent; and which lobbies each chat server has to be told of.
+    std::unordered_map<LobbyId, MatchRecord> untold_over_;
+    std::map<std::string, std::set<LobbyId>, std::less<>> untold_;
+    GuessCount unknown_lobby_guesses_;
+    std::size_t in_flight_ = 0;
+    std::uint64_t next_serial_ = 1;
+    bool shutting_down_ = false;
+    MatchFigures figures_;
+};
+
+}  // namespace muster

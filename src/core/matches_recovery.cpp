@@ -1,0 +1,61 @@
+// What the last run left behind: what was answered goes on, what was not is withdrawn (faults 1 and 65).
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/matches.h"
+
+namespace muster {
+
+void Matches::recover(const Pass& pass, const RecoveredState& state) {
+    for (const auto& [lobby, at] : state.over) over_.add(lobby, {at, ServerId(), MatchState::aborted});
+    for (const PlayersRecord& list : state.players) {
+        std::vector<AccountId> accounts = list.accounts;
+        std::sort(accounts.begin(), accounts.end());
+        lists_[list.lobby] = PlayerList{list.chat_server, std::move(accounts), pass.now};
+    }
+    std::unordered_map<LobbyId, std::vector<AccountId>> used;
+    for (const TokenUsed& use : state.tokens_used) used[use.lobby].push_back(use.account);
+
+    for (const MatchRecord& record : state.matches) {
+        if (record.untold_event != 0) untold_[record.chat_server].insert(record.lobby);
+        if (record.state == MatchState::ended || record.state == MatchState::aborted) {
+            over_.add(record.lobby, {record.ended_at, record.server, record.state});
+            untold_over_[record.lobby] = record;
+            continue;
+        }
+        ++figures_.recovered;
+        const Server* server = fleet_.find(record.server);
+        if (record.state == MatchState::offering) {
+            // Nobody was promised it. The server may think it has it: it hears otherwise when it returns.
+            ++figures_.withdrawn_at_start;
+            if (server) fleet_.owe_abort(server->endpoint, record.lobby);
+            ledger_.write(MatchForgotten{record.lobby});
+            continue;
+        }
+        Match& match = matches_[record.lobby];
+        match.record = record;
+        match.serial = next_serial_++;
+        match.requested = pass.now;
+        match.offers = 1;
+        match.durable = true;
+        match.answered = true;  // it may have been, and whoever asks again is answered the same
+        if (const auto found = used.find(record.lobby); found != used.end()) match.used = found->second;
+        if (server) {
+            on_server(record.server).held.push_back(record.lobby);
+            fleet_.restore_held(record.server);
+        }
+        const auto age = std::chrono::milliseconds(std::max<std::int64_t>(0, wall().value - record.allocated_at.value));
+        start_expiry(match, std::max<Duration>(config_.token_ttl - age, Duration{0}));
+        if (!server) over(pass, match, MatchState::aborted, text(Reason::server_lost));
+    }
+    // Held lists are in the order of acknowledgement.
+    for (auto& [id, on] : on_server_) {
+        std::sort(on.held.begin(), on.held.end(), [this](LobbyId a, LobbyId b) {
+            return std::pair(find(a)->record.allocated_at, a) < std::pair(find(b)->record.allocated_at, b);
+        });
+    }
+}
+
+}  // namespace muster

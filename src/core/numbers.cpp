@@ -1,0 +1,52 @@
+#include "core/numbers.h"
+
+#include <limits>
+
+namespace muster {
+
+Numbers::Numbers(Ledger& ledger, const NumbersReserved& recovered)
+    : ledger_(ledger), next_(recovered), durable_(recovered) {}
+
+void Numbers::reserve() {
+    if (asked_) return;
+    asked_ = true;
+    constexpr auto last_id = std::numeric_limits<std::int32_t>::max();
+    const NumbersReserved wanted{
+        .server_ids_below =
+            next_.server_ids_below > last_id - server_block ? last_id : next_.server_ids_below + server_block,
+        .epochs_below = next_.epochs_below + epoch_block,
+        .event_ids_below = next_.event_ids_below + event_block,
+    };
+    ledger_.write_promised(wanted, [this, wanted](bool durable) {
+        asked_ = false;
+        if (durable) durable_ = wanted;
+        // A refusal is asked again when the next number is wanted.
+    });
+}
+
+std::optional<ServerId> Numbers::server_id() {
+    reserve_when_low();
+    if (next_.server_ids_below >= durable_.server_ids_below) return std::nullopt;
+    return ServerId(next_.server_ids_below++);
+}
+
+std::optional<std::int64_t> Numbers::epoch() {
+    reserve_when_low();
+    if (next_.epochs_below >= durable_.epochs_below) return std::nullopt;
+    return next_.epochs_below++;
+}
+
+std::optional<std::int64_t> Numbers::event_id() {
+    reserve_when_low();
+    if (next_.event_ids_below >= durable_.event_ids_below) return std::nullopt;
+    return next_.event_ids_below++;
+}
+
+void Numbers::reserve_when_low() {
+    const bool low = durable_.server_ids_below - next_.server_ids_below < server_block / 2 ||
+                     durable_.epochs_below - next_.epochs_below < epoch_block / 2 ||
+                     durable_.event_ids_below - next_.event_ids_below < event_block / 2;
+    if (low) reserve();
+}
+
+}  // namespace muster

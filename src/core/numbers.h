@@ -1,0 +1,44 @@
+// Numbers that are never given twice, across restarts: server ids, epochs, event ids.
+//
+// They are reserved in blocks ahead of use, so that no handshake waits for the disk.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/ids.h"
+#include "core/ledger.h"
+#include "core/records.h"
+
+namespace muster {
+
+// Game thread only.
+class Numbers {
+public:
+    static constexpr std::int32_t server_block = 10'000;
+    static constexpr std::int64_t epoch_block = 100'000;
+    static constexpr std::int64_t event_block = 1'000'000;
+
+    // Starts where the last run may have got to. Call reserve() before the first use.
+    Numbers(Ledger& ledger, const NumbersReserved& recovered);
+
+    // Asks for the first blocks, and from then on for the next ones when half is used.
+    void reserve();
+    // The first blocks are durable: numbers can be given.
+    bool ready() const { return durable_.server_ids_below > next_.server_ids_below; }
+
+    // Nothing when the store has been down for a whole block.
+    std::optional<ServerId> server_id();
+    std::optional<std::int64_t> epoch();
+    std::optional<std::int64_t> event_id();
+
+private:
+    void reserve_when_low();
+
+    Ledger& ledger_;
+    NumbersReserved next_;     // the next number of each kind
+    NumbersReserved durable_;  // numbers below these may be given
+    bool asked_ = false;
+};
+
+}  // namespace muster

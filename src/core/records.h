@@ -1,0 +1,158 @@
+// What core asks to be made durable, and what it gets back at the next start. Plain values: the store decides how they
+// are kept.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/ip_address.h"
+#include "base/time.h"
+
+namespace muster {
+
+// How far a match has come. The numbers are stored: never renumber.
+enum class MatchState : std::uint8_t {
+    offering = 0,   // a server was chosen and asked
+    allocated = 1,  // it acknowledged; the chat server may be answered
+    ready = 2,
+    started = 3,
+    ended = 4,
+    aborted = 5,  // fell through, with its reason
+};
+
+// A registration. Written when it is made, and when its draining or capacity changes.
+struct ServerRecord {
+    ServerId id;
+    IpAddress ip;
+    std::uint16_t port = 0;
+    RegionId region;
+    std::int64_t epoch = 0;
+    std::int32_t max_matches = 0;
+    bool drained_by_server = false;
+    bool drained_by_operator = false;
+    UnixMs registered_at;
+    friend bool operator==(const ServerRecord&, const ServerRecord&) = default;
+};
+
+// The server has left the registry.
+struct ServerRemoved {
+    ServerId id;
+    friend bool operator==(const ServerRemoved&, const ServerRemoved&) = default;
+};
+
+// A match as it stands now; replaces what was known of its lobby. The token is empty once the match is over (K-3).
+struct MatchRecord {
+    LobbyId lobby;
+    std::string chat_server;
+    RegionId region;
+    std::int8_t game_type = 0;
+    std::int8_t game_mode = 0;
+    std::int8_t player_count = 0;
+    std::int32_t average_rating = 0;
+    MatchState state = MatchState::offering;
+    std::string reason;
+    ServerId server;
+    std::int64_t server_epoch = 0;
+    std::string server_ip;  // as told to the chat server, so that it is told the same again
+    std::int32_t server_port = 0;
+    std::string token;
+    UnixMs requested_at;
+    UnixMs allocated_at;  // 0 until it happened; so are the next three
+    UnixMs ready_at;
+    UnixMs started_at;
+    UnixMs ended_at;                // of an end or an abort
+    std::uint8_t untold_event = 0;  // the event (1–4) its chat server has not been sent yet
+    friend bool operator==(const MatchRecord&, const MatchRecord&) = default;
+};
+
+// A request that failed before any server acknowledged: its lobby may be asked for again, so nothing but history stays.
+struct MatchForgotten {
+    LobbyId lobby;
+    friend bool operator==(const MatchForgotten&, const MatchForgotten&) = default;
+};
+
+// The accounts that may play a lobby; replaces an earlier list.
+struct PlayersRecord {
+    LobbyId lobby;
+    std::string chat_server;
+    std::vector<AccountId> accounts;
+    friend bool operator==(const PlayersRecord&, const PlayersRecord&) = default;
+};
+
+// An account was let in with the lobby's token. Forgotten when the match is over.
+struct TokenUsed {
+    LobbyId lobby;
+    AccountId account;
+    friend bool operator==(const TokenUsed&, const TokenUsed&) = default;
+};
+
+// Numbers below these may have been given out; the next start begins here.
+struct NumbersReserved {
+    std::int32_t server_ids_below = 1;
+    std::int64_t epochs_below = 1;
+    std::int64_t event_ids_below = 1;
+    friend bool operator==(const NumbersReserved&, const NumbersReserved&) = default;
+};
+
+// The world clock: game time that has passed, in milliseconds, and its speed.
+struct ClockRecord {
+    std::int64_t elapsed_game_ms = 0;
+    std::int32_t speed = 1;
+    friend bool operator==(const ClockRecord&, const ClockRecord&) = default;
+};
+
+// An open-mode name and the account id it was given (P-1).
+struct AccountRecord {
+    std::string name;
+    AccountId account;
+    friend bool operator==(const AccountRecord&, const AccountRecord&) = default;
+};
+
+// A line of the event history; `fields` is a JSON object.
+struct EventRecord {
+    std::int64_t id = 0;
+    UnixMs time;
+    std::string type;
+    std::string fields;
+    friend bool operator==(const EventRecord&, const EventRecord&) = default;
+};
+
+using Record = std::variant<ServerRecord, ServerRemoved, MatchRecord, MatchForgotten, PlayersRecord, TokenUsed,
+                            NumbersReserved, ClockRecord, AccountRecord, EventRecord>;
+
+// One pass's records: all of them become durable, in order, or none.
+struct RecordBatch {
+    std::uint64_t number = 0;  // grows by one from 1; outcomes come in the same order
+    std::vector<Record> records;
+};
+
+// Why a batch did not become durable.
+enum class StoreFault : std::uint8_t {
+    none,
+    full,      // no room on the disk: nothing of the batch was kept; it may work later
+    transient  // locked, busy: the same
+};
+
+struct BatchOutcome {
+    std::uint64_t number = 0;
+    StoreFault fault = StoreFault::none;
+};
+
+// Everything a start needs. Ended and aborted matches come only as lobby numbers within the time that history is kept.
+struct RecoveredState {
+    NumbersReserved numbers;
+    std::vector<ServerRecord> servers;
+    std::vector<MatchRecord> matches;  // those not over, and those over whose chat server is still to be told
+    std::vector<TokenUsed> tokens_used;
+    std::vector<PlayersRecord> players;
+    std::vector<AccountRecord> accounts;
+    std::vector<std::pair<LobbyId, UnixMs>> over;  // lobby and when it ended or was aborted
+    bool has_clock = false;
+    ClockRecord clock;
+};
+
+}  // namespace muster

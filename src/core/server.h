@@ -1,0 +1,83 @@
+// One game server as the fleet knows it.
+#pragma once
+
+#include <algorithm>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/ids.h"
+#include "base/ip_address.h"
+#include "base/time.h"
+#include "core/candidate_index.h"
+#include "protocol/server_status.h"
+#include "runtime/timer_id.h"
+
+namespace muster {
+
+// Where a game server takes its players. Two registrations of one endpoint are one server.
+struct Endpoint {
+    IpAddress ip;
+    std::uint16_t port = 0;
+    friend auto operator<=>(const Endpoint&, const Endpoint&) = default;
+    std::string to_string() const;
+};
+
+struct Server {
+    ServerId id;
+    Endpoint endpoint;
+    RegionId region;
+    std::int32_t max_matches = 0;
+    std::int64_t epoch = 0;  // of the present registration (F-9)
+
+    ConnectionId link;  // no generation: not connected
+    Time registered;    // running time, as is the next
+    Time last_heartbeat;
+    Time last_arrival;  // real time of the latest heartbeat, 0 before the first
+    UnixMs registered_at;
+
+    // The latest load report that made sense (F-4).
+    std::int32_t reported_matches = 0;
+    float cpu_percent = 0;
+    float memory_percent = 0;
+
+    std::int32_t offered = 0;  // offers in flight
+    std::int32_t held = 0;     // acknowledged and unfinished
+
+    bool drained_by_server = false;
+    bool drained_by_operator = false;
+    bool silent = false;             // its heartbeat is overdue by half an interval, or its link is lost (fault 29)
+    bool braked = false;             // silent together with many others: Offline, but kept
+    bool speaks_of_matches = false;  // has sent STARTED or ENDED (F-7)
+    int low_reports = 0;             // heartbeats in a row that report fewer matches than are held
+
+    TimerId silence;
+    CandidateIndex::Place place = 0;
+
+    // For the operator (F-11, A-13).
+    std::uint32_t rtt_us = 0;
+    double jitter_ms = 0;
+    std::uint64_t choices = 0;
+
+    bool connected() const { return link.generation != 0; }
+    bool draining() const { return drained_by_server || drained_by_operator; }
+    // F-7: never less than what we know it holds, whatever it says.
+    std::int32_t load() const { return std::max(reported_matches, held + offered); }
+    // F-5.
+    ServerStatus status() const {
+        if (!connected() || braked) return ServerStatus::offline;
+        if (draining()) return ServerStatus::draining;
+        return load() >= max_matches ? ServerStatus::full : ServerStatus::available;
+    }
+};
+
+}  // namespace muster
+
+template <>
+struct std::hash<muster::Endpoint> {
+    std::size_t operator()(const muster::Endpoint& endpoint) const noexcept {
+        return std::hash<muster::IpAddress>{}(endpoint.ip) * 31 + endpoint.port;
+    }
+};

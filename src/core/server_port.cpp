@@ -1,0 +1,135 @@
+#include "core/server_port.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "protocol/dispatch.h"
+#include "protocol/refusal_answer.h"
+
+namespace muster {
+namespace {
+
+ErrorText error(Refusal why) {
+    return ErrorText(text(why));
+}
+
+}  // namespace
+
+ServerPort::ServerPort(LinkTable& links, Fleet& fleet, Matches& matches, IssuedTime& issued, Timers& timers,
+                       TokenCheck token_check)
+    : links_(links),
+      fleet_(fleet),
+      matches_(matches),
+      issued_(issued),
+      timers_(timers),
+      token_check_(std::move(token_check)) {}
+
+struct ServerPort::Visitor {
+    ServerPort& port;
+    const Pass& pass;
+    Link& link;
+    const PeerFrame& frame;
+
+    void operator()(const ServerHandshake& hello) const { port.handshake(pass, link, hello); }
+    void operator()(const ServerHeartbeat& beat) const { port.heartbeat(pass, link, beat, frame); }
+    void operator()(const SetDraining& wish) const { port.set_draining(link, wish); }
+    void operator()(const ServerGoodbye& wish) const { port.goodbye(pass, link, wish); }
+
+    void operator()(const AllocateMatchAck& ack) const {
+        if (const Server* server = port.speaker(link, ServerId(link.who)))
+            port.matches_.acknowledge(pass, *server, ack);
+    }
+    void operator()(const ReadyForMatch& report) const {
+        const Server* server = port.speaker(link, report.server);
+        const auto done = server ? port.matches_.ready(pass, *server, report) : Failure(Refusal::server_not_registered);
+        answer<ReadyForMatchResponse>(report.lobby, done);
+    }
+    void operator()(const MatchStartedReport& report) const {
+        const Server* server = port.speaker(link, report.server);
+        const auto done =
+            server ? port.matches_.started(pass, *server, report.lobby) : Failure(Refusal::server_not_registered);
+        answer<MatchResponse>(report.lobby, done);
+    }
+    void operator()(const MatchEndedReport& report) const {
+        const Server* server = port.speaker(link, report.server);
+        const auto done =
+            server ? port.matches_.ended(pass, *server, report.lobby) : Failure(Refusal::server_not_registered);
+        answer<MatchResponse>(report.lobby, done);
+    }
+    void operator()(const ValidateToken& request) const {
+        if (const Server* server = port.speaker(link, request.server)) {
+            return port.matches_.validate(pass, port.links_.take_ticket(link), *server, request);
+        }
+        port.links_.answer(link, ValidateTokenResponse{ValidateTokenResponse::Refused{
+                                     request.lobby, request.account, error(Refusal::server_not_registered)}});
+    }
+
+    template <class M>
+    void answer(LobbyId lobby, const Result<void, Refusal>& done) const {
+        if (done) return port.links_.answer(link, M{LobbyAccepted{lobby}});
+        port.links_.answer(link, M{LobbyRefused{lobby, error(done.error())}});
+    }
+};
+
+Result<void, WireError> ServerPort::frame(const Pass& pass, Link& link, const PeerFrame& frame) {
+    const ByteOrder order = links_.order(Port::servers);
+    const bool registered = !link.greeted || speaker(link, ServerId(link.who)) != nullptr;
+    if (registered)
+        return visit_inbound<Port::servers>(order, frame.code, frame.payload, Visitor{*this, pass, link, frame});
+
+    // Its server was removed for silence: one last answer (F-3).
+    std::vector<std::byte> answer;
+    const Refusal why =
+        frame.code == ServerHeartbeat::code ? Refusal::server_disconnected : Refusal::server_not_registered;
+    refusal_answer({Port::servers, order, true, frame.code, frame.payload}, text(why), answer);
+    links_.close_with(link, answer);
+    return {};
+}
+
+void ServerPort::handshake(const Pass& pass, Link& link, const ServerHandshake& hello) {
+    const auto registration = token_check_(hello.token) ? fleet_.handshake(pass, link.id, hello, issued_.at(pass.now))
+                                                        : Failure(Refusal::invalid_token);
+    if (!registration) {
+        links_.answer(link, ServerHandshakeResponse{Refused{error(registration.error())}});
+        return links_.close(link);
+    }
+    if (Link* replaced = links_.find(registration->replaced)) links_.close(*replaced);
+    matches_.server_registered(registration->server);
+    link.who = registration->server.value;
+    links_.greeted(link);
+    links_.answer(
+        link, ServerHandshakeResponse{ServerHandshakeResponse::Accepted{registration->server, issued_.at(pass.now)}});
+    for (const LobbyId lobby : registration->lost_matches) {
+        links_.send(link.id, AbortMatch{lobby, ReasonText(text(Reason::server_lost))});
+    }
+}
+
+void ServerPort::heartbeat(const Pass& pass, Link& link, const ServerHeartbeat& beat, const PeerFrame& frame) {
+    const auto heard = fleet_.heartbeat(pass, link.id, beat, frame.received, frame.rtt_us);
+    if (heard) return links_.send(link.id, ServerHeartbeatAck{ServerHeartbeatAck::Accepted{issued_.at(pass.now)}});
+    links_.send(link.id, ServerHeartbeatAck{Refused{error(heard.error())}});
+}
+
+void ServerPort::set_draining(Link& link, const SetDraining& wish) {
+    if (!speaker(link, wish.server)) {
+        return links_.answer(link, ServerError{SetDraining::code, error(Refusal::server_not_registered)});
+    }
+    links_.answer(link, ServerStatusNotice{wish.server, fleet_.drain_by_server(wish.server, wish.draining)});
+}
+
+void ServerPort::goodbye(const Pass& pass, Link& link, const ServerGoodbye& wish) {
+    if (!speaker(link, wish.server)) {
+        return links_.answer(link, ServerError{ServerGoodbye::code, error(Refusal::server_not_registered)});
+    }
+    fleet_.remove(pass, wish.server, Reason::server_left);
+    links_.close(link);
+}
+
+void ServerPort::timed_out(ConnectionId link) {
+    const auto timer = timers_.once(fleet_.config().heartbeat_timeout, [this, link](const TimerFired&) {
+        if (Link* open = links_.find(link)) links_.close(*open);
+    });
+    MUSTER_CHECK(timer.has_value(), "the heartbeat timeout is a valid delay");
+}
+
+}  // namespace muster

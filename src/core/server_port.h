@@ -1,0 +1,54 @@
+// What game servers say, and what they are answered: the server port's side of core.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/function.h"
+#include "base/ids.h"
+#include "base/issued_time.h"
+#include "base/time.h"
+#include "core/fleet.h"
+#include "core/link_table.h"
+#include "core/matches.h"
+#include "core/peer_frame.h"
+#include "protocol/server_messages.h"
+#include "runtime/timers.h"
+
+namespace muster {
+
+// Game thread only.
+class ServerPort {
+public:
+    // Judges a handshake's token.
+    using TokenCheck = Function<bool(std::string_view)>;
+
+    ServerPort(LinkTable& links, Fleet& fleet, Matches& matches, IssuedTime& issued, Timers& timers,
+               TokenCheck token_check);
+
+    // A frame of a greeted link, or a handshake: the caller has judged that much. Null, or why its bytes are wrong.
+    Result<void, WireError> frame(const Pass& pass, Link& link, const PeerFrame& frame);
+
+    // The server of `link` was removed for its silence: the link hears so at its next frame, or is closed one timeout
+    // later (F-3).
+    void timed_out(ConnectionId link);
+
+private:
+    struct Visitor;
+
+    void handshake(const Pass& pass, Link& link, const ServerHandshake& hello);
+    void heartbeat(const Pass& pass, Link& link, const ServerHeartbeat& beat, const PeerFrame& frame);
+    void set_draining(Link& link, const SetDraining& wish);
+    void goodbye(const Pass& pass, Link& link, const ServerGoodbye& wish);
+    // The server that the link speaks for, if it names itself rightly.
+    const Server* speaker(const Link& link, ServerId named) const { return fleet_.held_by(link.id, named); }
+
+    LinkTable& links_;
+    Fleet& fleet_;
+    Matches& matches_;
+    IssuedTime& issued_;
+    Timers& timers_;
+    TokenCheck token_check_;
+};
+
+}  // namespace muster
