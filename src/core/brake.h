@@ -22,6 +22,7 @@ struct BrakeConfig {
 class Brake {
 public:
     explicit Brake(const BrakeConfig& config) : config_(config) {}
+    void configure(const BrakeConfig& config) { config_ = config; }
 
     // A server became silent, in a region of `servers` registered ones. True when the brake is on or to be pulled now.
     bool silenced(Time now, ServerId server, std::size_t servers);

@@ -25,9 +25,14 @@ bool ChatServer::serves(RegionId region) const {
 ChatServers::ChatServers(ChatServersConfig config, const LoopTime& time, Timers& timers, OnSilent on_silent)
     : config_(std::move(config)), time_(time), timers_(timers), on_silent_(std::move(on_silent)) {}
 
+void ChatServers::configure(ChatServersConfig config) {
+    config.regions = std::move(config_.regions);
+    config_ = std::move(config);
+}
+
 Result<ChatServers::Greeting, Refusal> ChatServers::handshake(const Pass& pass, ConnectionId from,
                                                               const ManagerHandshake& hello) {
-    if (!is_chat_server_id(hello.chat_server)) return Failure(Refusal::invalid_chat_server_id);
+    if (!is_chat_server_id(hello.chat_server.view())) return Failure(Refusal::invalid_chat_server_id);
     const auto configured = [this](RegionId id) {
         return std::any_of(config_.regions.begin(), config_.regions.end(),
                            [id](const Region& region) { return region.id == id; });

@@ -47,6 +47,9 @@ public:
 
     ChatServers(ChatServersConfig config, const LoopTime& time, Timers& timers, OnSilent on_silent);
 
+    // Takes effect from the next heartbeat on. The regions stay as they are.
+    void configure(ChatServersConfig config);
+
     struct Greeting {
         std::int32_t number = 0;
         ConnectionId replaced;  // a silent link that the newcomer took over from, to be closed

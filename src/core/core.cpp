@@ -52,6 +52,14 @@ Core::Core(CoreConfig config, const Parts& parts, const RecoveredState& recovere
     matches_.recover(pass, recovered);
 }
 
+void Core::configure(CoreConfig config) {
+    fleet_.configure(std::move(config.fleet));
+    chat_servers_.configure(std::move(config.managers));
+    matches_.configure(config.matches);
+    server_port_.configure(std::move(config.server_token));
+    manager_port_.configure(std::move(config.manager_token));
+}
+
 void Core::opened(const Pass&, ConnectionId id, Port port, const IpAddress& peer) {
     links_.opened(id, port, peer);
 }
@@ -165,6 +173,8 @@ void Core::store_outcome(const Pass& pass, const BatchOutcome& outcome) {
 }
 
 void Core::end_of_pass(const Pass& pass) {
+    // While the store is down everything that would be written is refused: somebody must try.
+    if (!ledger_.store_up() && !ledger_.waiting() && ledger_.in_flight() == 0) numbers_.write_again();
     ledger_.end_of_pass(pass.now);
 }
 

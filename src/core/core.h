@@ -63,6 +63,9 @@ public:
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
 
+    // A reload's new figures. Regions and byte order stay as they are.
+    void configure(CoreConfig config);
+
     // The first numbers are reserved: peers may come.
     bool ready() const { return numbers_.ready(); }
 

@@ -31,6 +31,12 @@ Fleet::Fleet(FleetConfig config, const Parts& parts)
     }
 }
 
+void Fleet::configure(FleetConfig config) {
+    config.regions = std::move(config_.regions);
+    config_ = std::move(config);
+    for (auto& [region, brake] : brakes_) brake.configure(config_.brake);
+}
+
 void Fleet::recover(const Pass& pass, std::span<const ServerRecord> servers) {
     for (const ServerRecord& record : servers) {
         if (!region_known(record.region)) {
@@ -87,7 +93,7 @@ Result<Fleet::Registration, Refusal> Fleet::handshake(const Pass& pass, Connecti
 }
 
 Result<Endpoint, Refusal> Fleet::judged(const ServerHandshake& hello) const {
-    const auto ip = IpAddress::parse(hello.endpoint.ip);
+    const auto ip = IpAddress::parse(hello.endpoint.ip.view());
     if (!ip || ip->is_unspecified() || ip->is_multicast()) return Failure(Refusal::invalid_ip_address);
     if (hello.endpoint.port < 1024 || hello.endpoint.port > 65535) return Failure(Refusal::invalid_port);
     if (!region_known(hello.region)) return Failure(Refusal::invalid_region);

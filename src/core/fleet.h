@@ -86,6 +86,9 @@ public:
 
     Fleet(FleetConfig config, const Parts& parts);
 
+    // Takes effect from the next heartbeat on. The regions stay as they are.
+    void configure(FleetConfig config);
+
     // The servers of the last run: Offline, with a full heartbeat timeout to return.
     void recover(const Pass& pass, std::span<const ServerRecord> servers);
 

@@ -49,8 +49,8 @@ Result<void, WireError> ManagerPort::frame(const Pass& pass, Link& link, const P
 }
 
 void ManagerPort::handshake(const Pass& pass, Link& link, const ManagerHandshake& hello) {
-    const auto greeting =
-        token_check_(hello.token) ? chat_servers_.handshake(pass, link.id, hello) : Failure(Refusal::invalid_token);
+    const auto greeting = token_check_(hello.token.view()) ? chat_servers_.handshake(pass, link.id, hello)
+                                                           : Failure(Refusal::invalid_token);
     if (!greeting) {
         links_.answer(link, ManagerHandshakeResponse{Refused{ErrorText(text(greeting.error()))}});
         return links_.close(link);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <utility>
 
 #include "base/function.h"
 #include "base/issued_time.h"
@@ -21,6 +22,8 @@ public:
 
     ManagerPort(LinkTable& links, ChatServers& chat_servers, Fleet& fleet, Matches& matches, IssuedTime& issued,
                 TokenCheck token_check);
+
+    void configure(TokenCheck token_check) { token_check_ = std::move(token_check); }
 
     // A frame of a greeted link, or a handshake: the caller has judged that much.
     Result<void, WireError> frame(const Pass& pass, Link& link, const PeerFrame& frame);

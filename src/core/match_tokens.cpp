@@ -37,7 +37,7 @@ std::optional<Refusal> Matches::token_refusal(const Pass& pass, const Server& fr
     GuessCount& guesses = match ? match->guesses : unknown_lobby_guesses_;
     if (guessing_blocked(pass, guesses)) return Refusal::invalid_match_token;
     // Only the exact text counts; whatever the stamp inside says is never read.
-    if (!match || match->offering() || match->ended_early || !same_text(match->record.token, request.token)) {
+    if (!match || match->offering() || match->ended_early || !same_text(match->record.token, request.token.view())) {
         wrong_guess(pass, guesses);
         return Refusal::invalid_match_token;
     }

@@ -30,7 +30,7 @@ Result<void, Refusal> Matches::ready(const Pass&, const Server& from, const Read
     const auto found = reported(from, report.lobby);
     if (!found) return Failure(found.error());
     Match& match = **found;
-    if (!same_text(report.token, match.record.token)) return Failure(Refusal::invalid_match_token);
+    if (!same_text(report.token.view(), match.record.token)) return Failure(Refusal::invalid_match_token);
     if (match.record.state != MatchState::allocated) return {};  // said before
     match.record.state = MatchState::ready;
     match.record.ready_at = wall();

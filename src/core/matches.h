@@ -87,6 +87,9 @@ public:
 
     Matches(const MatchesConfig& config, const Parts& parts);
 
+    // Takes effect for requests from now on.
+    void configure(const MatchesConfig& config) { config_ = config; }
+
     // What the last run left: what was answered goes on, what was not is withdrawn (fault 65).
     void recover(const Pass& pass, const RecoveredState& state);
 

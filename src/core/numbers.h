@@ -24,6 +24,8 @@ public:
 
     // Asks for the first blocks, and from then on for the next ones when half is used.
     void reserve();
+    // Writes what is reserved already once more: finds out whether the store takes records again.
+    void write_again() { ledger_.write(durable_); }
     // The first blocks are durable: numbers can be given.
     bool ready() const { return durable_.server_ids_below > next_.server_ids_below; }
 

@@ -87,8 +87,9 @@ Result<void, WireError> ServerPort::frame(const Pass& pass, Link& link, const Pe
 }
 
 void ServerPort::handshake(const Pass& pass, Link& link, const ServerHandshake& hello) {
-    const auto registration = token_check_(hello.token) ? fleet_.handshake(pass, link.id, hello, issued_.at(pass.now))
-                                                        : Failure(Refusal::invalid_token);
+    const auto registration = token_check_(hello.token.view())
+                                  ? fleet_.handshake(pass, link.id, hello, issued_.at(pass.now))
+                                  : Failure(Refusal::invalid_token);
     if (!registration) {
         links_.answer(link, ServerHandshakeResponse{Refused{error(registration.error())}});
         return links_.close(link);

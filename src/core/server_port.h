@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "base/function.h"
 #include "base/ids.h"
@@ -25,6 +26,8 @@ public:
 
     ServerPort(LinkTable& links, Fleet& fleet, Matches& matches, IssuedTime& issued, Timers& timers,
                TokenCheck token_check);
+
+    void configure(TokenCheck token_check) { token_check_ = std::move(token_check); }
 
     // A frame of a greeted link, or a handshake: the caller has judged that much. Null, or why its bytes are wrong.
     Result<void, WireError> frame(const Pass& pass, Link& link, const PeerFrame& frame);

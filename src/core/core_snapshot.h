@@ -1,0 +1,55 @@
+// Core's figures at one moment, for whoever shows them: plain values, no link back to core.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/histogram.h"
+#include "core/fleet_figures.h"
+#include "core/match_figures.h"
+#include "core/records.h"
+#include "protocol/port.h"
+#include "protocol/server_status.h"
+#include "protocol/wire_error.h"
+
+namespace muster {
+
+class Core;
+
+struct CoreSnapshot {
+    struct OfRegion {
+        std::string name;
+        std::array<std::uint64_t, 4> servers{};  // by ServerStatus
+        double cpu_percent = 0;                  // averages over the servers that are not Offline
+        double memory_percent = 0;
+        double capacity_ratio = 0;  // load by capacity, of the same
+        std::uint64_t requests = 0;
+        std::uint64_t retries = 0;
+        std::uint64_t timeouts = 0;
+        std::map<std::string_view, std::uint64_t> failures;  // by the refusal's label
+        Histogram allocation_seconds{{}};
+        Histogram uptime_seconds{{}};
+    };
+
+    std::vector<OfRegion> regions;
+    std::array<std::uint64_t, 6> matches{};  // by MatchState: those that are not over
+    std::size_t allocations_in_flight = 0;
+    std::size_t chat_servers = 0;
+    FleetFigures fleet;
+    MatchFigures match;
+    std::array<std::array<std::uint64_t, wire_errors.size()>, ports.size()> protocol_errors{};
+    std::uint64_t stale_messages = 0;
+    std::uint64_t clock_steps = 0;
+    std::uint64_t events_not_written = 0;
+    bool store_up = true;
+};
+
+// Looks at every server and match once: about once a second, not more.
+CoreSnapshot snapshot_of(const Core& core);
+
+}  // namespace muster

@@ -1,0 +1,196 @@
+#include <cctype>
+#include <regex>
+#include <set>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "core/core_fixture.h"
+#include "core/match_token.h"
+
+using namespace muster;
+using namespace muster::testing;
+
+namespace {
+
+struct TokenWorld : CoreWorld {
+    explicit TokenWorld(std::int8_t players = 10) {
+        server = join(*this, 7777);
+        chat = join_chat(*this);
+        send(chat, request_for(1, eu, players));
+        token = next<AllocateMatch>(server.link).token.string();
+        send(server.link, AllocateMatchAck{true, LobbyId(1)});
+        REQUIRE(error_of(next<AllocationResponse>(chat)) == "");
+    }
+
+    std::string validate(std::int32_t account, std::string_view with, std::int32_t lobby = 1) {
+        return validate(server, account, with, lobby);
+    }
+    std::string validate(const TestServer& by, std::int32_t account, std::string_view with, std::int32_t lobby = 1) {
+        send(by.link, ValidateToken{by.id, LobbyId(lobby), AccountId(account), MatchTokenText(with)});
+        const auto answer = next<ValidateTokenResponse>(by.link);
+        std::visit([&](const auto& form) { CHECK(form.account == AccountId(account)); }, answer.answer);
+        return error_of(answer);
+    }
+    void stay(Duration time) {
+        for (const Time end = clock.now() + time; clock.now() < end;) {
+            advance(std::min<Duration>(10s, end - clock.now()));
+            send(server.link, beat_of(server, 2));
+            forget_frames(server.link);
+        }
+    }
+
+    TestServer server;
+    ConnectionId chat;
+    std::string token;
+};
+
+}  // namespace
+
+TEST_CASE("K-1: a token is MATCH, the lobby, a random version 4 guid and the Unix seconds") {
+    SystemEntropy entropy;
+    const std::regex form("MATCH_12345_[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}_1705123456");
+    std::set<std::string> tokens;
+    for (int i = 0; i < 1'000; ++i) {
+        const std::string token = make_match_token(entropy, LobbyId(12345), UnixMs{1'705'123'456'789});
+        CHECK(std::regex_match(token, form));
+        CHECK(tokens.insert(token).second);
+    }
+}
+
+TEST_CASE("K-1: comparing takes equal lengths and equal bytes") {
+    CHECK(same_text("abc", "abc"));
+    CHECK_FALSE(same_text("abc", "abd"));
+    CHECK_FALSE(same_text("abc", "abcd"));
+    CHECK(same_text("", ""));
+}
+
+TEST_CASE_FIXTURE(TokenWorld, "K-2: each account once, at most player_count of them") {
+    TokenWorld world(3);
+    CHECK(world.validate(1, world.token) == "");
+    CHECK(world.validate(1, world.token) == "Match token already used");
+    CHECK(world.validate(2, world.token) == "");
+    CHECK(world.validate(3, world.token) == "");
+    CHECK(world.validate(4, world.token) == "Match token already used");
+    CHECK(world.core->matches().figures().tokens_accepted == 3);
+}
+
+TEST_CASE_FIXTURE(TokenWorld, "K-2: errors come in their order: server, token, allocated server, expiry, use") {
+    const TestServer other = join(*this, 8888);
+    CHECK(validate(TestServer{server.link, other.id}, 1, token) == "Server not registered");
+    CHECK(validate(other, 1, "MATCH_1_nonsense") == "Invalid match token");
+    CHECK(validate(other, 1, token, 2) == "Invalid match token");
+    CHECK(validate(other, 1, token) == "Server not allocated to this match");
+    CHECK(validate(1, token) == "");
+    send(server.link, ReadyForMatch{server.id, LobbyId(1), MatchTokenText(token)});
+    forget_frames(server.link);
+    stay(119s);
+    CHECK(validate(2, token) == "");
+    stay(1s);
+    CHECK(validate(1, token) == "Match token expired");
+    CHECK(validate(3, token) == "Match token expired");
+}
+
+TEST_CASE_FIXTURE(TokenWorld, "K-2: a started match takes nobody more, an ended or aborted one knows no token") {
+    CHECK(validate(1, token) == "");
+    send(server.link, MatchStartedReport{server.id, LobbyId(1)});
+    forget_frames(server.link);
+    CHECK(validate(2, token) == "Match token already used");
+    send(server.link, MatchEndedReport{server.id, LobbyId(1)});
+    forget_frames(server.link);
+    CHECK(validate(3, token) == "Invalid match token");
+}
+
+TEST_CASE_FIXTURE(TokenWorld, "K-2, fault 67: only the exact text passes") {
+    std::string upper = token;
+    for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    const std::string zeros = "MATCH_01" + token.substr(7);
+    for (const std::string& near :
+         {upper, token + " ", " " + token, zeros, token.substr(0, token.size() - 1), token + "0", std::string()}) {
+        CHECK(validate(5, near) == "Invalid match token");
+    }
+    CHECK(validate(5, token) == "");
+}
+
+TEST_CASE_FIXTURE(TokenWorld, "K-2: an offer that was not acknowledged has a token that lets nobody in") {
+    send(chat, request_for(2));
+    const auto offer = next<AllocateMatch>(server.link);
+    CHECK(validate(1, offer.token.view(), 2) == "Invalid match token");
+}
+
+TEST_CASE_FIXTURE(TokenWorld, "K-2: once a list was given only its accounts validate, and a later list replaces it") {
+    send(chat, MatchPlayers{LobbyId(1), {{AccountId(7), AccountId(8), AccountId(7)}}});
+    CHECK(error_of(next<MatchPlayersResponse>(chat)) == "");
+    CHECK(validate(9, token) == "Invalid match token");
+    CHECK(validate(7, token) == "");
+    send(chat, MatchPlayers{LobbyId(1), {{AccountId(9)}}});
+    CHECK(error_of(next<MatchPlayersResponse>(chat)) == "");
+    CHECK(validate(8, token) == "Invalid match token");
+    CHECK(validate(9, token) == "");
+}
+
+TEST_CASE_FIXTURE(TokenWorld, "K-2: a list may come before the request") {
+    send(chat, MatchPlayers{LobbyId(2), {{AccountId(7)}}});
+    CHECK(error_of(next<MatchPlayersResponse>(chat)) == "");
+    const TestMatch second = allocate(*this, chat, server, 2);
+    CHECK(validate(8, second.token, 2) == "Invalid match token");
+    CHECK(validate(7, second.token, 2) == "");
+}
+
+TEST_CASE_FIXTURE(TokenWorld,
+                  "K-3: a use is durable before it is answered, and one step: two at once do not both pass") {
+    store.holding = true;
+    send(server.link, ValidateToken{server.id, LobbyId(1), AccountId(1), MatchTokenText(token)});
+    CHECK(quiet(server.link));
+    send(server.link, ValidateToken{server.id, LobbyId(1), AccountId(1), MatchTokenText(token)});
+    CHECK(quiet(server.link));  // its refusal waits for the answer before it (W-8)
+    commit();
+    CHECK(error_of(next<ValidateTokenResponse>(server.link)) == "");
+    CHECK(error_of(next<ValidateTokenResponse>(server.link)) == "Match token already used");
+}
+
+TEST_CASE_FIXTURE(TokenWorld, "K-3, X-4: a use that the disk refuses was none, and works when there is room again") {
+    store.fault = StoreFault::full;
+    CHECK(validate(1, token) == "Store unavailable");
+    CHECK(validate(1, token) == "Store unavailable");
+    store.fault = StoreFault::none;
+    stay(2s);
+    CHECK(validate(1, token) == "");
+}
+
+TEST_CASE_FIXTURE(TokenWorld, "K-3: the token is erased from the store when its match is over, and is in no log line") {
+    send(server.link, MatchEndedReport{server.id, LobbyId(1)});
+    const MatchRecord* last = nullptr;
+    for (const Record& record : store.durable) {
+        if (const auto* match = std::get_if<MatchRecord>(&record)) last = match;
+        if (const auto* event = std::get_if<EventRecord>(&record))
+            CHECK(event->fields.find(token) == std::string::npos);
+    }
+    REQUIRE(last != nullptr);
+    CHECK(last->state == MatchState::ended);
+    CHECK(last->token.empty());
+    CHECK_FALSE(log_lines.has(token));
+}
+
+TEST_CASE_FIXTURE(
+    TokenWorld,
+    "fault 68: after ten wrong tokens for a lobby the right one is refused for a minute, other lobbies are not") {
+    const TestMatch second = allocate(*this, chat, server, 2);
+    for (int i = 0; i < 10; ++i) CHECK(validate(1, "guess") == "Invalid match token");
+    CHECK(validate(1, token) == "Invalid match token");
+    CHECK(validate(1, second.token, 2) == "");
+    CHECK_FALSE(closed(server.link));
+    stay(59s);
+    CHECK(validate(1, token) == "Invalid match token");
+    stay(1s);
+    CHECK(validate(1, token) == "");
+}
+
+TEST_CASE_FIXTURE(TokenWorld, "K-2, L-8: a token's life runs on while the process stands still") {
+    send(server.link, ReadyForMatch{server.id, LobbyId(1), MatchTokenText(token)});
+    forget_frames(server.link);
+    clock.advance(121s);
+    settle();
+    CHECK(core->fleet().find(server.id) != nullptr);
+    CHECK(validate(1, token) == "Match token expired");
+}

@@ -1,0 +1,538 @@
+#include "core/matches.h"
+
+#include <set>
+
+#include <doctest/doctest.h>
+
+#include "core/core_fixture.h"
+
+using namespace muster;
+using namespace muster::testing;
+
+namespace {
+
+std::string request_error(CoreWorld& world, ConnectionId chat, const AllocationRequest& request) {
+    world.send(chat, request);
+    return error_of(world.next<AllocationResponse>(chat));
+}
+
+std::string ready_error(CoreWorld& world, const TestServer& server, ServerId as, std::int32_t lobby,
+                        std::string_view token) {
+    world.send(server.link, ReadyForMatch{as, LobbyId(lobby), MatchTokenText(token)});
+    return error_of(world.next<ReadyForMatchResponse>(server.link));
+}
+
+template <class Report>
+std::string report_error(CoreWorld& world, const TestServer& server, std::int32_t lobby) {
+    world.send(server.link, Report{server.id, LobbyId(lobby)});
+    return error_of(world.next<MatchResponse>(server.link));
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(CoreWorld, "A-1: a chat server's handshake is checked in the order token, id, region, id in use") {
+    const auto error = [this](const ManagerHandshake& hello) {
+        const ConnectionId link = connect(Port::managers);
+        send(link, hello);
+        const std::string text = error_of(next<ManagerHandshakeResponse>(link));
+        CHECK(closed(link) == !text.empty());
+        return text;
+    };
+    ManagerHandshake hello{"wrong", "bad id!", {}};
+    CHECK(error(hello) == "Invalid token");
+    hello.token = "manager-secret";
+    CHECK(error(hello) == "Invalid Chat Server ID");
+    hello.chat_server = "chat_1.eu-west";
+    CHECK(error(hello) == "Invalid region");
+    hello.regions = {{eu, RegionId(77)}};
+    CHECK(error(hello) == "Invalid region");
+    hello.regions = {{eu}};
+    CHECK(error(hello) == "");
+    CHECK(error(hello) == "Chat Server already registered");
+    advance(45s);
+    CHECK(error(hello) == "");  // the first has been silent for 1.5 intervals
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "A-1: a chat server that says nothing for 90 s is dropped, and any message keeps it") {
+    const ConnectionId chat = join_chat(*this);
+    advance(89'999ms);
+    send(chat, ManagerHeartbeat{});
+    CHECK(next<ManagerHeartbeatAck>(chat).time == clock.wall());
+    advance(89'999ms);
+    CHECK_FALSE(closed(chat));
+    advance(1ms);
+    CHECK(closed(chat));
+}
+
+TEST_CASE_FIXTURE(CoreWorld,
+                  "A-1: the handshake lists the Available servers of the regions asked for, by ascending id") {
+    const TestServer one = join(*this, 7777, eu);
+    join(*this, 7778, use);
+    const TestServer three = join(*this, 7779, eu);
+    const TestServer draining = join(*this, 7780, eu);
+    core->drain(draining.id, true);
+    const ConnectionId link = connect(Port::managers);
+    send(link, ManagerHandshake{"manager-secret", "chat-9", {{eu}}});
+    const auto answer = next<ManagerHandshakeResponse>(link);
+    const auto& servers = std::get<ManagerHandshakeResponse::Accepted>(answer.answer).servers.items;
+    REQUIRE(servers.size() == 2);
+    CHECK(servers[0].server == one.id);
+    CHECK(servers[1].server == three.id);
+    CHECK(servers[1].endpoint.port == 7779);
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "A-1: a list that is too long for one frame is cut where the frame ends") {
+    for (int i = 0; i < 4'000; ++i) join(*this, 1'024 + i, eu, 1, "2001:db8:aaaa:bbbb:cccc:dddd:eeee:1");
+    const ConnectionId link = connect(Port::managers);
+    send(link, ManagerHandshake{"manager-secret", "chat-9", {{eu}}});
+    const std::size_t payload = links.peers[link].frames.front().payload.size();
+    CHECK(payload + 2 <= 65'535);
+    CHECK(payload + 2 > 65'400);
+}
+
+TEST_CASE_FIXTURE(CoreWorld,
+                  "A-2: a request is checked in the order lobby, region, player count, and a refusal takes nothing") {
+    const TestServer server = join(*this, 7777);
+    const ConnectionId chat = connect(Port::managers);
+    send(chat, ManagerHandshake{"manager-secret", "chat-1", {{eu}}});
+    forget_frames(chat);
+    CHECK(request_error(*this, chat, {LobbyId(0), 0, 0, RegionId(77), 0, 0}) == "Invalid match lobby ID");
+    CHECK(request_error(*this, chat, {LobbyId(-5), 0, 0, eu, 10, 0}) == "Invalid match lobby ID");
+    CHECK(request_error(*this, chat, {LobbyId(1), 0, 0, RegionId(77), 0, 0}) == "Region not supported");
+    CHECK(request_error(*this, chat, {LobbyId(1), 0, 0, use, 0, 0}) ==
+          "Region not supported");  // not among those it named
+    CHECK(request_error(*this, chat, {LobbyId(1), 0, 0, eu, 0, 0}) == "Invalid player count");
+    CHECK(request_error(*this, chat, {LobbyId(1), 0, 0, eu, -1, 0}) == "Invalid player count");
+    CHECK(core->fleet().find(server.id)->load() == 0);
+    CHECK(core->matches().size() == 0);
+    CHECK(quiet(server.link));
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "A-2: another chat server's lobby is refused, and so is one that ended or was aborted") {
+    const TestServer server = join(*this, 7777);
+    const ConnectionId one = join_chat(*this, "one");
+    const ConnectionId two = join_chat(*this, "two");
+    allocate(*this, one, server, 5);
+    CHECK(request_error(*this, two, request_for(5)) == "Invalid match lobby ID");
+    CHECK(report_error<MatchEndedReport>(*this, server, 5) == "");
+    forget_frames(one);
+    CHECK(request_error(*this, one, request_for(5)) == "Invalid match lobby ID");
+    send(one, MatchPlayers{LobbyId(9), {{AccountId(1)}}});
+    CHECK(error_of(next<MatchPlayersResponse>(one)) == "");
+    CHECK(request_error(*this, two, request_for(9)) == "Invalid match lobby ID");
+}
+
+TEST_CASE("A-2, fault 66: beyond the requests in flight the answer is Server busy, at once") {
+    CoreWorld world({}, [](CoreConfig& config) { config.matches.in_flight_max = 2; });
+    const TestServer server = join(world, 7777);
+    const ConnectionId chat = join_chat(world);
+    const ConnectionId other = join_chat(world, "other");
+    world.send(chat, request_for(1));
+    world.send(chat, request_for(2));
+    CHECK(request_error(world, other, request_for(3)) == "Server busy");
+    world.forget_frames(server.link);
+    world.send(server.link, AllocateMatchAck{true, LobbyId(1)});
+    world.send(other, request_for(3));
+    CHECK(world.next<AllocateMatch>(server.link).lobby == LobbyId(3));
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "A-3, A-4: the best server of the region gets the match") {
+    const ConnectionId chat = join_chat(*this);
+    CHECK(request_error(*this, chat, request_for(1)) == "No servers available");
+    const TestServer busy = join(*this, 7777);
+    const TestServer idle = join(*this, 7778);
+    join(*this, 7779, use);
+    send(busy.link, beat_of(busy, 0, 90, 90));
+    send(idle.link, beat_of(idle, 0, 5, 5));
+    forget_frames(busy.link);
+    forget_frames(idle.link);
+    send(chat, request_for(1));
+    CHECK(next<AllocateMatch>(idle.link).lobby == LobbyId(1));
+    CHECK(quiet(busy.link));
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "A-5, fault 60: a thousand requests for the last slot, and exactly one gets it") {
+    const TestServer server = join(*this, 7777, eu, 1);
+    const ConnectionId chat = join_chat(*this);
+    send(chat, request_for(1));
+    const ConnectionId others = join_chat(*this, "others");
+    for (int lobby = 2; lobby <= 1'000; ++lobby)
+        CHECK(request_error(*this, others, request_for(lobby)) == "No servers available");
+    CHECK(next<AllocateMatch>(server.link).lobby == LobbyId(1));
+    CHECK(quiet(server.link));
+    send(server.link, AllocateMatchAck{true, LobbyId(1)});
+    CHECK(error_of(next<AllocationResponse>(chat)) == "");
+}
+
+TEST_CASE_FIXTURE(
+    CoreWorld, "A-6: a refusal moves on at once, a silence after 5 s, each to another server with a token of its own") {
+    std::vector<TestServer> servers;
+    for (int i = 0; i < 5; ++i) servers.push_back(join(*this, 7000 + i));
+    const ConnectionId chat = join_chat(*this);
+    send(chat, request_for(1));
+    std::set<std::string> tokens;
+    const auto offered_to = [&](std::size_t i) {
+        const auto offer = next<AllocateMatch>(servers[i].link);
+        CHECK(tokens.insert(offer.token.string()).second);
+    };
+    offered_to(0);
+    send(servers[0].link, AllocateMatchAck{false, LobbyId(1)});
+    offered_to(1);
+    advance(4'999ms);
+    CHECK(quiet(servers[2].link));
+    advance(1ms);
+    CHECK(next<AbortMatch>(servers[1].link).lobby == LobbyId(1));
+    offered_to(2);
+    send(servers[2].link, AllocateMatchAck{false, LobbyId(1)});
+    offered_to(3);
+    send(servers[3].link, AllocateMatchAck{false, LobbyId(1)});
+    // Four offers in all: the fifth server is not asked.
+    CHECK(quiet(servers[4].link));
+    CHECK(error_of(next<AllocationResponse>(chat)) == "Server allocation timeout");
+    CHECK(core->matches().figures().retries.at(eu) == 3);
+    for (const TestServer& server : servers) CHECK(core->fleet().find(server.id)->load() == 0);
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "A-6: when none is left and none timed out, there are no servers available") {
+    const TestServer server = join(*this, 7777);
+    const ConnectionId chat = join_chat(*this);
+    send(chat, request_for(1));
+    send(server.link, AllocateMatchAck{false, LobbyId(1)});
+    CHECK(error_of(next<AllocationResponse>(chat)) == "No servers available");
+    forget_frames(server.link);
+    send(chat, request_for(1));  // a failed request may be asked again
+    CHECK(next<AllocateMatch>(server.link).lobby == LobbyId(1));
+    advance(5s);
+    CHECK(error_of(next<AllocationResponse>(chat)) == "Server allocation timeout");
+}
+
+TEST_CASE_FIXTURE(
+    CoreWorld,
+    "A-7: a server that goes Offline with an offer counts as a refusal at once, and hears of it when it is back") {
+    const TestServer one = join(*this, 7777);
+    const TestServer two = join(*this, 7778);
+    const ConnectionId chat = join_chat(*this);
+    send(chat, request_for(1));
+    CHECK(next<AllocateMatch>(one.link).lobby == LobbyId(1));
+    disconnect(one.link);
+    CHECK(next<AllocateMatch>(two.link).lobby == LobbyId(1));
+    const TestServer back = join(*this, 7777);
+    CHECK(next<AbortMatch>(back.link).lobby == LobbyId(1));
+}
+
+TEST_CASE_FIXTURE(
+    CoreWorld,
+    "A-7, fault 61: a late acknowledgement is told to drop the match, and the lobby is not offered there before") {
+    const TestServer server = join(*this, 7777);
+    const ConnectionId chat = join_chat(*this);
+    send(chat, request_for(1));
+    next<AllocateMatch>(server.link);
+    advance(5s);
+    CHECK(next<AbortMatch>(server.link).lobby == LobbyId(1));
+    CHECK(error_of(next<AllocationResponse>(chat)) == "Server allocation timeout");
+    CHECK(request_error(*this, chat, request_for(1)) == "No servers available");  // it still owes an answer
+    send(chat, request_for(2));
+    CHECK(next<AllocateMatch>(server.link).lobby == LobbyId(2));  // for this lobby only
+
+    send(server.link, AllocateMatchAck{true, LobbyId(1)});
+    CHECK(next<AbortMatch>(server.link).lobby == LobbyId(1));
+    CHECK(core->matches().figures().bad_acks == 1);
+    const ConnectionId again = join_chat(*this, "again");
+    send(again, request_for(3));
+    CHECK(next<AllocateMatch>(server.link).lobby == LobbyId(3));
+    send(server.link, AllocateMatchAck{false, LobbyId(2)});
+    CHECK(error_of(next<AllocationResponse>(chat)) == "No servers available");
+    send(chat, request_for(1));
+    CHECK(next<AllocateMatch>(server.link).lobby == LobbyId(1));
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "fault 61: acks twice, for unknown lobbies and from the wrong server change nothing") {
+    const TestServer one = join(*this, 7777);
+    const TestServer two = join(*this, 7778);
+    const ConnectionId chat = join_chat(*this);
+    allocate(*this, chat, one, 1);
+    send(one.link, AllocateMatchAck{true, LobbyId(1)});
+    CHECK(quiet(one.link));  // it does hold it
+    send(two.link, AllocateMatchAck{true, LobbyId(1)});
+    CHECK(next<AbortMatch>(two.link).lobby == LobbyId(1));
+    send(two.link, AllocateMatchAck{true, LobbyId(404)});
+    CHECK(next<AbortMatch>(two.link).lobby == LobbyId(404));
+    send(two.link, AllocateMatchAck{false, LobbyId(404)});
+    CHECK(quiet(two.link));
+    CHECK(core->matches().find(LobbyId(1))->record.server == one.id);
+    CHECK(core->fleet().find(one.id)->held == 1);
+    CHECK(core->fleet().find(two.id)->held == 0);
+    CHECK(core->matches().figures().bad_acks == 4);
+}
+
+TEST_CASE("A-7, fault 63: the whole request ends within 25 s, with a failure and never a late success") {
+    CoreWorld world({}, [](CoreConfig& config) { config.matches.ack_timeout = 60s; });
+    const TestServer server = join(world, 7777);
+    const ConnectionId chat = join_chat(world);
+    world.send(chat, request_for(1));
+    world.next<AllocateMatch>(server.link);
+    for (int i = 0; i < 2; ++i) {
+        world.advance(10s);
+        world.send(server.link, beat_of(server));
+        world.next<ServerHeartbeatAck>(server.link);
+    }
+    world.advance(4'999ms);
+    CHECK(world.quiet(chat));
+    world.advance(1ms);
+    CHECK(error_of(world.next<AllocationResponse>(chat)) == "Server allocation timeout");
+    CHECK(world.next<AbortMatch>(server.link).lobby == LobbyId(1));
+    world.send(server.link, AllocateMatchAck{true, LobbyId(1)});
+    CHECK(world.quiet(chat));
+}
+
+TEST_CASE_FIXTURE(CoreWorld,
+                  "A-8: asking again joins the allocation and gets the same answer, whatever else it asks for") {
+    const TestServer server = join(*this, 7777);
+    const ConnectionId chat = join_chat(*this);
+    send(chat, request_for(1));
+    send(chat, AllocationRequest{LobbyId(1), 9, 9, use, -3, 0});
+    const auto offer = next<AllocateMatch>(server.link);
+    CHECK(quiet(server.link));
+    send(server.link, AllocateMatchAck{true, offer.lobby});
+    const auto first = next<AllocationResponse>(chat);
+    CHECK(error_of(first) == "");
+    CHECK(next<AllocationResponse>(chat) == first);
+    send(chat, request_for(1));
+    CHECK(next<AllocationResponse>(chat) == first);
+    CHECK(core->fleet().find(server.id)->held == 1);
+}
+
+TEST_CASE_FIXTURE(CoreWorld,
+                  "A-8, fault 62: the chat server leaves while waiting; the answer is kept until it asks again") {
+    const TestServer server = join(*this, 7777);
+    const ConnectionId chat = join_chat(*this);
+    send(chat, request_for(1));
+    disconnect(chat);
+    const auto offer = next<AllocateMatch>(server.link);
+    send(server.link, AllocateMatchAck{true, offer.lobby});
+    const ConnectionId back = join_chat(*this);
+    send(back, request_for(1));
+    const auto answer = next<AllocationResponse>(back);
+    CHECK(std::get<AllocationResponse::Accepted>(answer.answer).token == offer.token);
+    CHECK(quiet(server.link));
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "A-9: the answer leaves only after the allocation is durable") {
+    const TestServer server = join(*this, 7777);
+    const ConnectionId chat = join_chat(*this);
+    store.holding = true;
+    send(chat, request_for(1));
+    send(server.link, AllocateMatchAck{true, next<AllocateMatch>(server.link).lobby});
+    CHECK(quiet(chat));
+    send(server.link,
+         ReadyForMatch{server.id, LobbyId(1), MatchTokenText(core->matches().find(LobbyId(1))->record.token)});
+    CHECK(error_of(next<ReadyForMatchResponse>(server.link)) == "");
+    CHECK(quiet(chat));  // no event before its 2003
+    commit();
+    CHECK(error_of(next<AllocationResponse>(chat)) == "");
+    CHECK(next<MatchEventNotice>(chat).event == MatchEventKind::ready);
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "A-9: a commit too slow for the 25 s is answered as a failure and withdrawn") {
+    const TestServer server = join(*this, 7777);
+    const ConnectionId chat = join_chat(*this);
+    store.holding = true;
+    send(chat, request_for(1));
+    send(server.link, AllocateMatchAck{true, next<AllocateMatch>(server.link).lobby});
+    for (int i = 0; i < 3; ++i) {
+        advance(i < 2 ? 10s : 5s);
+        send(server.link, beat_of(server));
+        if (i < 2) next<ServerHeartbeatAck>(server.link);
+    }
+    CHECK(error_of(next<AllocationResponse>(chat)) == "Store unavailable");
+    CHECK(next<AbortMatch>(server.link).lobby == LobbyId(1));
+    CHECK(core->fleet().find(server.id)->held == 0);
+    commit();
+    CHECK(quiet(chat));
+    REQUIRE_FALSE(store.durable.empty());
+    bool forgotten = false;
+    for (const Record& record : store.durable) forgotten |= std::holds_alternative<MatchForgotten>(record);
+    CHECK(forgotten);
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "A-9: a match that nobody used when its token expires is withdrawn") {
+    const TestServer server = join(*this, 7777);
+    const ConnectionId chat = join_chat(*this);
+    allocate(*this, chat, server, 1);
+    for (int i = 0; i < 12; ++i) {
+        CHECK(quiet(chat));
+        advance(10s);
+        send(server.link, beat_of(server, 1));
+        send(chat, ManagerHeartbeat{});
+        if (i < 11) next<ManagerHeartbeatAck>(chat);
+    }
+    const auto event = next<MatchEventNotice>(chat);
+    CHECK(event.event == MatchEventKind::aborted);
+    CHECK(event.reason == "Match token expired");
+    CHECK(core->fleet().find(server.id)->held == 0);
+}
+
+TEST_CASE_FIXTURE(
+    CoreWorld,
+    "A-10: READY is checked in the order server, match, allocated server, token; repeats succeed and publish nothing") {
+    const TestServer one = join(*this, 7777);
+    const TestServer two = join(*this, 7778);
+    const ConnectionId chat = join_chat(*this);
+    const TestMatch match = allocate(*this, chat, one, 1);
+    CHECK(ready_error(*this, two, one.id, 404, "x") == "Server not registered");
+    CHECK(ready_error(*this, two, two.id, 404, "x") == "Match not found");
+    CHECK(ready_error(*this, two, two.id, 1, "x") == "Server not allocated to this match");
+    CHECK(ready_error(*this, one, one.id, 1, "x") == "Invalid match token");
+    CHECK(quiet(chat));
+    CHECK(ready_error(*this, one, one.id, 1, match.token) == "");
+    CHECK(ready_error(*this, one, one.id, 1, match.token) == "");
+    CHECK(next<MatchEventNotice>(chat).event == MatchEventKind::ready);
+    CHECK(quiet(chat));
+    CHECK(events_named("match.ready") == 1);
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "A-10: STARTED needs no READY, ENDED frees the slot, and STARTED after ENDED is refused") {
+    const TestServer one = join(*this, 7777);
+    const TestServer two = join(*this, 7778);
+    const ConnectionId chat = join_chat(*this);
+    allocate(*this, chat, one, 1);
+    CHECK(report_error<MatchStartedReport>(*this, two, 404) == "Match not found");
+    CHECK(report_error<MatchStartedReport>(*this, two, 1) == "Server not allocated to this match");
+    CHECK(report_error<MatchStartedReport>(*this, one, 1) == "");
+    CHECK(report_error<MatchStartedReport>(*this, one, 1) == "");
+    CHECK(report_error<MatchEndedReport>(*this, two, 1) == "Server not allocated to this match");
+    CHECK(report_error<MatchEndedReport>(*this, one, 1) == "");
+    CHECK(report_error<MatchEndedReport>(*this, one, 1) == "");
+    CHECK(report_error<MatchStartedReport>(*this, one, 1) == "Match already ended");
+    CHECK(next<MatchEventNotice>(chat).event == MatchEventKind::started);
+    CHECK(next<MatchEventNotice>(chat).event == MatchEventKind::ended);
+    CHECK(quiet(chat));
+    CHECK(core->fleet().find(one.id)->held == 0);
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "A-10: the latest event of each lobby is kept and sent when its chat server is back") {
+    const TestServer server = join(*this, 7777);
+    const ConnectionId chat = join_chat(*this);
+    const TestMatch match = allocate(*this, chat, server, 1);
+    allocate(*this, chat, server, 2);
+    disconnect(chat);
+    CHECK(ready_error(*this, server, server.id, 1, match.token) == "");
+    CHECK(report_error<MatchStartedReport>(*this, server, 1) == "");
+    CHECK(report_error<MatchEndedReport>(*this, server, 2) == "");
+    const ConnectionId back = join_chat(*this);
+    const auto first = next<MatchEventNotice>(back);
+    CHECK(first.lobby == LobbyId(1));
+    CHECK(first.event == MatchEventKind::started);
+    const auto second = next<MatchEventNotice>(back);
+    CHECK(second.lobby == LobbyId(2));
+    CHECK(second.event == MatchEventKind::ended);
+    CHECK(quiet(back));
+    disconnect(back);
+    CHECK(quiet(join_chat(*this)));
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "A-11: CANCEL is always answered by event 4; a pending request first gets its refusal") {
+    const TestServer server = join(*this, 7777);
+    const ConnectionId chat = join_chat(*this);
+    send(chat, CancelMatch{LobbyId(404)});
+    CHECK(next<MatchEventNotice>(chat).reason == "Match not found");
+
+    send(chat, request_for(1));
+    next<AllocateMatch>(server.link);
+    send(chat, CancelMatch{LobbyId(1)});
+    CHECK(error_of(next<AllocationResponse>(chat)) == "Allocation cancelled");
+    const auto cancelled = next<MatchEventNotice>(chat);
+    CHECK(cancelled.event == MatchEventKind::aborted);
+    CHECK(cancelled.reason == "Cancelled");
+    CHECK(next<AbortMatch>(server.link).reason == "Cancelled");
+    send(server.link, AllocateMatchAck{true, LobbyId(1)});
+    next<AbortMatch>(server.link);
+
+    allocate(*this, chat, server, 2);
+    report_error<MatchStartedReport>(*this, server, 2);
+    CHECK(next<MatchEventNotice>(chat).event == MatchEventKind::started);
+    send(chat, CancelMatch{LobbyId(2)});
+    CHECK(next<MatchEventNotice>(chat).reason == "Cancelled");
+    CHECK(next<AbortMatch>(server.link).lobby == LobbyId(2));
+    CHECK(quiet(chat));
+    CHECK(core->fleet().find(server.id)->load() == 0);
+
+    const ConnectionId other = join_chat(*this, "other");
+    allocate(*this, chat, server, 3);
+    send(other, CancelMatch{LobbyId(3)});
+    CHECK(next<MatchEventNotice>(other).reason == "Match not found");
+    CHECK(core->matches().find(LobbyId(3)) != nullptr);
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "A-11: an operator's abort tells chat server and game server the reason") {
+    const TestServer server = join(*this, 7777);
+    const ConnectionId chat = join_chat(*this);
+    allocate(*this, chat, server, 1);
+    in_pass([this](const Pass& pass) { CHECK(core->abort_match(pass, LobbyId(1), "Maintenance")); });
+    CHECK(next<MatchEventNotice>(chat).reason == "Maintenance");
+    CHECK(next<AbortMatch>(server.link).reason == "Maintenance");
+    in_pass([this](const Pass& pass) { CHECK_FALSE(core->abort_match(pass, LobbyId(1), "")); });
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "W-8: answers on one link leave in the order of their requests, heartbeat acks overtake") {
+    const TestServer server = join(*this, 7777);
+    const ConnectionId chat = join_chat(*this);
+    send(chat, request_for(1));
+    send(chat, AllocationRequest{LobbyId(-1), 0, 0, eu, 10, 0});
+    send(chat, MatchPlayers{LobbyId(1), {{AccountId(4)}}});
+    CHECK(quiet(chat));
+    send(chat, ManagerHeartbeat{});
+    next<ManagerHeartbeatAck>(chat);
+    send(server.link, AllocateMatchAck{true, next<AllocateMatch>(server.link).lobby});
+    CHECK(error_of(next<AllocationResponse>(chat)) == "");
+    CHECK(error_of(next<AllocationResponse>(chat)) == "Invalid match lobby ID");
+    CHECK(error_of(next<MatchPlayersResponse>(chat)) == "");
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "X-3: shutting down refuses new requests and fails those in flight, matches stay") {
+    const TestServer server = join(*this, 7777);
+    const ConnectionId chat = join_chat(*this);
+    allocate(*this, chat, server, 1);
+    send(chat, request_for(2));
+    next<AllocateMatch>(server.link);
+    in_pass([this](const Pass& pass) { core->shut_down(pass); });
+    CHECK(error_of(next<AllocationResponse>(chat)) == "Server shutting down");
+    CHECK(next<AbortMatch>(server.link).lobby == LobbyId(2));
+    CHECK(request_error(*this, chat, request_for(3)) == "Server shutting down");
+    CHECK(core->matches().find(LobbyId(1)) != nullptr);
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "A-13, invariant 20: requests are successes, failures and those in flight") {
+    const TestServer server = join(*this, 7777);
+    const ConnectionId chat = join_chat(*this);
+    for (int lobby = 1; lobby <= 3; ++lobby) allocate(*this, chat, server, lobby);
+    CHECK(request_error(*this, chat, {LobbyId(-1), 0, 0, eu, 10, 0}) == "Invalid match lobby ID");
+    send(chat, request_for(9));
+    const Telemetry::OfRegion& figures = core->telemetry().of(eu);
+    CHECK(core->matches().figures().requests.at(eu) == 5);
+    CHECK(figures.allocations == 3);
+    CHECK(figures.failures.at("invalid_match_lobby_id") == 1);
+    CHECK(core->matches().in_flight() == 1);
+    CHECK(figures.allocation_seconds.count() == 3);
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "A-12: equal servers get shares within 10 % over 10,000 requests") {
+    std::vector<TestServer> servers;
+    for (int i = 0; i < 10; ++i) servers.push_back(join(*this, 7000 + i, eu, 5'000));
+    const ConnectionId chat = join_chat(*this);
+    for (int lobby = 1; lobby <= 10'000; ++lobby) {
+        send(chat, request_for(lobby));
+        for (const TestServer& server : servers) {
+            if (quiet(server.link)) continue;
+            send(server.link, AllocateMatchAck{true, next<AllocateMatch>(server.link).lobby});
+        }
+        forget_frames(chat);
+        store.durable.clear();
+        event_names.clear();
+    }
+    for (const TestServer& server : servers) {
+        const auto choices = core->fleet().find(server.id)->choices;
+        CHECK(choices >= 900);
+        CHECK(choices <= 1'100);
+    }
+}

@@ -1,0 +1,133 @@
+#include "daemon/game.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "daemon/game_config.h"
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t commands_max = 1'024;
+// More outcomes than batches that the store may owe can never wait.
+constexpr std::size_t outcomes_max = 65'536;
+constexpr Duration publish_every = 1s;
+
+}  // namespace
+
+Game::Game(const Config& config, const Clock& clock, Log& log, Store& store, Health& health)
+    : clock_(clock),
+      log_(log),
+      store_(store),
+      health_(health),
+      wakeup_(clock),
+      network_(clock, wakeup_, network_config_of(config)),
+      config_(config),
+      commands_("commands", commands_max, network_.waiter(), [](const Pass& pass, Command& command) { command(pass); }),
+      outcomes_("store", outcomes_max, network_.waiter(),
+                [this](const Pass& pass, BatchOutcome& outcome) {
+                    core_->store_outcome(pass, outcome);
+                    health_.set_store_up(core_->ledger().store_up());
+                }),
+      loop_(clock, log, loop_config_of(config)),
+      links_(network_.links()),
+      to_store_(store) {}
+
+Game::~Game() {
+    stop(Duration{0});
+}
+
+void Game::start(const RecoveredState& recovered, std::function<void()> on_ready, Store::OnFatal on_store_fatal) {
+    on_ready_ = std::move(on_ready);
+    core_.emplace(core_config_of(config_), Core::Parts{loop_, log_, links_, to_store_, entropy_, clock_.wall()},
+                  recovered);
+    loop_.add_source(commands_);
+    loop_.add_source(outcomes_);
+    for (const Port port : ports) {
+        const auto index = static_cast<std::size_t>(port);
+        core_events_[index] = std::make_unique<CoreEvents>(*core_, port);
+        sources_[index] = std::make_unique<NetSource>(network_, port, *core_events_[index]);
+        loop_.add_source(*sources_[index]);
+    }
+    loop_.on_flush([this](const Pass& pass) {
+        core_->end_of_pass(pass);
+        network_.links().flush();
+        if (draining_) end_when_written(pass);
+    });
+    const auto timer = loop_.timers().every(
+        publish_every, [this](const TimerFired&) { publish(Pass{loop_.time().now(), loop_.time().running()}); });
+    MUSTER_CHECK(timer.has_value(), "a second is a valid interval");
+    store_.start(
+        [this](const BatchOutcome& outcome) {
+            MUSTER_CHECK(outcomes_.post(BatchOutcome(outcome)), "every outcome has room");
+        },
+        std::move(on_store_fatal));
+    thread_ = std::thread([this] { run(); });
+}
+
+void Game::run() {
+    turn_until_ready();
+    if (!draining_) {
+        network_.start();
+        on_ready_();
+    }
+    loop_.run(network_.waiter());
+}
+
+// Nobody may come before the first numbers are durable, or one could be given twice.
+void Game::turn_until_ready() {
+    loop_.bind_to_this_thread();
+    while (!core_->ready() && !draining_) {
+        loop_.turn();
+        health_.loop_turned(clock_.now());
+        network_.waiter().wait_until(clock_.now() + 10ms);
+    }
+}
+
+void Game::stop(Duration limit) {
+    if (!thread_.joinable()) return;
+    post([this, limit](const Pass& pass) {
+        draining_ = true;
+        network_.stop_accepting();
+        core_->shut_down(pass);
+        // A disk that takes too long does not hold the end up.
+        const auto timer = loop_.timers().once(std::max<Duration>(limit, Timers::delay_least),
+                                               [this](const TimerFired&) { loop_.stop(); });
+        MUSTER_CHECK(timer.has_value(), "the shutdown deadline is a valid delay");
+    });
+    thread_.join();
+    network_.stop();
+}
+
+void Game::end_when_written(const Pass&) {
+    if (core_->ledger().in_flight() == 0 && !core_->ledger().waiting()) loop_.stop();
+}
+
+void Game::configure(const Config& config) {
+    for (const Port port : ports) network_.set_limits(port, port_limits_of(config, port));
+    network_.set_total_buffers(static_cast<std::size_t>(config.limits.total_buffers.bytes));
+    post([this, next = std::make_shared<const Config>(config)](const Pass&) {
+        core_->configure(core_config_of(*next));
+    });
+}
+
+void Game::post(Command command) {
+    if (!commands_.post(std::move(command))) log_.error("The game loop takes no more commands");
+}
+
+void Game::publish(const Pass& pass) {
+    health_.loop_turned(pass.now);
+    core_->observe_wall(pass, clock_.wall());
+    auto next = std::make_shared<const GameSnapshot>(GameSnapshot{loop_.snapshot(), snapshot_of(*core_)});
+    const std::lock_guard lock(snapshot_mutex_);
+    snapshot_ = std::move(next);
+}
+
+std::shared_ptr<const GameSnapshot> Game::snapshot() const {
+    const std::lock_guard lock(snapshot_mutex_);
+    return snapshot_;
+}
+
+}  // namespace muster

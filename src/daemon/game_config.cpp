@@ -1,0 +1,98 @@
+#include "daemon/game_config.h"
+
+#include <string_view>
+
+namespace muster {
+namespace {
+
+// Without a token any passes: on loopback only, which was judged before.
+auto check_of(const Secret& secret) {
+    return [secret](std::string_view token) { return !secret.is_set() || secret.matches(token); };
+}
+
+const ListenAddress& listen_of(const Config& config, Port port) {
+    switch (port) {
+        case Port::servers:
+            return config.listen.servers;
+        case Port::managers:
+            return config.listen.managers;
+        case Port::players:
+            break;
+    }
+    return config.listen.players;
+}
+
+}  // namespace
+
+CoreConfig core_config_of(const Config& config) {
+    CoreConfig core;
+    core.fleet.regions = config.fleet.regions;
+    core.fleet.heartbeat_interval = config.fleet.heartbeat_interval;
+    core.fleet.heartbeat_timeout = config.fleet.heartbeat_timeout;
+    core.fleet.reconcile_heartbeats = config.fleet.reconcile_heartbeats;
+    core.fleet.brake.share = config.fleet.brake_share;
+    core.fleet.brake.servers = static_cast<std::size_t>(config.fleet.brake_servers);
+    core.fleet.brake.window = config.fleet.brake_window;
+    core.fleet.brake.hold = config.fleet.brake_hold;
+    core.managers.regions = config.fleet.regions;
+    core.managers.heartbeat_interval = config.managers.heartbeat_interval;
+    core.managers.heartbeat_timeout = config.managers.heartbeat_timeout;
+    core.matches.ack_timeout = config.fleet.allocation_ack_timeout;
+    core.matches.retries = config.fleet.allocation_retries;
+    core.matches.deadline = config.fleet.allocation_deadline;
+    core.matches.in_flight_max = static_cast<std::size_t>(config.fleet.allocations_in_flight);
+    core.matches.token_ttl = config.fleet.token_ttl;
+    core.matches.history_keep = config.store.history_keep;
+    core.matches.token_guesses_per_minute = config.limits.token_guesses_per_minute;
+    core.player_order = config.players.byte_order;
+    core.server_token = check_of(config.auth.server_token);
+    core.manager_token = check_of(config.auth.manager_token);
+    return core;
+}
+
+LoopConfig loop_config_of(const Config& config) {
+    LoopConfig loop;
+    loop.idle_cpu_enabled = config.game.idle_cpu_enabled;
+    loop.idle_sleep = std::chrono::milliseconds(config.game.idle_sleep_milliseconds);
+    loop.tick_rate = std::chrono::milliseconds(config.game.tick_rate_milliseconds);
+    loop.tick_max = std::chrono::milliseconds(config.game.max_tick_duration_milliseconds);
+    return loop;
+}
+
+PortLimits port_limits_of(const Config& config, Port port) {
+    PortLimits limits;
+    limits.handshake_deadline = config.limits.handshake_deadline;
+    limits.frame_deadline = config.limits.frame_deadline;
+    limits.connections_per_ip = static_cast<std::uint32_t>(config.limits.connections_per_ip);
+    limits.connections_max = static_cast<std::uint32_t>(config.limits.connections_per_port);
+    limits.flood_close_after = config.limits.flood_close_after;
+    limits.unsent_bytes_max = static_cast<std::size_t>(config.limits.unsent_bytes.bytes);
+    std::int32_t length = config.limits.frame_players;
+    std::int32_t rate = config.limits.messages_per_second_players;
+    if (port == Port::servers) {
+        length = config.limits.frame_servers;
+        rate = config.limits.messages_per_second_servers;
+    } else if (port == Port::managers) {
+        length = config.limits.frame_managers;
+        rate = config.limits.messages_per_second_managers;
+    }
+    limits.length_max = static_cast<std::uint16_t>(length);
+    limits.messages_per_second = static_cast<std::uint32_t>(rate);
+    return limits;
+}
+
+NetworkConfig network_config_of(const Config& config) {
+    NetworkConfig network;
+    for (const Port port : ports) {
+        NetworkConfig::OfPort& of = network.of(port);
+        const ListenAddress& listen = listen_of(config, port);
+        of.listen = SocketAddress(listen.host, listen.port);
+        of.limits = port_limits_of(config, port);
+    }
+    network.of(Port::players).order = config.players.byte_order;
+    network.threads = static_cast<std::size_t>(config.net.threads);
+    network.total_buffers = static_cast<std::size_t>(config.limits.total_buffers.bytes);
+    return network;
+}
+
+}  // namespace muster

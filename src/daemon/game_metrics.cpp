@@ -1,0 +1,284 @@
+#include "daemon/game_metrics.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/histogram.h"
+
+namespace muster {
+namespace {
+
+double number(std::uint64_t value) {
+    return static_cast<double>(value);
+}
+
+MetricLabel label_of(std::string_view name, std::string_view value) {
+    return {std::string(name), std::string(value)};
+}
+
+Metric family(std::string_view name, std::string_view help, MetricType type) {
+    return {std::string(name), std::string(help), type, {}, {}};
+}
+
+MetricHistogram histogram_of(const Histogram& histogram, std::vector<MetricLabel> labels) {
+    MetricHistogram out{std::move(labels), {}, histogram.count(), histogram.sum()};
+    std::uint64_t so_far = 0;
+    for (std::size_t i = 0; i < histogram.bounds().size(); ++i) {
+        so_far += histogram.counts()[i];
+        out.buckets.push_back({histogram.bounds()[i], so_far});
+    }
+    return out;
+}
+
+Metric tick_histogram(const TickHistogram& ticks) {
+    Metric metric =
+        family("muster_gameloop_tick_duration_seconds", "How long passes of the game loop took", MetricType::histogram);
+    MetricHistogram out;
+    for (std::size_t i = 0; i < ticks.bounds.size(); ++i) {
+        out.buckets.push_back({std::chrono::duration<double>(ticks.bounds[i]).count(), ticks.at_most[i]});
+    }
+    out.count = ticks.at_most.back();
+    out.sum = to_seconds(ticks.sum);
+    metric.histograms.push_back(std::move(out));
+    return metric;
+}
+
+void add_regions(const CoreSnapshot& core, std::vector<Metric>& out) {
+    Metric servers = family("muster_servers", "Registered game servers by status", MetricType::gauge);
+    Metric cpu = family("muster_region_cpu_percent", "Average CPU of a region's servers", MetricType::gauge);
+    Metric memory = family("muster_region_memory_percent", "Average memory of a region's servers", MetricType::gauge);
+    Metric capacity =
+        family("muster_region_capacity_ratio", "Matches by capacity of a region's servers", MetricType::gauge);
+    Metric timeouts =
+        family("muster_server_timeouts_total", "Game servers removed for their silence", MetricType::counter);
+    Metric requests = family("muster_allocation_requests_total", "Allocation requests", MetricType::counter);
+    Metric retries =
+        family("muster_allocation_retries_total", "Offers after the first one of a request", MetricType::counter);
+    Metric failures =
+        family("muster_allocation_failures_total", "Requests that were refused or failed", MetricType::counter);
+    Metric seconds =
+        family("muster_allocation_seconds", "From the request to its successful answer", MetricType::histogram);
+    Metric uptime = family("muster_server_uptime_seconds", "How long removed game servers had been registered",
+                           MetricType::histogram);
+    for (const CoreSnapshot::OfRegion& region : core.regions) {
+        const MetricLabel of_region = label_of("region", region.name);
+        for (std::size_t status = 0; status < region.servers.size(); ++status) {
+            const auto name = to_string(static_cast<ServerStatus>(status));
+            servers.samples.push_back({{of_region, label_of("status", name)}, number(region.servers[status])});
+        }
+        cpu.samples.push_back({{of_region}, region.cpu_percent});
+        memory.samples.push_back({{of_region}, region.memory_percent});
+        capacity.samples.push_back({{of_region}, region.capacity_ratio});
+        timeouts.samples.push_back({{of_region}, number(region.timeouts)});
+        requests.samples.push_back({{of_region}, number(region.requests)});
+        retries.samples.push_back({{of_region}, number(region.retries)});
+        for (const auto& [reason, count] : region.failures) {
+            failures.samples.push_back({{of_region, label_of("reason", reason)}, number(count)});
+        }
+        seconds.histograms.push_back(histogram_of(region.allocation_seconds, {of_region}));
+        uptime.histograms.push_back(histogram_of(region.uptime_seconds, {of_region}));
+    }
+    for (Metric* metric :
+         {&servers, &cpu, &memory, &capacity, &timeouts, &requests, &retries, &failures, &seconds, &uptime}) {
+        out.push_back(std::move(*metric));
+    }
+}
+
+Metric protocol_errors(const CoreSnapshot& core) {
+    Metric metric =
+        family("muster_protocol_errors_total", "Frames that were refused for their bytes", MetricType::counter);
+    for (const Port port : ports) {
+        for (const WireError kind : wire_errors) {
+            const std::uint64_t count =
+                core.protocol_errors[static_cast<std::size_t>(port)][static_cast<std::size_t>(kind)];
+            metric.samples.push_back(
+                {{label_of("port", to_string(port)), label_of("kind", to_string(kind))}, number(count)});
+        }
+    }
+    return metric;
+}
+
+Metric token_refusals(const CoreSnapshot& core) {
+    Metric metric = family("muster_token_refusals_total", "Players' tokens that were refused", MetricType::counter);
+    for (std::size_t i = 0; i < core.match.token_refusals.size(); ++i) {
+        if (core.match.token_refusals[i] == 0) continue;
+        metric.samples.push_back(
+            {{label_of("reason", label(static_cast<Refusal>(i)))}, number(core.match.token_refusals[i])});
+    }
+    return metric;
+}
+
+// The same failures as by region, for an alert on one reason.
+Metric refusals_by_reason(const CoreSnapshot& core) {
+    std::map<std::string_view, std::uint64_t> by_reason;
+    for (const CoreSnapshot::OfRegion& region : core.regions) {
+        for (const auto& [reason, count] : region.failures) by_reason[reason] += count;
+    }
+    Metric metric = family("muster_allocation_refusals_total", "Requests that were refused or failed, of all regions",
+                           MetricType::counter);
+    for (const auto& [reason, count] : by_reason)
+        metric.samples.push_back({{label_of("reason", reason)}, number(count)});
+    return metric;
+}
+
+Metric matches_by_state(const CoreSnapshot& core) {
+    constexpr std::array<std::string_view, 4> names{"offering", "allocated", "ready", "started"};
+    Metric metric = family("muster_matches", "Matches that are not over, by state", MetricType::gauge);
+    for (std::size_t i = 0; i < names.size(); ++i)
+        metric.samples.push_back({{label_of("state", names[i])}, number(core.matches[i])});
+    return metric;
+}
+
+}  // namespace
+
+std::vector<Metric> loop_metrics(const LoopSnapshot& loop) {
+    Metric errors =
+        family("muster_callback_errors_total", "Handlers, timers and listeners that threw", MetricType::counter);
+    for (std::size_t i = 0; i < loop.callback_errors.size(); ++i) {
+        errors.samples.push_back(
+            {{label_of("kind", to_string(static_cast<HandlerKind>(i)))}, number(loop.callback_errors[i])});
+    }
+    Metric queues = family("muster_queue_depth", "Messages that wait for the game loop", MetricType::gauge);
+    for (const LoopSnapshot::Queue& queue : loop.queues) {
+        queues.samples.push_back({{label_of("queue", queue.name)}, static_cast<double>(queue.depth)});
+    }
+    return {
+        gauge("muster_gameloop_tick_duration_avg_ms", "Average pass of the last 10 s", loop.tick_duration_avg_ms),
+        gauge("muster_gameloop_tick_duration_max_ms", "Longest pass of the last 10 s", loop.tick_duration_max_ms),
+        gauge("muster_gameloop_tick_duration_deviation_ms", "Standard deviation of the last 10 s",
+              loop.tick_duration_deviation_ms),
+        gauge("muster_gameloop_loop_work_units_avg", "Messages, timers and events per pass of the last 10 s",
+              loop.work_units_avg),
+        counter("muster_gameloop_loop_tick_count", "Passes of the game loop", number(loop.ticks)),
+        counter("muster_gameloop_loop_idle_sleep_count", "Times the game loop waited for work",
+                number(loop.idle_sleeps)),
+        counter("muster_gameloop_tick_overruns_total", "Passes that took longer than allowed", number(loop.overruns)),
+        counter("muster_gameloop_failed_ticks_total", "Passes that an exception ended", number(loop.failed_ticks)),
+        counter("muster_timer_timer_processed_ticks_total", "Timers that fired", number(loop.timers_fired)),
+        gauge("muster_timers", "Timers that wait", static_cast<double>(loop.timers_outstanding)),
+        counter("muster_events_total", "Events handled", number(loop.events_handled)),
+        counter("muster_loop_gaps_total", "Times the whole process stood still for over a second", number(loop.gaps)),
+        counter("muster_loop_gap_seconds", "How long it stood still in all", loop.gap_seconds),
+        tick_histogram(loop.tick_durations),
+        std::move(errors),
+        std::move(queues),
+    };
+}
+
+std::vector<Metric> core_metrics(const CoreSnapshot& core) {
+    std::vector<Metric> out;
+    add_regions(core, out);
+    out.push_back(protocol_errors(core));
+    out.push_back(token_refusals(core));
+    out.push_back(refusals_by_reason(core));
+    out.push_back(matches_by_state(core));
+    Metric rtt = family("muster_server_rtt_seconds", "The kernel's round trip to game servers", MetricType::histogram);
+    rtt.histograms.push_back(histogram_of(core.fleet.rtt_seconds, {}));
+    Metric jitter =
+        family("muster_server_jitter_seconds", "Deviation of heartbeats from their interval", MetricType::histogram);
+    jitter.histograms.push_back(histogram_of(core.fleet.jitter_seconds, {}));
+    out.push_back(std::move(rtt));
+    out.push_back(std::move(jitter));
+    const std::pair<const char*, std::pair<const char*, std::uint64_t>> counters[] = {
+        {"muster_bad_load_reports_total", {"Heartbeats with figures that make no sense", core.fleet.bad_load_reports}},
+        {"muster_identity_mismatch_total",
+         {"Server ids that the connection does not hold", core.fleet.identity_mismatches}},
+        {"muster_load_mismatch_total",
+         {"Heartbeats that report fewer matches than are held", core.fleet.load_mismatches}},
+        {"muster_eviction_brake_total", {"Times much of a region fell silent at once", core.fleet.brakes}},
+        {"muster_bad_acks_total", {"Acknowledgements that fit no offer", core.match.bad_acks}},
+        {"muster_lost_matches_total", {"Matches that their server lost by a restart", core.match.lost_matches}},
+        {"muster_tokens_accepted_total", {"Players let in by their token", core.match.tokens_accepted}},
+        {"muster_recovered_allocations_total", {"Allocations found at the start", core.match.recovered}},
+        {"muster_withdrawn_allocations_total",
+         {"Of them, those that nobody had been promised", core.match.withdrawn_at_start}},
+        {"muster_stale_messages_total", {"Frames of connections that were over", core.stale_messages}},
+        {"muster_clock_steps_total", {"Steps of the machine's date", core.clock_steps}},
+        {"muster_events_not_written_total", {"Events lost to a full disk", core.events_not_written}},
+    };
+    for (const auto& [name, figure] : counters) out.push_back(counter(name, figure.first, number(figure.second)));
+    out.push_back(gauge("muster_allocations_in_flight", "Requests that wait for their answer",
+                        static_cast<double>(core.allocations_in_flight)));
+    out.push_back(gauge("muster_chat_servers", "Chat servers connected", static_cast<double>(core.chat_servers)));
+    out.push_back(gauge("muster_store_up", "1 while the store takes records", core.store_up ? 1 : 0));
+    return out;
+}
+
+std::vector<Metric> net_metrics(const Network& network) {
+    Metric connections = family("muster_connections", "Open connections", MetricType::gauge);
+    Metric messages = family("muster_messages_total", "Frames received", MetricType::counter);
+    Metric sent = family("muster_messages_sent_total", "Frames sent", MetricType::counter);
+    Metric received_bytes = family("muster_received_bytes_total", "Bytes received", MetricType::counter);
+    Metric sent_bytes = family("muster_sent_bytes_total", "Bytes sent", MetricType::counter);
+    Metric refused = family("muster_connections_refused_total", "Connections refused by a limit", MetricType::counter);
+    Metric closed = family("muster_connections_closed_total", "Connections that ended, by how", MetricType::counter);
+    Metric deadlines = family("muster_deadline_closes_total",
+                              "Connections closed for a handshake or frame that took too long", MetricType::counter);
+    Metric limited =
+        family("muster_rate_limited_total", "Times a connection was paused for sending too fast", MetricType::counter);
+    Metric slow =
+        family("muster_slow_reader_closes_total", "Connections dropped because they did not read", MetricType::counter);
+    Metric accept_errors =
+        family("muster_accept_errors_total", "Connections that could not be accepted", MetricType::counter);
+    for (const Port port : ports) {
+        const PortCounters& of = network.counters().of(port);
+        const MetricLabel of_port = label_of("port", to_string(port));
+        connections.samples.push_back({{of_port}, number(of.connections.value())});
+        messages.samples.push_back({{of_port}, number(of.frames_in.value())});
+        sent.samples.push_back({{of_port}, number(of.frames_out.value())});
+        received_bytes.samples.push_back({{of_port}, number(of.bytes_in.value())});
+        sent_bytes.samples.push_back({{of_port}, number(of.bytes_out.value())});
+        for (const RefusalReason reason : refusal_reasons) {
+            refused.samples.push_back(
+                {{of_port, label_of("reason", to_string(reason))}, number(of.refused[reason].value())});
+        }
+        for (const CloseReason reason : close_reasons) {
+            closed.samples.push_back(
+                {{of_port, label_of("reason", to_string(reason))}, number(of.closed[reason].value())});
+        }
+        for (const LinkDeadline which : link_deadlines) {
+            deadlines.samples.push_back(
+                {{of_port, label_of("kind", to_string(which))}, number(of.deadlines_missed[which].value())});
+        }
+        limited.samples.push_back({{of_port}, number(of.rate_limited.value())});
+        slow.samples.push_back({{of_port}, number(of.closed[CloseReason::slow_reader].value())});
+        accept_errors.samples.push_back({{of_port}, number(of.accept_errors.value())});
+    }
+    std::vector<Metric> out{
+        gauge("muster_buffered_bytes", "Bytes buffered for all connections",
+              static_cast<double>(network.buffered_bytes())),
+        counter("muster_stale_replies_total", "Answers for connections that were gone",
+                number(network.counters().stale_replies.value())),
+    };
+    for (Metric* metric : {&connections, &messages, &sent, &received_bytes, &sent_bytes, &refused, &closed, &deadlines,
+                           &limited, &slow, &accept_errors}) {
+        out.push_back(std::move(*metric));
+    }
+    return out;
+}
+
+std::vector<Metric> store_metrics(const StoreFigures& store, Duration recovery) {
+    Metric errors = family("muster_store_errors_total", "Commits that failed", MetricType::counter);
+    errors.samples.push_back({{label_of("kind", "full")}, number(store.faults_full)});
+    errors.samples.push_back({{label_of("kind", "transient")}, number(store.faults_transient)});
+    errors.samples.push_back({{label_of("kind", "fatal")}, number(store.faults_fatal)});
+    Metric commits = family("muster_store_commit_seconds", "How long commits took", MetricType::histogram);
+    MetricHistogram histogram;
+    const std::vector<double>& bounds = commit_seconds_bounds();
+    for (std::size_t i = 0; i < bounds.size() && i < store.commit_seconds_counts.size(); ++i) {
+        histogram.buckets.push_back({bounds[i], store.commit_seconds_counts[i]});
+    }
+    histogram.count = store.commit_seconds_counts.empty() ? 0 : store.commit_seconds_counts.back();
+    histogram.sum = store.commit_seconds_sum;
+    commits.histograms.push_back(std::move(histogram));
+    return {
+        counter("muster_store_records_total", "Records made durable", number(store.records)),
+        gauge("muster_store_queue_depth", "Batches that the store has not answered yet", number(store.queue_depth)),
+        gauge("muster_recovery_seconds", "How long the last start took to read the store", to_seconds(recovery)),
+        std::move(errors),
+        std::move(commits),
+    };
+}
+
+}  // namespace muster
