@@ -70,6 +70,7 @@ void Game::start(const RecoveredState& recovered, std::function<void()> on_ready
 void Game::run() {
     turn_until_ready();
     if (!draining_) {
+        publish(Pass{clock_.now(), loop_.time().running()});  // figures are there from the first moment on
         network_.start();
         on_ready_();
     }

@@ -1,0 +1,177 @@
+"""A daemon and its peers for whole-program tests. The bytes are written from the specification alone, by hand: nothing here knows
+Muster's own code.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import struct
+import subprocess
+import time
+
+PATIENCE_S = 30  # what only a broken program needs
+EU = 2
+
+
+def text(value):
+    data = value.encode()
+    return struct.pack("<H", len(data)) + data
+
+
+class Peer:
+    """One connection to a little-endian port."""
+
+    def __init__(self, address):
+        host, port = address.rsplit(":", 1)
+        self.socket = socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE_S)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.buffer = b""
+
+    def send(self, code, payload=b""):
+        self.socket.sendall(struct.pack("<HH", len(payload) + 2, code) + payload)
+
+    def send_bytes(self, data):
+        self.socket.sendall(data)
+
+    def receive(self, timeout=PATIENCE_S):
+        """The next frame as (code, payload); None when the daemon has closed; raises TimeoutError."""
+        self.socket.settimeout(timeout)
+        while True:
+            if len(self.buffer) >= 2:
+                length = struct.unpack_from("<H", self.buffer)[0]
+                if len(self.buffer) >= 2 + length:
+                    frame, self.buffer = self.buffer[2:2 + length], self.buffer[2 + length:]
+                    return struct.unpack_from("<H", frame)[0], frame[2:]
+            part = self.socket.recv(65536)
+            if not part:
+                return None
+            self.buffer += part
+
+    def expect(self, code, timeout=PATIENCE_S):
+        frame = self.receive(timeout)
+        assert frame is not None, f"closed instead of {code:#x}"
+        assert frame[0] == code, f"{frame[0]:#x} {frame[1]!r} instead of {code:#x}"
+        return Reader(frame[1])
+
+    def close(self):
+        self.socket.close()
+
+
+class Reader:
+    """Reads the fields of a payload in order."""
+
+    def __init__(self, payload):
+        self.payload, self.at = payload, 0
+
+    def take(self, form):
+        value = struct.unpack_from("<" + form, self.payload, self.at)[0]
+        self.at += struct.calcsize("<" + form)
+        return value
+
+    def string(self):
+        size = self.take("H")
+        self.at += size
+        return self.payload[self.at - size:self.at].decode()
+
+
+class GameServer(Peer):
+    def __init__(self, address, port, max_matches=10, region=EU, token="", ip="127.0.0.1"):
+        super().__init__(address)
+        self.send(0x1000, text(token) + text(ip) + struct.pack("<ibi", port, region, max_matches))
+        answer = self.expect(0x1001)
+        self.refused = None if answer.take("b") == 1 else answer.string()
+        self.id = answer.take("i") if self.refused is None else None
+
+    def heartbeat(self, matches=0, cpu=10.0, memory=10.0):
+        self.send(0x1002, struct.pack("<iiff", self.id, matches, cpu, memory))
+
+    def acknowledge(self, lobby, accept=True):
+        self.send(0x1005, struct.pack("<bi", 1 if accept else 0, lobby))
+
+    def validate(self, lobby, account, token):
+        self.send(0x1008, struct.pack("<iii", self.id, lobby, account) + text(token))
+        answer = self.expect(0x1009)
+        accepted, _, _ = answer.take("b"), answer.take("i"), answer.take("i")
+        return "" if accepted == 1 else answer.string()
+
+
+class ChatServer(Peer):
+    def __init__(self, address, name="chat-1", regions=(EU,), token=""):
+        super().__init__(address)
+        self.send(0x2000, text(token) + text(name) + struct.pack(f"<b{len(regions)}b", len(regions), *regions))
+        answer = self.expect(0x2001)
+        self.refused = None if answer.take("b") == 1 else answer.string()
+
+    def request(self, lobby, region=EU, players=10):
+        self.send(0x2002, struct.pack("<ibbbbi", lobby, 6, 0, region, players, 1650))
+
+
+def allocation(payload):
+    """A 2003 as (lobby, error, server id, token)."""
+    accepted, lobby = payload.take("b"), payload.take("i")
+    if accepted != 1:
+        return lobby, payload.string(), None, None
+    server = payload.take("i")
+    payload.string()
+    payload.take("i")
+    return lobby, "", server, payload.string()
+
+
+class Daemon:
+    """`muster serve` on free ports with a store of its own."""
+
+    def __init__(self, program, folder, **settings):
+        self.program, self.folder = program, pathlib.Path(folder)
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_") and k != "JOURNAL_STREAM"}
+        ports = {f"MUSTER_LISTEN_{port}": "127.0.0.1:0" for port in ("SERVERS", "MANAGERS", "PLAYERS", "HTTP")}
+        self.env = {**kept, **ports, "MUSTER_STORE_PATH": str(self.folder / "muster.db"), **settings}
+        self.process = None
+        self.log = None
+        self.peers = []
+        self.start()
+
+    def start(self):
+        ports_file = self.folder / "ports.json"
+        ports_file.unlink(missing_ok=True)
+        self.close()
+        self.log = open(self.folder / "log.txt", "ab")
+        self.process = subprocess.Popen([self.program, "serve", "--ports-file", str(ports_file)], env=self.env, cwd=self.folder,
+                                        stderr=self.log, stdin=subprocess.DEVNULL)
+        end = time.monotonic() + PATIENCE_S
+        while not ports_file.exists():
+            if self.process.poll() is not None or time.monotonic() > end:
+                raise RuntimeError("the daemon does not start:\n" + self.log_text())
+            time.sleep(0.005)
+        self.ports = json.loads(ports_file.read_text())
+
+    def log_text(self):
+        return (self.folder / "log.txt").read_text()
+
+    def close(self):
+        """Our ends of everything."""
+        for peer in self.peers:
+            peer.close()
+        self.peers.clear()
+        if self.log:
+            self.log.close()
+
+    def stop(self):
+        """SIGTERM; the exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE_S)
+
+    def keep(self, peer):
+        self.peers.append(peer)
+        return peer
+
+    def peer(self, port):
+        return self.keep(Peer(self.ports[port]))
+
+    def game_server(self, port, **more):
+        return self.keep(GameServer(self.ports["servers"], port, **more))
+
+    def chat_server(self, name="chat-1", **more):
+        return self.keep(ChatServer(self.ports["managers"], name, **more))
