@@ -1,0 +1,180 @@
+// A process that was stopped does not take its own silence for its peers' death (L-8, fault 11).
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "runtime/loop_fixture.h"
+
+using namespace muster;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct GapFixture : LoopFixture {
+    GapFixture() {
+        loop.on_gap([this](Duration gap) {
+            heard.emplace_back("gap");
+            gaps.push_back(gap);
+        });
+        servers.when_catching_up = [this] { heard.emplace_back("catch up"); };
+        servers.post("first", [](const Pass&) {});
+        loop.turn();
+    }
+
+    std::vector<std::string> heard;
+    std::vector<Duration> gaps;
+};
+
+using Heard = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE_FIXTURE(GapFixture,
+                  "L-8, fault 11: a stop of 300 s moves deadlines on running time by the gap, and no other") {
+    const Time start = clock.now();
+    REQUIRE(loop.timers().once(30s, [&](const TimerFired&) { heard.emplace_back("silence"); }));
+    REQUIRE(loop.timers().schedule({.first_delay = 30s, .base = TimeBase::real},
+                                   [&](const TimerFired&) { heard.emplace_back("token"); }));
+    run_until(start + 10s);
+    const Time planned = *loop.next_wake();
+    clock.advance_to(planned + 300s);  // SIGSTOP in the wait
+    loop.turn();
+    CHECK(heard == Heard{"catch up", "gap", "token"});
+    CHECK(gaps == std::vector<Duration>{300s});
+    CHECK(loop.time().running() == clock.now() - 300s);
+
+    run_until(start + 300s + 30s - 1ms);
+    CHECK(heard.size() == 3);
+    run_until(start + 300s + 30s);
+    CHECK(heard.back() == "silence");
+
+    const LoopSnapshot shot = loop.snapshot();
+    CHECK(shot.gaps == 1);
+    CHECK(shot.gap_seconds == doctest::Approx(300));
+    CHECK(kept.lines == Heard{"The process stood still: deadlines on running time move by the gap gap_ms=300000"});
+}
+
+TEST_CASE_FIXTURE(
+    GapFixture, "L-8: lateness over 100 ms lets sources catch up before anything is judged, and is no gap up to 1 s") {
+    REQUIRE(loop.timers().every(200ms, [&](const TimerFired&) { heard.emplace_back("timer"); }));
+    loop.turn();
+    const auto wake_late_by = [&](Duration late) {
+        heard.clear();
+        clock.advance_to(*loop.next_wake() + late);
+        loop.turn();
+    };
+    wake_late_by(100ms);
+    CHECK(heard.size() <= 1);
+    CHECK((heard.empty() || heard[0] == "timer"));
+
+    servers.when_catching_up = [&] {
+        heard.emplace_back("catch up");
+        servers.post("from the socket", [&](const Pass&) { heard.emplace_back("message"); });
+    };
+    wake_late_by(100ms + 1ns);
+    REQUIRE(heard.size() >= 2);
+    CHECK(heard[0] == "catch up");
+    CHECK(heard[1] == "message");
+
+    wake_late_by(1s);
+    CHECK(gaps.empty());
+    CHECK(loop.time().stood_still() == 0ms);
+    wake_late_by(1s + 1ns);
+    CHECK(gaps == std::vector<Duration>{1s});
+}
+
+TEST_CASE_FIXTURE(GapFixture,
+                  "L-8: a gap counts in whole milliseconds, so that running timers keep their place in the tick") {
+    REQUIRE(loop.timers().once(500ms, [](const TimerFired&) {}));
+    loop.turn();
+    clock.advance_to(*loop.next_wake() + 5s + 999'999ns);
+    loop.turn();
+    CHECK(gaps == std::vector<Duration>{5s});
+    CHECK(loop.time().stood_still() == 5s);
+}
+
+TEST_CASE_FIXTURE(GapFixture, "L-8: time inside a pass counts as running") {
+    bool fired = false;
+    REQUIRE(loop.timers().once(10s, [&](const TimerFired&) { fired = true; }));
+    servers.post("slow", [&](const Pass&) { clock.advance(60s); });
+    loop.turn();
+    CHECK(gaps.empty());
+    loop.turn();
+    CHECK(fired);
+    CHECK(gaps.empty());
+}
+
+TEST_CASE_FIXTURE(GapFixture, "L-8: with work left over, or spinning, the next pass is planned at once") {
+    const auto stopped_for_5_s_between_passes = [](LoopFixture& fixture) {
+        fixture.clock.advance(5s);
+        fixture.loop.turn();
+        return fixture.loop.time().stood_still() == 5s;
+    };
+    for (int i = 0; i < 3; ++i) servers.post("slow", [&](const Pass&) { clock.advance(100ms); });
+    CHECK(loop.turn().left);
+    CHECK(stopped_for_5_s_between_passes(*this));
+
+    LoopFixture spinning({.idle_cpu_enabled = false});
+    spinning.loop.turn();
+    CHECK(stopped_for_5_s_between_passes(spinning));
+}
+
+TEST_CASE_FIXTURE(GapFixture, "L-8: a wait that only a message can end, or one that a message ended early, is no gap") {
+    loop.turn();
+    CHECK_FALSE(loop.next_wake());
+    clock.advance(1h);
+    loop.turn();
+    CHECK(gaps.empty());
+    REQUIRE(loop.timers().once(1h, [](const TimerFired&) {}));
+    loop.turn();
+    clock.advance(1s);
+    servers.post("early", [](const Pass&) {});
+    loop.turn();
+    CHECK(gaps.empty());
+}
+
+TEST_CASE_FIXTURE(GapFixture,
+                  "L-5, L-8: a source or hook that throws while catching up is logged, and the pass goes on") {
+    REQUIRE(loop.timers().once(500ms, [](const TimerFired&) {}));
+    loop.turn();
+    servers.when_catching_up = [] { throw std::runtime_error("closed"); };
+    loop.on_gap([](Duration) { throw std::runtime_error("not ready"); });
+    loop.on_gap([&](Duration) { heard.emplace_back("last"); });
+    clock.advance(10s);
+    loop.turn();
+    CHECK(heard == Heard{"gap", "last"});
+    CHECK(kept.count("Message handler failed source=servers message=first error=closed") == 1);
+    CHECK(kept.count("Loop hook gap failed error=\"not ready\"") == 1);
+}
+
+TEST_CASE_FIXTURE(
+    GapFixture,
+    "L-8, T-4: a repeating timer on running time misses nothing in a gap, one on real time says what it missed") {
+    std::uint64_t running = 0;
+    std::uint64_t real = 0;
+    REQUIRE(loop.timers().every(1s, [&](const TimerFired& fired) { running += fired.missed; }));
+    REQUIRE(loop.timers().schedule({.first_delay = 1s, .interval = 1s, .base = TimeBase::real},
+                                   [&](const TimerFired& fired) { real += fired.missed; }));
+    const Time start = clock.now();
+    run_until(start + 10s);
+    CHECK(running + real == 0);
+    clock.advance_to(*loop.next_wake() + 60s);
+    run_until(clock.now() + 5s);
+    CHECK(running == 0);
+    CHECK(real >= 59);
+    CHECK(real <= 60);
+}
+
+TEST_CASE_FIXTURE(GapFixture,
+                  "L-8, T-1: after a stop of weeks even the longest timer can be scheduled, first thing in the pass") {
+    REQUIRE(loop.timers().once(1s, [](const TimerFired&) {}));
+    loop.turn();
+    TimerId longest;
+    loop.on_gap([&](Duration) { longest = *loop.timers().once(Timers::delay_most, [](const TimerFired&) {}); });
+    clock.advance(20 * 24h);
+    loop.turn();
+    CHECK(loop.timers().remaining(longest) == Timers::delay_most);
+}

@@ -1,0 +1,304 @@
+#include "runtime/timers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "runtime/flagged.h"
+#include "runtime/guarded_call.h"
+
+namespace muster {
+namespace {
+
+std::optional<TimerError> fault_of_delay(Duration delay) {
+    if (delay < Timers::delay_least) return TimerError::delay_too_short;
+    if (delay > Timers::delay_most) return TimerError::delay_too_long;
+    return std::nullopt;
+}
+
+// An interval of 0 means none here.
+std::optional<TimerError> fault_of(const TimerSpec& spec, const TimerCallback& callback) {
+    const bool repeats = spec.interval != Duration::zero();
+    if (repeats && spec.interval < Timers::delay_least) return TimerError::interval_too_short;
+    if (repeats && spec.interval > Timers::delay_most) return TimerError::interval_too_long;
+    if (spec.group && spec.group->empty()) return TimerError::empty_group_name;
+    if (!callback) return TimerError::empty_callback;
+    return fault_of_delay(spec.first_delay);
+}
+
+}  // namespace
+
+Timers::Timers(const LoopTime& time, Log& log)
+    : time_(time), log_(log), bases_{Base(time.now(TimeBase::running)), Base(time.now(TimeBase::real))} {}
+
+Result<TimerId, TimerError> Timers::once(Duration delay, TimerCallback callback) {
+    return schedule({.first_delay = delay}, std::move(callback));
+}
+
+Result<TimerId, TimerError> Timers::every(Duration interval, TimerCallback callback) {
+    if (interval < delay_least) return Failure<TimerError>(TimerError::interval_too_short);
+    return schedule({.first_delay = interval, .interval = interval}, std::move(callback));
+}
+
+Result<TimerId, TimerError> Timers::schedule(const TimerSpec& spec, TimerCallback callback) {
+    guard_.check();
+    if (const auto fault = fault_of(spec, callback)) return Failure<TimerError>(*fault);
+
+    // What may fail for want of memory comes first, so that such a failure leaves nothing half done.
+    Base& on = base(spec.base);
+    const auto group = spec.group ? groups_.find_or_add(*spec.group) : none;
+    if (on.records.size() == on.wheel.size()) on.records.emplace_back();
+    const Time deadline = time_.now(spec.base) + spec.first_delay;
+    const TimerId id = outside(on.wheel.schedule(deadline, armed_++), spec.base);
+
+    Record& made = record(id.index);
+    made.callback = std::move(callback);
+    made.deadline = deadline;
+    made.interval = spec.interval;
+    made.generation = id.generation;
+    made.paused = false;
+    if (group != none) {
+        join_group(id.index, group);
+        if (groups_[group].paused) pause(id);
+    }
+    return id;
+}
+
+bool Timers::cancel(TimerId id) {
+    guard_.check();
+    if (!contains(id)) return false;
+    leave_group(id.index);
+    // Taken out first: what its captures do when they are destroyed finds the timer gone.
+    const TimerCallback dying = std::move(record(id.index).callback);
+    base(id).wheel.cancel(in_wheel(id));
+    return true;
+}
+
+Result<void, TimerError> Timers::reschedule(TimerId id, Duration delay) {
+    guard_.check();
+    if (!contains(id)) return Failure<TimerError>(TimerError::unknown_timer);
+    if (const auto fault = fault_of_delay(delay)) return Failure<TimerError>(*fault);
+    Record& moved = record(id.index);
+    const bool group_paused = moved.group != none && groups_[moved.group].paused;
+    moved.left = delay;
+    moved.paused = group_paused;
+    if (!group_paused) arm(id, time_.now(base_of(id.index)) + delay);
+    return {};
+}
+
+std::optional<Duration> Timers::remaining(TimerId id) const {
+    guard_.check();
+    if (!contains(id)) return std::nullopt;
+    const Record& asked = record(id.index);
+    if (asked.paused) return asked.left;
+    if (!base(id).wheel.armed(in_wheel(id))) return std::nullopt;
+    return std::max(asked.deadline - time_.now(base_of(id.index)), Duration::zero());
+}
+
+bool Timers::contains(TimerId id) const {
+    return base(id).wheel.contains(in_wheel(id));
+}
+
+Result<std::size_t, TimerError> Timers::cancel_group(std::string_view name) {
+    guard_.check();
+    if (name.empty()) return Failure<TimerError>(TimerError::empty_group_name);
+    auto group = groups_.find(name);
+    if (group == none) return 0;
+    const std::size_t asked = groups_[group].size;
+    groups_[group].paused = false;
+    groups_.release(group);
+    // The captures of a cancelled callback may do anything when they are destroyed, so the group is looked up afresh
+    // for each timer; what they schedule into it is not part of what was asked for.
+    std::size_t cancelled = 0;
+    while (cancelled < asked) {
+        group = groups_.find(name);
+        if (group == none || groups_[group].first == none) break;
+        cancel(id_of(groups_[group].first));
+        ++cancelled;
+    }
+    return cancelled;
+}
+
+Result<std::size_t, TimerError> Timers::pause_group(std::string_view name) {
+    guard_.check();
+    if (name.empty()) return Failure<TimerError>(TimerError::empty_group_name);
+    const auto index = groups_.find_or_add(name);
+    TimerGroups::Group& group = groups_[index];
+    if (group.paused) return 0;
+    group.paused = true;
+    std::size_t paused = 0;
+    for (std::uint32_t at = group.first; at != none; at = record(at).next_in_group) {
+        const TimerId id = id_of(at);
+        // A one-shot whose callback runs now has no time left to keep.
+        if (!base(id).wheel.armed(in_wheel(id))) continue;
+        pause(id);
+        ++paused;
+    }
+    return paused;
+}
+
+Result<std::size_t, TimerError> Timers::resume_group(std::string_view name) {
+    guard_.check();
+    if (name.empty()) return Failure<TimerError>(TimerError::empty_group_name);
+    const auto index = groups_.find(name);
+    if (index == none || !groups_[index].paused) return 0;
+    groups_[index].paused = false;
+    std::size_t resumed = 0;
+    for (std::uint32_t at = groups_[index].first; at != none; at = record(at).next_in_group) {
+        if (!record(at).paused) continue;
+        resume(id_of(at));
+        ++resumed;
+    }
+    groups_.release(index);
+    return resumed;
+}
+
+void Timers::begin_pass(const Pass& pass) {
+    guard_.check();
+    base(TimeBase::running).wheel.advance(pass.running);
+    base(TimeBase::real).wheel.advance(pass.now);
+}
+
+std::size_t Timers::run_due(const Pass& pass, PassBudget& budget) {
+    guard_.check();
+    MUSTER_CHECK(!running_due_, "a callback does not run the timers that run it");
+    const Flagged running(running_due_);
+    std::size_t ran = 0;
+    while (budget.allows()) {
+        const std::optional<TimeBase> from = first_due();
+        if (!from) break;
+        TimerWheel::Due due;
+        base(*from).wheel.pop_due(due);
+        const TimerId id = outside(due.id, *from);
+        const TimerGroups::Index group = record(id.index).group;
+        fire(id, pass);
+        ++ran;
+        ++fired_;
+        budget.ended(HandlerKind::timer, [&] { return name_of(id, group); });
+    }
+    return ran;
+}
+
+bool Timers::has_due() const {
+    return base(TimeBase::running).wheel.has_due() || base(TimeBase::real).wheel.has_due();
+}
+
+std::optional<Time> Timers::next_wake() const {
+    guard_.check();
+    const std::optional<Time> running = base(TimeBase::running).wheel.next_wake();
+    const std::optional<Time> real = base(TimeBase::real).wheel.next_wake();
+    if (!running) return real;
+    const Time moved = time_.real_time_of(*running);
+    return real ? std::min(*real, moved) : moved;
+}
+
+std::size_t Timers::size() const {
+    return base(TimeBase::running).wheel.size() + base(TimeBase::real).wheel.size();
+}
+
+void Timers::reserve(std::size_t timers) {
+    for (Base& on : bases_) {
+        on.wheel.reserve(timers);
+        on.records.reserve(timers);
+    }
+}
+
+TimerId Timers::outside(TimerId in_wheel, TimeBase base) {
+    return {in_wheel.index << 1 | static_cast<std::uint32_t>(base), in_wheel.generation};
+}
+
+// The base whose first due timer comes before that of the other.
+std::optional<TimeBase> Timers::first_due() const {
+    const auto running = base(TimeBase::running).wheel.first_due();
+    const auto real = base(TimeBase::real).wheel.first_due();
+    if (!running && !real) return std::nullopt;
+    if (!running) return TimeBase::real;
+    if (!real) return TimeBase::running;
+    const auto running_order = std::pair(time_.real_time_of(running->deadline), running->payload);
+    const auto real_order = std::pair(real->deadline, real->payload);
+    return running_order < real_order ? TimeBase::running : TimeBase::real;
+}
+
+void Timers::fire(TimerId id, const Pass& pass) {
+    TimerFired fired{id, pass.now, {}, 0};
+    const TimeBase on = base_of(id.index);
+    const Time now = on == TimeBase::running ? pass.running : pass.now;
+    Record& due = record(id.index);
+    fired.deadline = on == TimeBase::running ? time_.real_time_of(due.deadline) : due.deadline;
+    if (due.interval > Duration::zero()) {
+        // Armed again before the call, so that the callback finds the timer as anyone else would.
+        fired.missed = static_cast<std::uint64_t>((now - due.deadline) / due.interval);
+        arm(id, due.deadline + due.interval * static_cast<Duration::rep>(fired.missed + 1));
+    }
+
+    // It runs from here: the callback may let the records grow, or cancel itself and have its record taken by another.
+    const TimerGroups::Index group = due.group;
+    TimerCallback callback = std::move(due.callback);
+    guarded_call([&] { callback(fired); }, [&](std::string_view why) { callback_failed(id, group, why); });
+
+    if (!contains(id)) return;
+    const bool goes_on = record(id.index).paused || base(id).wheel.armed(in_wheel(id));
+    if (goes_on) {
+        record(id.index).callback = std::move(callback);
+    } else {
+        cancel(id);
+    }
+}
+
+void Timers::callback_failed(TimerId id, TimerGroups::Index group, std::string_view why) {
+    ++failures_;
+    if (group == none) {
+        log_.with(LogLevel::error, {{"error", why}}, "Timer {} callback failed", id);
+    } else {
+        log_.with(LogLevel::error, {{"group", groups_[group].name}, {"error", why}}, "Timer {} callback failed", id);
+    }
+}
+
+// For the warning about a slow callback.
+std::string Timers::name_of(TimerId id, TimerGroups::Index group) const {
+    return group == none ? fmt::format("{}", id) : fmt::format("{} {}", groups_[group].name, id);
+}
+
+void Timers::arm(TimerId id, Time deadline) {
+    record(id.index).deadline = deadline;
+    base(id).wheel.reschedule(in_wheel(id), deadline, armed_++);
+}
+
+void Timers::pause(TimerId id) {
+    Record& paused = record(id.index);
+    paused.left = std::max(paused.deadline - time_.now(base_of(id.index)), Duration::zero());
+    paused.paused = true;
+    base(id).wheel.disarm(in_wheel(id));
+}
+
+void Timers::resume(TimerId id) {
+    Record& resumed = record(id.index);
+    resumed.paused = false;
+    arm(id, time_.now(base_of(id.index)) + resumed.left);
+}
+
+void Timers::join_group(std::uint32_t index, TimerGroups::Index into) {
+    TimerGroups::Group& group = groups_[into];
+    Record& joining = record(index);
+    joining.group = into;
+    joining.prev_in_group = group.last;
+    joining.next_in_group = none;
+    (group.last == none ? group.first : record(group.last).next_in_group) = index;
+    group.last = index;
+    ++group.size;
+}
+
+void Timers::leave_group(std::uint32_t index) {
+    Record& leaving = record(index);
+    if (leaving.group == none) return;
+    TimerGroups::Group& group = groups_[leaving.group];
+    const std::uint32_t before = leaving.prev_in_group;
+    const std::uint32_t after = leaving.next_in_group;
+    (before == none ? group.first : record(before).next_in_group) = after;
+    (after == none ? group.last : record(after).prev_in_group) = before;
+    --group.size;
+    groups_.release(leaving.group);
+    leaving.group = none;
+}
+
+}  // namespace muster

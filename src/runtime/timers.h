@@ -1,0 +1,166 @@
+// Timers with callbacks: one-shot and repeating, alone or in named groups, on real or on running time.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/function.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "runtime/loop_time.h"
+#include "runtime/pass.h"
+#include "runtime/pass_budget.h"
+#include "runtime/thread_guard.h"
+#include "runtime/timer_error.h"
+#include "runtime/timer_groups.h"
+#include "runtime/timer_id.h"
+#include "runtime/timer_wheel.h"
+
+namespace muster {
+
+// What a callback is told. `now - deadline` is how late it is, in the timer's own time base.
+struct TimerFired {
+    TimerId id;
+    Time now;       // of the pass
+    Time deadline;  // in real time; a gap has moved that of a timer on running time
+    // Intervals of a repeating timer that went by before this call: it fires once for all of them (T-4).
+    std::uint64_t missed = 0;
+};
+
+using TimerCallback = Function<void(const TimerFired&)>;
+
+struct TimerSpec {
+    Duration first_delay;
+    Duration interval{0};  // 0: fires once
+    std::optional<std::string_view> group = std::nullopt;
+    TimeBase base = TimeBase::running;
+};
+
+// Loop thread only. Timers due in one pass fire in the order of their deadline, in whole milliseconds rounded up, ties
+// in the order of scheduling (T-3).
+//
+// A callback may schedule, cancel and reschedule any timer, its own too, and cancel the group it is in (T-5). One that
+// throws is logged and counted; a repeating timer goes on (L-5, fault 13).
+class Timers {
+public:
+    static constexpr std::chrono::milliseconds delay_least{1};
+    static constexpr std::chrono::hours delay_most{30 * 24};
+
+    // Both outlive the timers.
+    Timers(const LoopTime& time, Log& log);
+
+    // All delays count from the pass that asks, or between passes from what the clock says. A refusal changes nothing.
+    Result<TimerId, TimerError> once(Duration delay, TimerCallback callback);
+    Result<TimerId, TimerError> every(Duration interval, TimerCallback callback);
+    Result<TimerId, TimerError> schedule(const TimerSpec& spec, TimerCallback callback);
+
+    // False when there is no such timer. Its callback never runs after this, and is destroyed before this returns (when
+    // it is the one that runs now: as soon as it returns).
+    bool cancel(TimerId id);
+
+    // Lets the timer fire after `delay` from now instead; a repeating one takes its new phase from there. A paused one
+    // stays paused with that much time left.
+    Result<void, TimerError> reschedule(TimerId id, Duration delay);
+
+    // Time left until the timer fires; of a paused one, what it will have left when it goes on. Nothing when there is
+    // no such timer, or when it is a one-shot that fires right now.
+    std::optional<Duration> remaining(TimerId id) const;
+    bool contains(TimerId id) const;
+
+    // The three return to how many timers it applied. A name nobody used is no error.
+    //
+    // Cancels all timers of the group, and forgets that it was paused.
+    Result<std::size_t, TimerError> cancel_group(std::string_view name);
+    // Stops the group's time: each timer keeps what it has left, and what is scheduled into the group starts paused.
+    Result<std::size_t, TimerError> pause_group(std::string_view name);
+    Result<std::size_t, TimerError> resume_group(std::string_view name);
+
+    // For the loop, first thing in a pass: finds what is due by the pass's time.
+    void begin_pass(const Pass& pass);
+    // For the loop, once in a pass: fires what is due, as far as the budget allows. What is left comes first in the
+    // next pass, in order. Returns how many fired. Timers scheduled meanwhile wait for a later pass.
+    std::size_t run_due(const Pass& pass, PassBudget& budget);
+    bool has_due() const;
+
+    // When a pass is wanted for the next timer, in real time: never later than its deadline. Nothing without timers.
+    std::optional<Time> next_wake() const;
+
+    // Timers that exist, paused ones too.
+    std::size_t size() const;
+    // Group names remembered.
+    std::size_t groups() const { return groups_.size(); }
+    // Callbacks run so far, and how many of them threw.
+    std::uint64_t fired() const { return fired_; }
+    std::uint64_t failures() const { return failures_; }
+
+    // Makes room for so many timers on each time base.
+    void reserve(std::size_t timers);
+    static constexpr std::size_t bytes_per_timer() { return TimerWheel::bytes_per_timer() + sizeof(Record); }
+
+    // The calling thread owns the timers from now on (L-1).
+    void bind_to_this_thread() { guard_.bind_to_this_thread(); }
+
+private:
+    static constexpr std::uint32_t none = TimerGroups::none;
+
+    // What the wheel does not know about a timer.
+    struct Record {
+        TimerCallback callback;  // empty while it runs
+        Time deadline;           // exact, in the timer's base; the wheel rounds it
+        Duration interval{0};
+        Duration left{0};  // while paused
+        TimerGroups::Index group = none;
+        std::uint32_t next_in_group = none;  // indexes of ids
+        std::uint32_t prev_in_group = none;
+        std::uint32_t generation = 0;  // that of its id
+        bool paused = false;
+    };
+
+    // One time base: its wheel, and the records of its timers. The wheel's payload is the order of arming.
+    struct Base {
+        explicit Base(Time start) : wheel(start) {}
+        TimerWheel wheel;
+        std::vector<Record> records;
+    };
+
+    // The lowest bit of an id's index says which base it is on; the rest is the wheel's index.
+    static TimeBase base_of(std::uint32_t index) { return static_cast<TimeBase>(index & 1); }
+    static TimerId in_wheel(TimerId id) { return {id.index >> 1, id.generation}; }
+    static TimerId outside(TimerId in_wheel, TimeBase base);
+    Base& base(TimeBase which) { return bases_[static_cast<std::size_t>(which)]; }
+    const Base& base(TimeBase which) const { return bases_[static_cast<std::size_t>(which)]; }
+    Base& base(TimerId id) { return base(base_of(id.index)); }
+    const Base& base(TimerId id) const { return base(base_of(id.index)); }
+    Record& record(std::uint32_t index) { return base(base_of(index)).records[index >> 1]; }
+    const Record& record(std::uint32_t index) const { return base(base_of(index)).records[index >> 1]; }
+    TimerId id_of(std::uint32_t index) const { return {index, record(index).generation}; }
+
+    std::optional<TimeBase> first_due() const;
+    void fire(TimerId id, const Pass& pass);
+    void callback_failed(TimerId id, TimerGroups::Index group, std::string_view why);
+    std::string name_of(TimerId id, TimerGroups::Index group) const;
+    void arm(TimerId id, Time deadline);
+    void pause(TimerId id);
+    void resume(TimerId id);
+    void join_group(std::uint32_t index, TimerGroups::Index group);
+    void leave_group(std::uint32_t index);
+
+    const LoopTime& time_;
+    Log& log_;
+    ThreadGuard guard_;
+    std::array<Base, 2> bases_;
+    TimerGroups groups_;
+    std::uint64_t armed_ = 0;  // how often a timer was armed: the order among equal deadlines
+    std::uint64_t fired_ = 0;
+    std::uint64_t failures_ = 0;
+    bool running_due_ = false;
+};
+
+}  // namespace muster
