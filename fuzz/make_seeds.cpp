@@ -1,0 +1,90 @@
+// Writes what the fuzz targets start from: every message at its edges, by our own encoder.
+//
+//   make_seeds DIR      makes DIR/servers, DIR/managers and DIR/players, a corpus for each target
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "fuzz/fuzz_port.h"
+#include "protocol/message_samples.h"
+
+namespace muster::fuzz {
+namespace {
+
+// Longer inputs slow a fuzzer down and show nothing that shorter ones do not.
+constexpr std::size_t seed_size_max = 4'096;
+
+class SeedFolder {
+public:
+    SeedFolder(const std::filesystem::path& all, Port port) : folder_(all / std::string(to_string(port))) {
+        std::filesystem::create_directories(folder_);
+    }
+
+    // `frames` as one input, sent in pieces of `piece` bytes, or whole when that is 0.
+    void write(const std::string& name, ByteOrder order, std::uint8_t piece, ByteView frames) {
+        if (frames.size() > seed_size_max) return;
+        const unsigned head = (order == ByteOrder::big ? 1U : 0U) | 2U | (piece > 0 ? 1U << 2 : 0U);
+        Bytes seed{static_cast<std::byte>(head)};
+        if (piece > 0) seed.push_back(static_cast<std::byte>(piece - 1));
+        seed.insert(seed.end(), frames.begin(), frames.end());
+        std::ofstream file(folder_ / name, std::ios::binary);
+        file.write(reinterpret_cast<const char*>(seed.data()), static_cast<std::streamsize>(seed.size()));
+        if (!file.flush()) throw std::runtime_error(fmt::format("cannot write {}", (folder_ / name).string()));
+        ++count;
+    }
+
+    int count = 0;
+
+private:
+    std::filesystem::path folder_;
+};
+
+// Each sample alone, and one stream of the first samples of all messages.
+template <Port At>
+int write_seeds(const std::filesystem::path& all) {
+    SeedFolder folder(all, At);
+    for (const ByteOrder order : byte_orders) {
+        Bytes stream;
+        MessagesOf<At>::for_each([&]<class M>() {
+            std::size_t number = 0;
+            for (const M& message : message_samples<M>(4)) {
+                Bytes frame;
+                encode(message, order, frame);
+                const auto piece = static_cast<std::uint8_t>(number % 8);
+                folder.write(fmt::format("{}-{}-{}-{}", M::name, to_string(M::direction), to_string(order), number),
+                             order, piece, frame);
+                if (number < 4 && frame.size() < 64) stream.insert(stream.end(), frame.begin(), frame.end());
+                ++number;
+            }
+        });
+        folder.write(fmt::format("stream-{}", to_string(order)), order, 3, stream);
+    }
+    return folder.count;
+}
+
+int make_seeds(const std::filesystem::path& all) {
+    const int servers = write_seeds<Port::servers>(all);
+    const int managers = write_seeds<Port::managers>(all);
+    const int players = write_seeds<Port::players>(all);
+    fmt::print("{} seeds for servers, {} for managers, {} for players\n", servers, managers, players);
+    return 0;
+}
+
+}  // namespace
+}  // namespace muster::fuzz
+
+int main(int count, char** arguments) {
+    if (count != 2) {
+        fmt::print(stderr, "usage: make_seeds DIR\n");
+        return 64;
+    }
+    try {
+        return muster::fuzz::make_seeds(arguments[1]);
+    } catch (const std::exception& fault) {
+        fmt::print(stderr, "make_seeds: {}\n", fault.what());
+        return 74;
+    }
+}
