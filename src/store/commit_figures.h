@@ -1,0 +1,32 @@
+// The figures that every kind of store keeps about its commits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "store/store.h"
+
+namespace muster {
+
+// Any thread.
+class CommitFigures {
+public:
+    CommitFigures();
+
+    // A transaction of `records` records became durable and took that long.
+    void committed(std::size_t records, Duration took);
+    // A transaction did not become durable.
+    void failed(StoreFault fault);
+    // The store went beyond repair.
+    void died();
+
+    // Everything but the queue's depth, which the store knows.
+    StoreFigures now() const;
+
+private:
+    mutable std::mutex mutex_;
+    StoreFigures figures_;  // guarded by mutex_; its histogram counts each bucket alone until it is handed out
+};
+
+}  // namespace muster

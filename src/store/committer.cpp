@@ -1,0 +1,122 @@
+#include "store/committer.h"
+
+#include <variant>
+
+#include <fmt/core.h>
+#include <sqlite3.h>
+
+#include "store/fold.h"
+#include "store/recovery.h"
+#include "store/store_fault.h"
+
+namespace muster {
+
+namespace {
+
+bool erases_token(const Record& record) {
+    if (const auto* match = std::get_if<MatchRecord>(&record)) return is_over(match->state);
+    return std::holds_alternative<MatchForgotten>(record);
+}
+
+}  // namespace
+
+Committer::Committer(const StoreFileOptions& options) try
+    : file_(options),
+      writer_(file_.database()),
+      history_(file_.database()),
+      begin_(file_.database().prepare("BEGIN IMMEDIATE")),
+      commit_(file_.database().prepare("COMMIT")) {
+    // After one huge transaction the log does not stay huge.
+    constexpr int page_with_header = 4096 + 24;
+    file_.database().run(fmt::format("PRAGMA journal_size_limit = {}", 2 * log_pages_max * page_with_header));
+    sqlite3_wal_hook(file_.database().handle(), committed_hook, this);
+} catch (const SqliteError& error) {
+    throw cannot_open(error, options.path);
+}
+
+RecoveredState Committer::recover(UnixMs since) {
+    try {
+        return read_state(file_.database(), file_.path(), since);
+    } catch (const SqliteError& error) {
+        throw cannot_open(error, file_.path());
+    }
+}
+
+StoreFault Committer::commit(std::span<const RecordBatch> batches, UnixMs now) {
+    try {
+        begin_.run();
+        bool erases = false;
+        for (const RecordBatch& batch : batches) {
+            for (const Record& record : batch.records) {
+                writer_.write(record, now);
+                erases = erases || erases_token(record);
+            }
+        }
+        commit_.run();
+        has_erased_ = has_erased_ || erases;
+        return StoreFault::none;
+    } catch (const SqliteError& error) {
+        const StoreFault fault = judge(error, file_.path());
+        roll_back();
+        return fault;
+    }
+}
+
+void Committer::shorten_log() {
+    checkpoint(SQLITE_CHECKPOINT_PASSIVE);
+}
+
+void Committer::empty_log() {
+    checkpoint(SQLITE_CHECKPOINT_TRUNCATE);
+}
+
+bool Committer::prune_step(UnixMs since) {
+    try {
+        return history_.prune_step(since);
+    } catch (const SqliteError& error) {
+        static_cast<void>(judge(error, file_.path()));
+        roll_back();
+        return false;
+    }
+}
+
+void Committer::distrust() {
+    file_.database().close_without_checkpoint();
+}
+
+int Committer::committed_hook(void* self, sqlite3*, const char*, int log_pages) {
+    auto& committer = *static_cast<Committer*>(self);
+    // The log is written from its beginning again once all of it was moved.
+    if (log_pages < committer.log_pages_) committer.moved_pages_ = 0;
+    committer.log_pages_ = log_pages;
+    return SQLITE_OK;
+}
+
+void Committer::checkpoint(int mode) {
+    sqlite3* connection = file_.database().handle();
+    int log_pages = 0;
+    // An operator's long query is not waited for: it would hold up the commits.
+    file_.database().set_busy_timeout_ms(0);
+    const int result = sqlite3_wal_checkpoint_v2(connection, nullptr, mode, &log_pages, nullptr);
+    const SqliteError error = last_error(connection);
+    file_.database().set_busy_timeout_ms(StoreFile::busy_timeout_ms);
+    if (result != SQLITE_OK) {
+        // What could not be moved is safe in the log; it is tried again when the log has grown.
+        static_cast<void>(judge(error, file_.path()));
+        moved_pages_ = log_pages_;
+        return;
+    }
+    log_pages_ = log_pages;
+    moved_pages_ = log_pages;
+    if (log_pages == 0) has_erased_ = false;
+}
+
+void Committer::roll_back() {
+    try {
+        if (file_.database().in_transaction()) file_.database().run("ROLLBACK");
+    } catch (const SqliteError& error) {
+        throw StoreError(exit_io, file_.path() + ": cannot roll back: " + error.what());
+    }
+}
+
+}  // namespace muster

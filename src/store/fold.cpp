@@ -1,0 +1,107 @@
+#include "store/fold.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace muster {
+
+void Fold::apply(const Record& record, UnixMs now) {
+    std::visit([&](const auto& one) { apply_one(one, now); }, record);
+}
+
+void Fold::apply(const RecordBatch& batch, UnixMs now) {
+    for (const Record& record : batch.records) apply(record, now);
+}
+
+void Fold::prune(UnixMs since) {
+    std::erase_if(matches_, [&](const auto& entry) { return is_past(entry.second, since); });
+    std::erase_if(players_, [&](const auto& entry) { return is_past(entry.second, since); });
+    std::erase_if(events_, [&](const auto& entry) { return entry.second.time < since; });
+}
+
+RecoveredState Fold::recovered(UnixMs since) const {
+    RecoveredState state;
+    state.numbers = numbers_;
+    for (const auto& [id, server] : servers_) state.servers.push_back(server);
+    for (const auto& [lobby, match] : matches_) {
+        if (is_past(match, since)) continue;
+        if (!is_over(match.state) || match.untold_event != 0) state.matches.push_back(match);
+        if (is_over(match.state)) state.over.emplace_back(lobby, match.ended_at);
+    }
+    for (const auto& [lobby, accounts] : uses_)
+        for (const AccountId account : accounts) state.tokens_used.push_back({lobby, account});
+    for (const auto& [lobby, listed] : players_)
+        if (!is_past(listed, since)) state.players.push_back(listed.record);
+    for (const auto& [name, account] : accounts_) state.accounts.push_back({name, account});
+    std::sort(state.accounts.begin(), state.accounts.end(), [](const AccountRecord& a, const AccountRecord& b) {
+        return std::tie(a.account, a.name) < std::tie(b.account, b.name);
+    });
+    state.has_clock = has_clock_;
+    state.clock = clock_;
+    return state;
+}
+
+void Fold::apply_one(const ServerRecord& server, UnixMs) {
+    servers_.insert_or_assign(server.id, server);
+}
+
+void Fold::apply_one(const ServerRemoved& removed, UnixMs) {
+    servers_.erase(removed.id);
+}
+
+void Fold::apply_one(const MatchRecord& match, UnixMs) {
+    // A lobby that comes again after its end starts without the uses of the match before.
+    if (is_over(match.state) || !is_alive(match.lobby)) uses_.erase(match.lobby);
+    MatchRecord& kept = matches_.insert_or_assign(match.lobby, match).first->second;
+    if (is_over(match.state)) {
+        kept.token.clear();
+        players_.erase(match.lobby);
+    }
+}
+
+void Fold::apply_one(const MatchForgotten& forgotten, UnixMs) {
+    matches_.erase(forgotten.lobby);
+    uses_.erase(forgotten.lobby);
+}
+
+void Fold::apply_one(const PlayersRecord& players, UnixMs now) {
+    players_.insert_or_assign(players.lobby, Listed{players, now});
+}
+
+void Fold::apply_one(const TokenUsed& use, UnixMs) {
+    if (is_alive(use.lobby)) uses_[use.lobby].insert(use.account);
+}
+
+void Fold::apply_one(const NumbersReserved& numbers, UnixMs) {
+    numbers_.server_ids_below = std::max(numbers_.server_ids_below, numbers.server_ids_below);
+    numbers_.epochs_below = std::max(numbers_.epochs_below, numbers.epochs_below);
+    numbers_.event_ids_below = std::max(numbers_.event_ids_below, numbers.event_ids_below);
+}
+
+void Fold::apply_one(const ClockRecord& clock, UnixMs) {
+    has_clock_ = true;
+    clock_ = clock;
+}
+
+void Fold::apply_one(const AccountRecord& account, UnixMs) {
+    accounts_.insert_or_assign(account.name, account.account);
+}
+
+void Fold::apply_one(const EventRecord& event, UnixMs) {
+    events_.insert_or_assign(event.id, event);
+}
+
+bool Fold::is_alive(LobbyId lobby) const {
+    const auto match = matches_.find(lobby);
+    return match != matches_.end() && !is_over(match->second.state);
+}
+
+bool Fold::is_past(const MatchRecord& match, UnixMs since) const {
+    return is_over(match.state) && match.ended_at < since;
+}
+
+bool Fold::is_past(const Listed& listed, UnixMs since) const {
+    return listed.given_at < since && !is_alive(listed.record.lobby);
+}
+
+}  // namespace muster

@@ -1,0 +1,75 @@
+// What a row of records amounts to. This is the meaning that every store gives to the records; the in-memory store is
+// made of it, and the SQLite store is tested against it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+#include "core/records.h"
+
+namespace muster {
+
+constexpr bool is_over(MatchState state) {
+    return state >= MatchState::ended;
+}
+
+// The rules:
+// - A server is known from its ServerRecord to its ServerRemoved; the latest record of an id counts.
+// - The latest MatchRecord of a lobby counts. Once it is over, its token is erased (K-3) and its token uses and its
+//   list of players are of the past.
+// - A token use counts only while its match lives, and once per account.
+// - MatchForgotten removes the lobby's match and its token uses. The list of players stays: it was given to the lobby,
+//   not to the request, and counts for the next one.
+// - Reserved numbers only grow. The latest clock counts, and the latest account of a name.
+//
+// `now` is Unix time. What is over is kept until it is older than the history; so is a list of players that was given
+// and never asked for. Nothing here reads a clock.
+class Fold {
+public:
+    void apply(const Record& record, UnixMs now);
+    void apply(const RecordBatch& batch, UnixMs now);
+
+    // Drops the past from before `since`.
+    void prune(UnixMs since);
+
+    // As after a restart, without the past from before `since`. Every list is in the order of its ids. A match that is
+    // over and untold stands in `matches` and in `over`.
+    RecoveredState recovered(UnixMs since) const;
+
+    const std::map<std::int64_t, EventRecord>& events() const { return events_; }
+
+private:
+    struct Listed {
+        PlayersRecord record;
+        UnixMs given_at;
+    };
+
+    void apply_one(const ServerRecord& server, UnixMs now);
+    void apply_one(const ServerRemoved& removed, UnixMs now);
+    void apply_one(const MatchRecord& match, UnixMs now);
+    void apply_one(const MatchForgotten& forgotten, UnixMs now);
+    void apply_one(const PlayersRecord& players, UnixMs now);
+    void apply_one(const TokenUsed& use, UnixMs now);
+    void apply_one(const NumbersReserved& numbers, UnixMs now);
+    void apply_one(const ClockRecord& clock, UnixMs now);
+    void apply_one(const AccountRecord& account, UnixMs now);
+    void apply_one(const EventRecord& event, UnixMs now);
+
+    bool is_alive(LobbyId lobby) const;
+    bool is_past(const MatchRecord& match, UnixMs since) const;
+    bool is_past(const Listed& listed, UnixMs since) const;
+
+    NumbersReserved numbers_;
+    std::map<ServerId, ServerRecord> servers_;
+    std::map<LobbyId, MatchRecord> matches_;
+    std::map<LobbyId, std::set<AccountId>> uses_;
+    std::map<LobbyId, Listed> players_;
+    std::map<std::string, AccountId> accounts_;
+    std::map<std::int64_t, EventRecord> events_;
+    bool has_clock_ = false;
+    ClockRecord clock_;
+};
+
+}  // namespace muster

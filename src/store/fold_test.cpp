@@ -1,0 +1,135 @@
+#include "store/fold.h"
+
+#include <doctest/doctest.h>
+
+#include "store/sample_records.h"
+
+using namespace muster;
+
+namespace {
+
+constexpr UnixMs now{1'700'000'000'000};
+constexpr UnixMs week_ago{now.value - 7LL * 24 * 3600 * 1000};
+
+struct Folding {
+    Fold fold;
+
+    void apply(const Record& record) { fold.apply(record, now); }
+    RecoveredState state() const { return fold.recovered(week_ago); }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Folding, "X-4: a server is known from its registration to its removal, by its latest record") {
+    apply(sample_server(2));
+    apply(sample_server(1));
+    ServerRecord drained = sample_server(2);
+    drained.drained_by_operator = true;
+    apply(drained);
+    CHECK(state().servers == std::vector{sample_server(1), drained});
+    apply(ServerRemoved{ServerId(1)});
+    apply(ServerRemoved{ServerId(99)});
+    CHECK(state().servers == std::vector{drained});
+}
+
+TEST_CASE_FIXTURE(Folding, "X-4: the latest record of a lobby counts, and one that is over is only a number") {
+    apply(sample_match(5, MatchState::offering, now));
+    apply(sample_match(5, MatchState::started, now));
+    REQUIRE(state().matches == std::vector{sample_match(5, MatchState::started, now)});
+    CHECK(state().over.empty());
+    apply(sample_match(5, MatchState::ended, now));
+    CHECK(state().matches.empty());
+    CHECK(state().over == std::vector{std::pair(LobbyId(5), now)});
+}
+
+TEST_CASE_FIXTURE(Folding, "A-10: a match that is over stays whole until its chat server was told") {
+    MatchRecord untold = sample_match(5, MatchState::aborted, now);
+    untold.untold_event = 4;
+    apply(untold);
+    CHECK(state().matches == std::vector{untold});
+    CHECK(state().over.size() == 1);
+    untold.untold_event = 0;
+    apply(untold);
+    CHECK(state().matches.empty());
+    CHECK(state().over.size() == 1);
+}
+
+TEST_CASE_FIXTURE(Folding, "K-3: the token goes when the match is over, even when the record still names it") {
+    MatchRecord careless = sample_match(5, MatchState::ended, now);
+    careless.token = "MATCH_5_secret";
+    careless.untold_event = 3;
+    apply(careless);
+    REQUIRE(state().matches.size() == 1);
+    CHECK(state().matches[0].token.empty());
+}
+
+TEST_CASE_FIXTURE(Folding, "K-3: a token use counts once per account and only while its match lives") {
+    apply(TokenUsed{LobbyId(5), AccountId(1)});
+    CHECK(state().tokens_used.empty());
+    apply(sample_match(5, MatchState::allocated, now));
+    apply(TokenUsed{LobbyId(5), AccountId(2)});
+    apply(TokenUsed{LobbyId(5), AccountId(1)});
+    apply(TokenUsed{LobbyId(5), AccountId(2)});
+    CHECK(state().tokens_used == std::vector{TokenUsed{LobbyId(5), AccountId(1)}, TokenUsed{LobbyId(5), AccountId(2)}});
+    apply(sample_match(5, MatchState::ended, now));
+    CHECK(state().tokens_used.empty());
+    apply(sample_match(5, MatchState::offering, now));
+    CHECK(state().tokens_used.empty());
+}
+
+TEST_CASE_FIXTURE(Folding, "A-8: a forgotten request leaves its lobby as new, with the list of players it was given") {
+    const PlayersRecord list{LobbyId(5), "chat-1", {AccountId(3), AccountId(1)}};
+    apply(list);
+    apply(sample_match(5, MatchState::offering, now));
+    apply(MatchForgotten{LobbyId(5)});
+    CHECK(state().matches.empty());
+    CHECK(state().over.empty());
+    CHECK(state().players == std::vector{list});
+}
+
+TEST_CASE_FIXTURE(Folding, "X-4: a later list of players replaces the earlier, and the end of the match ends it") {
+    apply(PlayersRecord{LobbyId(5), "chat-1", {AccountId(3)}});
+    const PlayersRecord nobody{LobbyId(5), "chat-1", {}};
+    apply(nobody);
+    CHECK(state().players == std::vector{nobody});
+    apply(sample_match(5, MatchState::aborted, now));
+    CHECK(state().players.empty());
+}
+
+TEST_CASE_FIXTURE(Folding, "X-4: reserved numbers never shrink") {
+    apply(NumbersReserved{100, 200, 300});
+    apply(NumbersReserved{50, 250, 1});
+    CHECK(state().numbers == NumbersReserved{100, 250, 300});
+}
+
+TEST_CASE_FIXTURE(Folding, "C-3: the latest clock counts") {
+    CHECK_FALSE(state().has_clock);
+    apply(ClockRecord{60'000, 1});
+    apply(ClockRecord{120'000, 60});
+    CHECK(state().has_clock);
+    CHECK(state().clock == ClockRecord{120'000, 60});
+}
+
+TEST_CASE_FIXTURE(Folding, "A-2: what is over is remembered to the last millisecond of the history, and no longer") {
+    apply(sample_match(1, MatchState::ended, week_ago));
+    apply(sample_match(2, MatchState::ended, UnixMs{week_ago.value - 1}));
+    apply(sample_match(3, MatchState::started, UnixMs{week_ago.value - 1}));
+    apply(sample_event(1, week_ago));
+    apply(sample_event(2, UnixMs{week_ago.value - 1}));
+    const std::string before = as_text(state());
+    CHECK(state().over == std::vector{std::pair(LobbyId(1), week_ago)});
+    CHECK(state().matches.size() == 1);
+    fold.prune(week_ago);
+    CHECK(as_text(state()) == before);
+    CHECK(fold.events().size() == 1);
+}
+
+TEST_CASE("X-4: a list of players that nobody asked for goes with the history") {
+    Fold fold;
+    fold.apply(PlayersRecord{LobbyId(5), "chat-1", {}}, UnixMs{week_ago.value - 1});
+    fold.apply(PlayersRecord{LobbyId(6), "chat-1", {}}, UnixMs{week_ago.value - 1});
+    fold.apply(sample_match(6, MatchState::started, week_ago), week_ago);
+    const auto state = fold.recovered(week_ago);
+    REQUIRE(state.players.size() == 1);
+    CHECK(state.players[0].lobby == LobbyId(6));
+}

@@ -1,0 +1,123 @@
+#include "store/record_writer.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <variant>
+
+#include "store/fold.h"
+
+namespace muster {
+namespace {
+
+// Times that did not happen yet are null in the file.
+std::optional<std::int64_t> when(UnixMs time) {
+    if (time.value == 0) return std::nullopt;
+    return time.value;
+}
+
+}  // namespace
+
+RecordWriter::RecordWriter(Database& database)
+    : put_server_(database.prepare(
+          "INSERT INTO servers (id, ip, port, region, epoch, max_matches, drained_by_server, drained_by_operator,"
+          " registered_at, removed_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, NULL)"
+          " ON CONFLICT (id) DO UPDATE SET ip = ?2, port = ?3, region = ?4, epoch = ?5, max_matches = ?6,"
+          " drained_by_server = ?7, drained_by_operator = ?8, registered_at = ?9, removed_at = NULL")),
+      remove_server_(database.prepare("UPDATE servers SET removed_at = ?2 WHERE id = ?1 AND removed_at IS NULL")),
+      put_match_(database.prepare(
+          "INSERT INTO matches (lobby, chat_server, region, game_type, game_mode, player_count, average_rating, state,"
+          " reason, server, server_epoch, server_ip, server_port, token, requested_at, allocated_at, ready_at,"
+          " started_at, ended_at, untold_event)"
+          " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)"
+          " ON CONFLICT (lobby) DO UPDATE SET chat_server = ?2, region = ?3, game_type = ?4, game_mode = ?5,"
+          " player_count = ?6, average_rating = ?7, state = ?8, reason = ?9, server = ?10, server_epoch = ?11,"
+          " server_ip = ?12, server_port = ?13, token = ?14, requested_at = ?15, allocated_at = ?16, ready_at = ?17,"
+          " started_at = ?18, ended_at = ?19, untold_event = ?20")),
+      drop_old_uses_(database.prepare(
+          "DELETE FROM token_uses WHERE lobby IN (SELECT lobby FROM matches WHERE lobby = ?1 AND state >= 4)")),
+      end_player_list_(database.prepare("UPDATE player_lists SET over = 1 WHERE lobby = ?1")),
+      keep_failed_request_(database.prepare(
+          "INSERT INTO failed_requests (lobby, chat_server, region, game_type, game_mode, player_count,"
+          " average_rating, reason, server, server_ip, server_port, requested_at, failed_at)"
+          " SELECT lobby, chat_server, region, game_type, game_mode, player_count, average_rating, reason, server,"
+          " server_ip, server_port, requested_at, coalesce(ended_at, ?2) FROM matches WHERE lobby = ?1")),
+      drop_match_(database.prepare("DELETE FROM matches WHERE lobby = ?1")),
+      put_player_list_(
+          database.prepare("INSERT INTO player_lists (lobby, chat_server, given_at, over) VALUES (?1, ?2, ?3, 0)"
+                           " ON CONFLICT (lobby) DO UPDATE SET chat_server = ?2, given_at = ?3, over = 0")),
+      drop_players_(database.prepare("DELETE FROM match_players WHERE lobby = ?1")),
+      put_player_(database.prepare("INSERT INTO match_players (lobby, position, account) VALUES (?1, ?2, ?3)")),
+      put_token_use_(database.prepare("INSERT OR IGNORE INTO token_uses (lobby, account, used_at)"
+                                      " SELECT lobby, ?2, ?3 FROM matches WHERE lobby = ?1 AND state < 4")),
+      put_numbers_(database.prepare(
+          "INSERT INTO numbers_reserved (one, server_ids_below, epochs_below, event_ids_below) VALUES (1, ?1, ?2, ?3)"
+          " ON CONFLICT (one) DO UPDATE SET server_ids_below = max(server_ids_below, ?1),"
+          " epochs_below = max(epochs_below, ?2), event_ids_below = max(event_ids_below, ?3)")),
+      put_clock_(
+          database.prepare("INSERT OR REPLACE INTO world_clock (one, elapsed_game_ms, speed) VALUES (1, ?1, ?2)")),
+      put_account_(database.prepare("INSERT OR REPLACE INTO accounts (name, account) VALUES (?1, ?2)")),
+      put_event_(database.prepare("INSERT OR REPLACE INTO events (id, time, type, fields) VALUES (?1, ?2, ?3, ?4)")) {}
+
+void RecordWriter::write(const Record& record, UnixMs now) {
+    std::visit([&](const auto& one) { write_one(one, now); }, record);
+}
+
+void RecordWriter::write_one(const ServerRecord& server, UnixMs) {
+    put_server_.run(server.id.value, server.ip.to_string(), server.port, server.region.value, server.epoch,
+                    server.max_matches, server.drained_by_server, server.drained_by_operator,
+                    server.registered_at.value);
+}
+
+void RecordWriter::write_one(const ServerRemoved& removed, UnixMs now) {
+    remove_server_.run(removed.id.value, now.value);
+}
+
+void RecordWriter::write_one(const MatchRecord& match, UnixMs) {
+    const bool over = is_over(match.state);
+    if (over) {
+        end_player_list_.run(match.lobby.value);
+    } else {
+        drop_old_uses_.run(match.lobby.value);
+    }
+    put_match_.run(match.lobby.value, match.chat_server, match.region.value, match.game_type, match.game_mode,
+                   match.player_count, match.average_rating, static_cast<int>(match.state), match.reason,
+                   match.server.value, match.server_epoch, match.server_ip, match.server_port,
+                   over ? std::string_view() : std::string_view(match.token), when(match.requested_at),
+                   when(match.allocated_at), when(match.ready_at), when(match.started_at),
+                   over ? std::optional(match.ended_at.value) : when(match.ended_at), match.untold_event);
+}
+
+void RecordWriter::write_one(const MatchForgotten& forgotten, UnixMs now) {
+    keep_failed_request_.run(forgotten.lobby.value, now.value);
+    drop_match_.run(forgotten.lobby.value);
+}
+
+void RecordWriter::write_one(const PlayersRecord& players, UnixMs now) {
+    put_player_list_.run(players.lobby.value, players.chat_server, now.value);
+    drop_players_.run(players.lobby.value);
+    std::int64_t position = 0;
+    for (const AccountId account : players.accounts) put_player_.run(players.lobby.value, ++position, account.value);
+}
+
+void RecordWriter::write_one(const TokenUsed& use, UnixMs now) {
+    put_token_use_.run(use.lobby.value, use.account.value, now.value);
+}
+
+void RecordWriter::write_one(const NumbersReserved& numbers, UnixMs) {
+    put_numbers_.run(numbers.server_ids_below, numbers.epochs_below, numbers.event_ids_below);
+}
+
+void RecordWriter::write_one(const ClockRecord& clock, UnixMs) {
+    put_clock_.run(clock.elapsed_game_ms, clock.speed);
+}
+
+void RecordWriter::write_one(const AccountRecord& account, UnixMs) {
+    put_account_.run(account.name, account.account.value);
+}
+
+void RecordWriter::write_one(const EventRecord& event, UnixMs) {
+    put_event_.run(event.id, event.time.value, event.type, event.fields);
+}
+
+}  // namespace muster

@@ -1,0 +1,15 @@
+// What a start reads from the store's file.
+#pragma once
+
+#include <string>
+
+#include "core/records.h"
+#include "store/database.h"
+
+namespace muster {
+
+// Everything but the past from before `since`, as Fold::recovered() has it. Reads only what is open, not the history.
+// Fails with SqliteError, or with StoreError 65 when a row cannot be ours.
+RecoveredState read_state(Database& database, const std::string& path, UnixMs since);
+
+}  // namespace muster

@@ -1,0 +1,146 @@
+#include "store/recovery.h"
+
+#include <chrono>
+
+#include <doctest/doctest.h>
+
+#include "base/system_clock.h"
+#include "store/committer.h"
+#include "store/fold.h"
+#include "store/hand_clock.h"
+#include "store/memory_store.h"
+#include "store/outcome_log.h"
+#include "store/sample_records.h"
+#include "store/scratch_directory.h"
+#include "store/sqlite_store.h"
+
+using namespace muster;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr UnixMs now{1'700'000'000'000};
+constexpr UnixMs week_ago{now.value - 7LL * 24 * 3600 * 1000};
+
+}  // namespace
+
+TEST_CASE("invariant 14: SQLite and memory recover the same from any batches, and twice the same") {
+    constexpr std::uint64_t seeds = 30;
+    constexpr std::uint64_t batches = 40;
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        CAPTURE(seed);
+        Random random(seed);
+        const ScratchDirectory scratch;
+        const std::string path = scratch.file("muster.db");
+        auto committer = std::make_unique<Committer>(StoreFileOptions{.path = path});
+        Fold fold;
+        for (std::uint64_t number = 1; number <= batches; ++number) {
+            const RecordBatch batch = random_batch(random, number, now);
+            // Some lists of players are given long ago.
+            const UnixMs at{now.value - random.between(0, 9LL * 24 * 3600 * 1000)};
+            REQUIRE(committer->commit({&batch, 1}, at) == StoreFault::none);
+            fold.apply(batch, at);
+            if (random.chance(0.1)) {
+                while (committer->prune_step(week_ago)) {
+                }
+                fold.prune(week_ago);
+            }
+            if (random.chance(0.1)) {
+                committer.reset();
+                committer = std::make_unique<Committer>(StoreFileOptions{.path = path});
+            }
+            const std::string expected = as_text(fold.recovered(week_ago));
+            REQUIRE(as_text(committer->recover(week_ago)) == expected);
+            REQUIRE(as_text(committer->recover(week_ago)) == expected);
+        }
+    }
+}
+
+TEST_CASE("invariant 14: both stores recover the same through the interface, and read the same events") {
+    HandClock clock;
+    const ScratchDirectory scratch;
+    Random random(7);
+    MemoryStore memory(clock);
+    OutcomeLog memory_log;
+    memory_log.start(memory);
+    SqliteStoreOptions options{.file = {.path = scratch.file("muster.db")}, .prune_every = 24h * 365};
+    for (int run = 0; run < 3; ++run) {
+        SqliteStore sqlite(clock, options);
+        CHECK(as_text(sqlite.recover()) == as_text(memory.recover()));
+        CHECK(as_text(sqlite.recover()) == as_text(memory.recover()));
+        OutcomeLog log;
+        log.start(sqlite);
+        for (std::uint64_t number = 1; number <= 50; ++number) {
+            RecordBatch batch = random_batch(random, number, clock.wall());
+            RecordBatch copy = batch;
+            REQUIRE(sqlite.submit(std::move(batch)));
+            REQUIRE(memory.submit(std::move(copy)));
+            REQUIRE(log.wait_for(number));
+            clock.advance(1h);
+        }
+        CHECK(sqlite.events_after(0, 100) == memory.events_after(0, 100));
+        CHECK(sqlite.events_after(20, 5) == memory.events_after(20, 5));
+        REQUIRE(sqlite.stop(10s));
+    }
+}
+
+TEST_CASE("fault 6: a row that cannot be ours is refused at recovery, by file and table") {
+    const ScratchDirectory scratch;
+    const std::string path = scratch.file("muster.db");
+    {
+        Committer committer({.path = path});
+        const RecordBatch batch{1, {sample_server(1), sample_match(5, MatchState::started, now)}};
+        REQUIRE(committer.commit({&batch, 1}, now) == StoreFault::none);
+    }
+    std::string sql;
+    std::string fault;
+    SUBCASE("an address") {
+        sql = "UPDATE servers SET ip = 'nowhere'";
+        fault = "servers holds \"nowhere\", which is no IP address";
+    }
+    SUBCASE("a number") {
+        sql = "UPDATE servers SET port = 70000";
+        fault = "servers holds 70000, which is out of range";
+    }
+    SUBCASE("a state") {
+        sql = "UPDATE matches SET state = 6, untold_event = 1, ended_at = 1700000000000";
+        fault = "matches holds state 6, which is none";
+    }
+    Database(path, Database::Access::read_write).run(sql);
+    Committer committer({.path = path});
+    CHECK_THROWS_WITH_AS(committer.recover(week_ago), (path + " is damaged: " + fault).c_str(), StoreError);
+}
+
+TEST_CASE("fault 1: a store of 100,000 rows is checked and recovered within a second") {
+    constexpr std::int32_t servers = 10'000;
+    constexpr std::int32_t matches = 45'000;
+    constexpr std::int32_t events = 45'000;
+    const ScratchDirectory scratch;
+    const std::string path = scratch.file("muster.db");
+    {
+        Committer committer({.path = path});
+        RecordBatch batch{1, {NumbersReserved{servers + 1, servers + 1, events + 1}}};
+        for (std::int32_t id = 1; id <= servers; ++id) batch.records.emplace_back(sample_server(id));
+        for (std::int32_t lobby = 1; lobby <= matches; ++lobby)
+            batch.records.emplace_back(
+                sample_match(lobby, lobby % 3 == 0 ? MatchState::started : MatchState::ended, now));
+        for (std::int64_t id = 1; id <= events; ++id) batch.records.emplace_back(sample_event(id, now));
+        REQUIRE(committer.commit({&batch, 1}, now) == StoreFault::none);
+        // As after kill -9: all of it still stands in the write-ahead log.
+        committer.distrust();
+    }
+    const SystemClock clock;
+    const Time began = clock.now();
+    Committer committer({.path = path});
+    const Time opened = clock.now();
+    const RecoveredState state = committer.recover(week_ago);
+    const Time recovered = clock.now();
+    CHECK(state.servers.size() == servers);
+    CHECK(state.matches.size() == matches / 3);
+    CHECK(state.over.size() == matches - matches / 3);
+    MESSAGE("opened and checked in " << to_milliseconds(opened - began) << " ms, recovered in "
+                                     << to_milliseconds(recovered - opened) << " ms");
+#ifdef NDEBUG  // the promise is an optimised build's
+    CHECK(recovered - began < 1s);
+#endif
+}

@@ -1,0 +1,176 @@
+#include "store/sample_records.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace muster {
+namespace {
+
+// Texts with what SQL, C and UTF-8 could stumble over.
+std::string random_text(Random& random) {
+    static const std::string texts[] = {
+        "", "eu-1", "it's; -- \"quoted\" %s", std::string("a\0b", 3), "Prøve 本 🎮", std::string(256, 'x')};
+    return texts[random.below(std::size(texts))];
+}
+
+IpAddress random_ip(Random& random) {
+    if (random.chance(0.5)) return IpAddress::v4({10, 0, 0, static_cast<std::uint8_t>(random.below(256))});
+    return *IpAddress::parse(random.chance(0.5) ? "2001:db8::7" : "::1");
+}
+
+// A time in the days before `now`, so that some of the past is older than the history.
+UnixMs random_time(Random& random, UnixMs now) {
+    constexpr std::int64_t ten_days_ms = 10LL * 24 * 3600 * 1000;
+    return UnixMs{now.value - random.between(0, ten_days_ms)};
+}
+
+ServerRecord random_server(Random& random, UnixMs now) {
+    ServerRecord server;
+    server.id = ServerId(static_cast<std::int32_t>(random.between(1, 6)));
+    server.ip = random_ip(random);
+    server.port = static_cast<std::uint16_t>(random.between(1024, 65535));
+    server.region = RegionId(static_cast<std::int8_t>(random.between(-128, 127)));
+    server.epoch = random.between(1, 1'000'000'000'000);
+    server.max_matches = static_cast<std::int32_t>(random.between(1, 10'000));
+    server.drained_by_server = random.chance(0.3);
+    server.drained_by_operator = random.chance(0.3);
+    server.registered_at = random_time(random, now);
+    return server;
+}
+
+MatchRecord random_match(Random& random, UnixMs now) {
+    const auto lobby = static_cast<std::int32_t>(random.between(1, 8));
+    MatchRecord match = sample_match(lobby, static_cast<MatchState>(random.below(6)), random_time(random, now));
+    match.chat_server = random_text(random);
+    match.reason = random_text(random);
+    match.region = RegionId(static_cast<std::int8_t>(random.between(-128, 127)));
+    match.player_count = static_cast<std::int8_t>(random.between(1, 127));
+    match.average_rating = static_cast<std::int32_t>(random.between(INT32_MIN, INT32_MAX));
+    match.server = ServerId(static_cast<std::int32_t>(random.between(1, 6)));
+    match.untold_event = static_cast<std::uint8_t>(random.chance(0.5) ? 0 : random.between(1, 4));
+    return match;
+}
+
+PlayersRecord random_players(Random& random) {
+    PlayersRecord players;
+    players.lobby = LobbyId(static_cast<std::int32_t>(random.between(1, 8)));
+    players.chat_server = random_text(random);
+    const std::uint64_t count = random.below(4);
+    for (std::uint64_t i = 0; i < count; ++i)
+        players.accounts.emplace_back(static_cast<std::int32_t>(random.between(1, 5)));
+    return players;
+}
+
+}  // namespace
+
+ServerRecord sample_server(std::int32_t id) {
+    ServerRecord server;
+    server.id = ServerId(id);
+    server.ip = IpAddress::v4(
+        {10, static_cast<std::uint8_t>(id >> 16), static_cast<std::uint8_t>(id >> 8), static_cast<std::uint8_t>(id)});
+    server.port = 11235;
+    server.region = RegionId(2);
+    server.epoch = id;
+    server.max_matches = 50;
+    server.registered_at = UnixMs{1'699'999'000'000 + id};
+    return server;
+}
+
+MatchRecord sample_match(std::int32_t lobby, MatchState state, UnixMs now) {
+    MatchRecord match;
+    match.lobby = LobbyId(lobby);
+    match.chat_server = "chat-1";
+    match.region = RegionId(2);
+    match.game_type = 3;
+    match.game_mode = 6;
+    match.player_count = 10;
+    match.average_rating = 1500;
+    match.state = state;
+    match.server = ServerId(7);
+    match.server_epoch = 70;
+    match.server_ip = "10.0.0.7";
+    match.server_port = 11235;
+    match.requested_at = UnixMs{now.value - 5'000};
+    if (state >= MatchState::allocated) match.allocated_at = UnixMs{now.value - 4'000};
+    if (state >= MatchState::ready) match.ready_at = UnixMs{now.value - 3'000};
+    if (state >= MatchState::started) match.started_at = UnixMs{now.value - 2'000};
+    if (state >= MatchState::ended) {
+        match.ended_at = now;
+    } else {
+        match.token = fmt::format("MATCH_{}_11111111-2222-4333-8444-555555555555_{}", lobby, now.value / 1000);
+    }
+    return match;
+}
+
+EventRecord sample_event(std::int64_t id, UnixMs time) {
+    return {id, time, "match.allocated", fmt::format(R"({{"lobby_id":{},"server_id":7}})", id)};
+}
+
+Record random_record(Random& random, UnixMs now) {
+    const LobbyId lobby(static_cast<std::int32_t>(random.between(1, 8)));
+    const AccountId account(static_cast<std::int32_t>(random.between(1, 5)));
+    switch (random.below(12)) {
+        case 0:
+            return random_server(random, now);
+        case 1:
+            return ServerRemoved{ServerId(static_cast<std::int32_t>(random.between(1, 6)))};
+        case 2:
+            return MatchForgotten{lobby};
+        case 3:
+            return random_players(random);
+        case 4:
+        case 5:
+            return TokenUsed{lobby, account};
+        case 6:
+            return NumbersReserved{static_cast<std::int32_t>(random.between(1, 1000)), random.between(1, 1000),
+                                   random.between(1, 1000)};
+        case 7:
+            return ClockRecord{random.between(0, INT64_MAX), static_cast<std::int32_t>(random.between(1, 3600))};
+        case 8:
+            return AccountRecord{random_text(random), account};
+        case 9:
+            return sample_event(random.between(1, 50), random_time(random, now));
+        default:
+            return random_match(random, now);
+    }
+}
+
+RecordBatch random_batch(Random& random, std::uint64_t number, UnixMs now) {
+    RecordBatch batch{number, {}};
+    const std::uint64_t count = random.below(12);
+    for (std::uint64_t i = 0; i < count; ++i) batch.records.push_back(random_record(random, now));
+    return batch;
+}
+
+std::string as_text(const RecoveredState& state) {
+    std::string text = fmt::format("numbers {} {} {}\n", state.numbers.server_ids_below, state.numbers.epochs_below,
+                                   state.numbers.event_ids_below);
+    for (const ServerRecord& s : state.servers)
+        text += fmt::format("server {} {}:{} region {} epoch {} max {} drained {} {} at {}\n", s.id.value,
+                            s.ip.to_string(), s.port, s.region.value, s.epoch, s.max_matches, s.drained_by_server,
+                            s.drained_by_operator, s.registered_at.value);
+    for (const MatchRecord& m : state.matches)
+        text += fmt::format(
+            "match {} chat \"{}\" region {} type {} mode {} players {} rating {} state {} reason \"{}\" server {} "
+            "epoch "
+            "{} {}:{} token \"{}\" at {} {} {} {} {} untold {}\n",
+            m.lobby.value, m.chat_server, m.region.value, m.game_type, m.game_mode, m.player_count, m.average_rating,
+            static_cast<int>(m.state), m.reason, m.server.value, m.server_epoch, m.server_ip, m.server_port, m.token,
+            m.requested_at.value, m.allocated_at.value, m.ready_at.value, m.started_at.value, m.ended_at.value,
+            m.untold_event);
+    for (const TokenUsed& u : state.tokens_used) text += fmt::format("use {} {}\n", u.lobby.value, u.account.value);
+    for (const PlayersRecord& p : state.players) {
+        text += fmt::format("players {} chat \"{}\":", p.lobby.value, p.chat_server);
+        for (const AccountId account : p.accounts) text += fmt::format(" {}", account.value);
+        text += "\n";
+    }
+    for (const AccountRecord& a : state.accounts) text += fmt::format("account {} \"{}\"\n", a.account.value, a.name);
+    for (const auto& [lobby, time] : state.over) text += fmt::format("over {} {}\n", lobby.value, time.value);
+    if (state.has_clock) text += fmt::format("clock {} {}\n", state.clock.elapsed_game_ms, state.clock.speed);
+    // A zero byte would end the text where it is shown.
+    std::replace(text.begin(), text.end(), '\0', '~');
+    return text;
+}
+
+}  // namespace muster

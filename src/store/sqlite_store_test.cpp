@@ -1,0 +1,257 @@
+#include "store/sqlite_store.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/core.h>
+
+#include "base/system_clock.h"
+#include "store/fault_vfs.h"
+#include "store/hand_clock.h"
+#include "store/outcome_log.h"
+#include "store/sample_records.h"
+#include "store/scratch_directory.h"
+
+using namespace muster;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct StoreFixture {
+    ScratchDirectory scratch;
+    HandClock clock;
+    FaultVfs disk;
+    SqliteStoreOptions options{.file = {.path = scratch.file("muster.db"), .vfs = disk.name()}};
+    std::unique_ptr<SqliteStore> store;
+    OutcomeLog log;
+    std::uint64_t syncs_at_open = 0;
+
+    void open() {
+        store = std::make_unique<SqliteStore>(clock, options);
+        syncs_at_open = disk.syncs();
+        log.start(*store);
+    }
+    bool submit(std::uint64_t number) {
+        return store->submit({number, {sample_server(static_cast<std::int32_t>(number))}});
+    }
+    // What a restart would find.
+    RecoveredState reopened() {
+        store.reset();
+        return SqliteStore(clock, options).recover();
+    }
+    // All bytes of the file and of what stands beside it.
+    std::string bytes_on_disk() const {
+        std::string bytes;
+        for (const auto& entry : std::filesystem::directory_iterator(scratch.path())) {
+            std::ifstream file(entry.path(), std::ios::binary);
+            bytes.append(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+        }
+        return bytes;
+    }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(StoreFixture, "A-9: batches are answered in order, and what was answered is there after a restart") {
+    open();
+    for (std::uint64_t number = 1; number <= 200; ++number) REQUIRE(submit(number));
+    REQUIRE(log.wait_for(200));
+    CHECK(log.good_in_order() == 200);
+    CHECK(store->figures().queue_depth == 0);
+    CHECK(store->figures().records == 200);
+    CHECK(reopened().servers.size() == 200);
+}
+
+TEST_CASE_FIXTURE(StoreFixture, "X-4: batches that came while a sync was under way share the next one") {
+    open();
+    REQUIRE(submit(1));
+    REQUIRE(log.wait_for(1));
+    disk.hold_syncs();
+    REQUIRE(submit(2));
+    disk.wait_for_held_sync();
+    for (std::uint64_t number = 3; number <= 100; ++number) REQUIRE(submit(number));
+    const std::uint64_t syncs = disk.syncs();
+    disk.let_syncs_go();
+    REQUIRE(log.wait_for(100));
+    CHECK(log.good_in_order() == 100);
+    CHECK(store->figures().commits == 3);
+    CHECK(disk.syncs() - syncs == 2);
+}
+
+TEST_CASE_FIXTURE(StoreFixture, "X-4: a transaction is bounded, and a batch is never split") {
+    options.records_per_commit_max = 10;
+    open();
+    disk.hold_syncs();
+    REQUIRE(submit(1));
+    disk.wait_for_held_sync();
+    RecordBatch large{2, {}};
+    for (std::int32_t id = 100; id < 125; ++id) large.records.emplace_back(sample_server(id));
+    REQUIRE(store->submit(std::move(large)));
+    for (std::uint64_t number = 3; number <= 23; ++number) REQUIRE(submit(number));
+    disk.let_syncs_go();
+    REQUIRE(log.wait_for(23));
+    CHECK(log.good_in_order() == 23);
+    // Batch 1, the large one, then 10 + 10 + 1.
+    CHECK(store->figures().commits == 5);
+}
+
+TEST_CASE_FIXTURE(StoreFixture, "fault 5: while a sync hangs, handing over takes no time and refuses past the bound") {
+    constexpr std::size_t queue_max = 64;
+    options.queue_max = queue_max;
+    open();
+    disk.hold_syncs();
+    const SystemClock real;
+    std::vector<Duration> took;
+    std::size_t taken = 0;
+    for (std::uint64_t number = 1; number <= queue_max + 10; ++number) {
+        const Time began = real.now();
+        if (submit(number)) ++taken;
+        took.push_back(real.now() - began);
+        if (number == 1) disk.wait_for_held_sync();
+    }
+    CHECK(taken == queue_max);
+    CHECK(store->figures().queue_depth == queue_max);
+    CHECK(log.all().empty());
+    // Nine in ten: now and then the machine itself has other things to do.
+    std::sort(took.begin(), took.end());
+    CHECK(took[took.size() * 9 / 10] < 1ms);
+    MESSAGE("slowest submit " << to_milliseconds(took.back()) << " ms");
+
+    RecordBatch refused{99, {sample_server(99)}};
+    CHECK_FALSE(store->submit(std::move(refused)));
+    CHECK(refused.records.size() == 1);  // NOLINT(bugprone-use-after-move): a refused batch stays with its owner
+    disk.let_syncs_go();
+    REQUIRE(log.wait_for(queue_max));
+    CHECK(log.good_in_order() == queue_max);
+    CHECK(submit(queue_max + 1));
+}
+
+TEST_CASE_FIXTURE(StoreFixture, "X-3: a stop writes what waits and leaves one file") {
+    open();
+    for (std::uint64_t number = 1; number <= 50; ++number) REQUIRE(submit(number));
+    CHECK(store->stop(30s));
+    CHECK(log.good_in_order() == 50);
+    CHECK_FALSE(submit(51));
+    CHECK(store->stop(0s));
+    store.reset();
+    CHECK_FALSE(std::filesystem::exists(options.file.path + "-wal"));
+    CHECK(reopened().servers.size() == 50);
+}
+
+TEST_CASE_FIXTURE(StoreFixture, "X-3: a stop that takes too long says that not all was written") {
+    open();
+    REQUIRE(submit(1));
+    REQUIRE(log.wait_for(1));
+    disk.hold_syncs();
+    REQUIRE(submit(2));
+    disk.wait_for_held_sync();
+    REQUIRE(submit(3));
+    CHECK_FALSE(store->stop(1ms));
+    disk.let_syncs_go();
+    // The write that was under way is whole; the one behind it never began.
+    CHECK(reopened().servers.size() == 2);
+    CHECK(log.good_in_order() == 2);
+}
+
+TEST_CASE_FIXTURE(StoreFixture, "X-4: a store that never started stops and closes") {
+    store = std::make_unique<SqliteStore>(clock, options);
+    CHECK(store->recover().servers.empty());
+    CHECK(store->stop(1s));
+}
+
+TEST_CASE_FIXTURE(StoreFixture, "X-4: events are read while commits go on, only those that are durable") {
+    open();
+    std::uint64_t number = 0;
+    std::int64_t seen = 0;
+    for (int round = 0; round < 200; ++round) {
+        ++number;
+        REQUIRE(store->submit({number, {sample_event(static_cast<std::int64_t>(number), clock.wall())}}));
+        for (const EventRecord& event : store->events_after(seen, 10)) {
+            if (event != sample_event(seen + 1, clock.wall())) FAIL("a gap in the history");
+            ++seen;
+        }
+    }
+    REQUIRE(log.wait_for(number));
+    CHECK(store->events_after(0, 1000).size() == number);
+    CHECK(store->events_after(static_cast<std::int64_t>(number) - 3, 1000).size() == 3);
+    CHECK(store->events_after(0, 0).empty());
+}
+
+TEST_CASE_FIXTURE(StoreFixture, "K-3: once a match is over and the store is idle, its token is nowhere on the disk") {
+    options.idle_after = 1ms;
+    open();
+    std::vector<std::string> tokens;
+    std::uint64_t number = 0;
+    for (std::int32_t lobby = 1; lobby <= 400; ++lobby) {
+        const MatchRecord match = sample_match(lobby, MatchState::allocated, clock.wall());
+        tokens.push_back(match.token);
+        REQUIRE(store->submit({++number, {match}}));
+        if (lobby % 100 == 0) REQUIRE(log.wait_for(number));
+    }
+    CHECK(bytes_on_disk().find(tokens[0]) != std::string::npos);
+    for (std::int32_t lobby = 1; lobby <= 400; ++lobby) {
+        // Every way in which a match ends, and one that lives on.
+        const Record end = lobby % 4 == 0 ? Record(MatchForgotten{LobbyId(lobby)})
+                                          : Record(sample_match(lobby, MatchState::ended, clock.wall()));
+        if (lobby != 200) REQUIRE(store->submit({++number, {end}}));
+        if (lobby % 100 == 0) REQUIRE(log.wait_for(number));
+    }
+    const std::string log_path = options.file.path + "-wal";
+    const SystemClock real;
+    const Time until = real.now() + OutcomeLog::patience;
+    while (std::filesystem::file_size(log_path) > 0 && real.now() < until) std::this_thread::yield();
+    const std::string bytes = bytes_on_disk();
+    for (std::size_t i = 0; i < tokens.size(); ++i) CHECK((bytes.find(tokens[i]) != std::string::npos) == (i == 199));
+}
+
+TEST_CASE_FIXTURE(StoreFixture, "C-3: an idle store that keeps a clock does not empty its log every second") {
+    options.idle_after = 1ms;
+    open();
+    std::uint64_t number = 0;
+    for (; number < 100; ++number) {
+        REQUIRE(store->submit({number + 1, {ClockRecord{static_cast<std::int64_t>(number), 1}}}));
+        REQUIRE(log.wait_for(number + 1));
+    }
+    // The first sync of a log is its header's.
+    CHECK(disk.syncs() <= syncs_at_open + number + 1);
+}
+
+TEST_CASE_FIXTURE(StoreFixture, "X-4: the write-ahead log stays short under load") {
+    open();
+    std::uint64_t number = 0;
+    std::uintmax_t longest = 0;
+    for (int round = 0; round < 40; ++round) {
+        for (int i = 0; i < 100; ++i) REQUIRE(submit(++number));
+        REQUIRE(log.wait_for(number));
+        longest = std::max(longest, std::filesystem::file_size(options.file.path + "-wal"));
+    }
+    // One transaction of many pages may come on top of the bound.
+    CHECK(longest < 2 * Committer::log_pages_max * 4096);
+    CHECK(log.good_in_order() == number);
+}
+
+TEST_CASE_FIXTURE(StoreFixture, "X-4: the history is pruned in the background, by the clock and on request") {
+    open();
+    std::vector<Record> old;
+    for (std::int64_t id = 1; id <= 2'000; ++id) old.emplace_back(sample_event(id, clock.wall()));
+    REQUIRE(store->submit({1, std::move(old)}));
+    REQUIRE(log.wait_for(1));
+    std::uint64_t number = 1;
+    SUBCASE("by the clock") {
+        clock.advance(8 * 24h);
+        REQUIRE(submit(++number));
+    }
+    SUBCASE("on request") {
+        store->prune(UnixMs{clock.wall().value + 8LL * 24 * 3600 * 1000});
+    }
+    const SystemClock real;
+    const Time until = real.now() + OutcomeLog::patience;
+    while (!store->events_after(0, 1).empty() && real.now() < until) std::this_thread::yield();
+    CHECK(store->events_after(0, 10).empty());
+    REQUIRE(submit(++number));
+    REQUIRE(log.wait_for(number));
+    CHECK(log.good_in_order() == number);
+}

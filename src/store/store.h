@@ -1,0 +1,67 @@
+// Where records become durable. The game thread hands over whole batches and goes on; outcomes come back as messages.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "core/records.h"
+
+namespace muster {
+
+// The store cannot be opened or went beyond repair. `exit_code` is what the process ends with: 65 for a damaged,
+// foreign or newer file, 74 for a failed sync (fault 3), 73 when another process holds it (fault 7).
+class StoreError : public std::runtime_error {
+public:
+    StoreError(int code, const std::string& what) : std::runtime_error(what), exit_code(code) {}
+    int exit_code;
+};
+
+// Figures for the metrics; all since the start.
+struct StoreFigures {
+    std::uint64_t commits = 0;
+    std::uint64_t records = 0;
+    std::uint64_t faults_full = 0;
+    std::uint64_t faults_transient = 0;
+    std::uint64_t faults_fatal = 0;
+    std::uint64_t queue_depth = 0;  // batches handed over and not yet answered
+    std::vector<std::uint64_t>
+        commit_seconds_counts;  // histogram, cumulative, per bound of commit_seconds_bounds() and +Inf
+    double commit_seconds_sum = 0;
+};
+
+// The upper bounds of the commit histogram, in seconds.
+const std::vector<double>& commit_seconds_bounds();
+
+class Store {
+public:
+    // Called on the store's own thread, in batch order, once per batch.
+    using OnOutcome = std::function<void(const BatchOutcome&)>;
+    // Called once when the store is beyond repair; no outcome follows it.
+    using OnFatal = std::function<void(const StoreError&)>;
+
+    virtual ~Store() = default;
+
+    // Reads what a start needs. Before start(), on the caller's thread.
+    virtual RecoveredState recover() = 0;
+
+    // Begins to take batches. The callbacks outlive the store.
+    virtual void start(OnOutcome on_outcome, OnFatal on_fatal) = 0;
+
+    // Hands a batch over and returns at once. False, and the batch untouched, when `queue_max` batches wait already.
+    [[nodiscard]] virtual bool submit(RecordBatch&& batch) = 0;
+
+    // Makes durable what was submitted, for at most `limit`, then stops its thread. True when everything was written.
+    virtual bool stop(Duration limit) = 0;
+
+    // The event history, newest last: up to `limit` events after `after_id`. Any thread.
+    virtual std::vector<EventRecord> events_after(std::int64_t after_id, std::size_t limit) = 0;
+
+    // Any thread.
+    virtual StoreFigures figures() const = 0;
+};
+
+}  // namespace muster

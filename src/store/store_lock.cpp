@@ -1,0 +1,55 @@
+#include "store/store_lock.h"
+
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "store/store_fault.h"
+
+namespace muster {
+namespace {
+
+std::string holder(int file) {
+    std::array<char, 32> text{};
+    const ssize_t length = pread(file, text.data(), text.size(), 0);
+    std::string process(text.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
+    process.erase(process.find_last_not_of(" \n") + 1);
+    const bool is_number = !process.empty() && process.find_first_not_of("0123456789") == std::string::npos;
+    return is_number ? "process " + process : "another process";
+}
+
+}  // namespace
+
+StoreLock::StoreLock(const std::string& store_path) {
+    const std::string path = store_path + ".lock";
+    file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (file_ < 0)
+        throw StoreError(exit_cannot_create, fmt::format("{}: cannot open {}: {}", store_path, path, strerror(errno)));
+    if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
+        const int reason = errno;
+        const std::string who = holder(file_);
+        close(file_);
+        if (reason == EWOULDBLOCK)
+            throw StoreError(exit_cannot_create, fmt::format("{} is in use by {}", store_path, who));
+        throw StoreError(exit_cannot_create, fmt::format("{}: cannot lock {}: {}", store_path, path, strerror(reason)));
+    }
+    // The number is for people only, so that failing to write it on a full disk does no harm.
+    const std::string own = fmt::format("{}\n", getpid());
+    [[maybe_unused]] const int mode = fchmod(file_, S_IRUSR | S_IWUSR);
+    [[maybe_unused]] const int emptied = ftruncate(file_, 0);
+    [[maybe_unused]] const ssize_t written = pwrite(file_, own.data(), own.size(), 0);
+}
+
+StoreLock::~StoreLock() {
+    // The file stays: removing it would let two newcomers lock two different files of that name.
+    close(file_);
+}
+
+}  // namespace muster
