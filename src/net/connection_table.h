@@ -1,0 +1,111 @@
+// A worker's connections, found by their id.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/ids.h"
+#include "net/connection.h"
+
+namespace muster {
+
+// The top eight bits of a slot are the worker's number, so that anyone can tell whose connection an id names. A slot is
+// used again with another generation. References stay good until the connection is removed. One thread.
+class ConnectionTable {
+public:
+    static constexpr std::uint32_t worker_bits = 8;
+    static constexpr std::uint32_t index_bits = 32 - worker_bits;
+    static constexpr std::size_t workers_max = std::size_t{1} << worker_bits;
+
+    static constexpr std::size_t worker_of(ConnectionId id) { return id.slot >> index_bits; }
+    static constexpr std::uint32_t index_of(ConnectionId id) { return id.slot & ((1u << index_bits) - 1); }
+
+    explicit ConnectionTable(std::size_t worker) : first_slot_(static_cast<std::uint32_t>(worker) << index_bits) {
+        MUSTER_CHECK(worker < workers_max, "a worker's number has eight bits");
+    }
+
+    std::size_t size() const { return size_; }
+
+    // `arguments` follow the id in Connection's constructor. Throws std::bad_alloc, and then adds nothing.
+    template <class... Arguments>
+    Connection& add(Arguments&&... arguments) {
+        if (free_.empty()) add_block();
+        Slot& place = slot(free_.back());
+        const ConnectionId id{first_slot_ | free_.back(), place.generation};
+        Connection& added = *std::construct_at(&place.connection, id, std::forward<Arguments>(arguments)...);
+        place.taken = true;
+        free_.pop_back();
+        ++size_;
+        return added;
+    }
+
+    // Null when it is gone.
+    Connection* find(ConnectionId id) {
+        const std::uint32_t index = id.slot - first_slot_;
+        if (index >= blocks_.size() * block_size) return nullptr;
+        Slot& place = slot(index);
+        return place.generation == id.generation && place.taken ? &place.connection : nullptr;
+    }
+
+    // By the index that index_of() gave; only while the connection exists.
+    Connection& at(std::uint32_t index) { return slot(index).connection; }
+
+    void remove(Connection& connection) {
+        const std::uint32_t index = index_of(connection.id);
+        Slot& place = slot(index);
+        MUSTER_CHECK(place.taken && &place.connection == &connection, "a connection is removed once");
+        std::destroy_at(&connection);
+        place.taken = false;
+        if (++place.generation == 0) place.generation = 1;
+        free_.push_back(index);
+        --size_;
+    }
+
+    // Calls visit(connection) for each; `visit` may remove the one it is called with.
+    template <class Visit>
+    void for_each(Visit visit) {
+        for (const auto& block : blocks_) {
+            for (std::size_t i = 0; i < block_size; ++i) {
+                if (block[i].taken) visit(block[i].connection);
+            }
+        }
+    }
+
+private:
+    static constexpr std::size_t block_size = 256;
+
+    struct Slot {
+        Slot() {}
+        ~Slot() {
+            if (taken) std::destroy_at(&connection);
+        }
+        union {
+            Connection connection;  // while taken
+        };
+        std::uint32_t generation = 1;
+        bool taken = false;
+    };
+
+    Slot& slot(std::uint32_t index) { return blocks_[index / block_size][index % block_size]; }
+
+    // Makes room in `free_` for every slot, so that removing takes no memory.
+    void add_block() {
+        const std::size_t first = blocks_.size() * block_size;
+        MUSTER_CHECK(first + block_size <= std::size_t{1} << index_bits,
+                     "limits keep the connections under 16 million");
+        free_.reserve(first + block_size);
+        blocks_.push_back(std::make_unique<Slot[]>(block_size));
+        for (std::size_t i = block_size; i-- > 0;) free_.push_back(static_cast<std::uint32_t>(first + i));
+    }
+
+    const std::uint32_t first_slot_;
+    std::vector<std::unique_ptr<Slot[]>> blocks_;
+    std::vector<std::uint32_t> free_;
+    std::size_t size_ = 0;
+};
+
+}  // namespace muster

@@ -1,0 +1,60 @@
+// How a connection can go wrong or end, each by the name that metrics and logs show.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace muster {
+
+// Why a connection is no more.
+enum class CloseReason : std::uint8_t {
+    peer_closed,   // the peer ended it
+    peer_reset,    // the peer, or the network between, broke it
+    timed_out,     // TCP's keepalive or retransmission found nobody there
+    asked,         // the loop asked for it
+    slow_reader,   // it left too much unread (fault 26)
+    buffers_full,  // no memory for its bytes (fault 8)
+    shutdown,      // Muster ends
+};
+inline constexpr std::array close_reasons{CloseReason::peer_closed, CloseReason::peer_reset,  CloseReason::timed_out,
+                                          CloseReason::asked,       CloseReason::slow_reader, CloseReason::buffers_full,
+                                          CloseReason::shutdown};
+
+constexpr std::string_view to_string(CloseReason reason) {
+    switch (reason) {
+        case CloseReason::peer_closed:
+            return "peer_closed";
+        case CloseReason::peer_reset:
+            return "peer_reset";
+        case CloseReason::timed_out:
+            return "timed_out";
+        case CloseReason::asked:
+            return "asked";
+        case CloseReason::slow_reader:
+            return "slow_reader";
+        case CloseReason::buffers_full:
+            return "buffers_full";
+        case CloseReason::shutdown:
+            return "shutdown";
+    }
+    return "";
+}
+
+// Which deadline a connection missed (fault 23).
+enum class LinkDeadline : std::uint8_t { handshake, frame };
+inline constexpr std::array link_deadlines{LinkDeadline::handshake, LinkDeadline::frame};
+
+constexpr std::string_view to_string(LinkDeadline deadline) {
+    return deadline == LinkDeadline::handshake ? "handshake" : "frame";
+}
+
+// Why a newcomer was closed at once (fault 27).
+enum class RefusalReason : std::uint8_t { per_ip, per_port };
+inline constexpr std::array refusal_reasons{RefusalReason::per_ip, RefusalReason::per_port};
+
+constexpr std::string_view to_string(RefusalReason reason) {
+    return reason == RefusalReason::per_ip ? "per_ip" : "per_port";
+}
+
+}  // namespace muster

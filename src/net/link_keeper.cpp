@@ -1,0 +1,323 @@
+#include "net/link_keeper.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace muster {
+namespace {
+
+// A deadline of a blocked port is looked at again after so long at the soonest.
+constexpr Duration blocked_retry = std::chrono::milliseconds(50);
+
+// Memory ahead of need, so that adding later cannot fail.
+template <class T>
+void make_room_for(std::vector<T>& items, std::size_t count) {
+    if (items.capacity() < count) items.reserve(2 * count);
+}
+
+}  // namespace
+
+LinkKeeper::LinkKeeper(std::size_t worker, Time start, Poller& poller, std::array<PortLane, ports.size()>& lanes,
+                       ConnectionQuota& quota, BufferBudget& budget)
+    : poller_(poller), lanes_(lanes), quota_(quota), budget_(budget), table_(worker), wheel_(start) {}
+
+bool LinkKeeper::open(AcceptedSocket newcomer, Port port, const TurnTime& at) {
+    PortLane& lane = lanes_[static_cast<std::size_t>(port)];
+    Connection* link = nullptr;
+    try {
+        make_room_for(untold_ends_, untold_ends_.size() + table_.size() + 1);
+        make_room_for(has_room_, table_.size() + 1);
+        const MessageRate full_bucket(lane.read_time(), lane.unread());
+        link = &table_.add(port, std::move(newcomer.socket), newcomer.from, full_bucket, budget_);
+        arm(link->handshake_timer, TimerKind::handshake, *link, lane.limits().handshake_deadline, at);
+        if (!poller_.add(link->socket.number(), link->id)) throw std::bad_alloc();
+        lane.batch.add_opened(link->id, at.now, link->from);
+    } catch (const std::bad_alloc&) {
+        quota_.give_back(port, newcomer.from);
+        if (link) {
+            forget_timers(*link);
+            table_.remove(*link);
+        }
+        return false;
+    }
+    lane.counters.accepted.add();
+    lane.counters.connections.add();
+    return true;
+}
+
+void LinkKeeper::reported(ConnectionId id, std::uint32_t events, const TurnTime& at) {
+    Connection* found = find(id);
+    if (!found) return;
+    Connection& link = *found;
+    if ((events & EPOLLOUT) && !link.writable && !link.broken) {
+        link.writable = true;
+        has_room_.push_back(link.id);
+    }
+    if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) link.ending = true;
+    if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+        cut_if_out_of_memory(link, at, [&] { mark_unread(link); });
+}
+
+void LinkKeeper::write_where_room(const TurnTime& at) {
+    for (const ConnectionId id : has_room_) {
+        Connection* link = find(id);
+        if (!link) continue;
+        cut_if_out_of_memory(*link, at, [&] { was_written(*link, write_waiting(*link, lane_of(*link)), at); });
+    }
+    has_room_.clear();
+}
+
+void LinkKeeper::mark_unread(Connection& link) {
+    link.unread = true;
+    if (link.listed || !may_be_read(link)) return;
+    lane_of(link).ready.push_back(link.id);
+    link.listed = true;
+}
+
+bool LinkKeeper::may_be_read(const Connection& link) const {
+    return link.stage == LinkStage::lingering || (link.stage == LinkStage::open && !link.throttled);
+}
+
+bool LinkKeeper::was_read(Connection& link, const ReadResult& result, const TurnTime& at) {
+    switch (result.outcome) {
+        case ReadOutcome::drained:
+            link.unread = false;
+            if (link.stage == LinkStage::open) caught_up(link, at);
+            break;
+        case ReadOutcome::more:
+            link.resuming = false;
+            break;
+        case ReadOutcome::throttled:
+            throttle(link, at);
+            break;
+        case ReadOutcome::malformed:
+            link.stage = LinkStage::told;
+            link.in.release();
+            break;
+        case ReadOutcome::closed:
+            return ended(link, link.broken ? CloseReason::peer_reset : CloseReason::peer_closed, at);
+        case ReadOutcome::reset:
+            return ended(link, CloseReason::peer_reset, at);
+        case ReadOutcome::timed_out:
+            return ended(link, CloseReason::timed_out, at);
+    }
+    if (link.stage == LinkStage::open && !link.throttled) keep_frame_deadline(link, result.frames, at);
+    link.listed = link.unread && may_be_read(link);
+    return link.listed;
+}
+
+// A link that was closing anyway ends for the reason it was closed.
+bool LinkKeeper::ended(Connection& link, CloseReason reason, const TurnTime& at) {
+    finish(link, link.is_closing() ? link.close_reason : reason, at);
+    return false;
+}
+
+void LinkKeeper::caught_up(Connection& link, const TurnTime& at) {
+    link.rate.caught_up();
+    if (!link.over_rate) return;
+    lane_of(link).batch.add(InboundKind::resumed, link.id, at.now);
+    link.over_rate = false;
+}
+
+bool LinkKeeper::was_written(Connection& link, WriteOutcome outcome, const TurnTime& at) {
+    switch (outcome) {
+        case WriteOutcome::sent:
+            if (link.stage == LinkStage::flushing) half_close(link, at);
+            return true;
+        case WriteOutcome::waiting:
+            return true;
+        case WriteOutcome::full:
+            cut(link, CloseReason::slow_reader, at);
+            return false;
+        case WriteOutcome::broken:
+            break;
+    }
+    if (link.stage == LinkStage::flushing) {
+        finish(link, link.close_reason, at);
+        return false;
+    }
+    // What the peer said before it went is still read, to its end.
+    link.broken = true;
+    link.ending = true;
+    link.writable = false;
+    link.out.release();
+    mark_unread(link);
+    return true;
+}
+
+void LinkKeeper::throttle(Connection& link, const TurnTime& at) {
+    PortLane& lane = lane_of(link);
+    const Time read_time = lane.read_time();
+    if (!link.over_rate) {
+        link.over_rate = true;
+        link.over_rate_since = read_time;
+        lane.counters.rate_limited.add();
+        lane.batch.add(InboundKind::paused, link.id, at.now);
+    } else if (read_time - link.over_rate_since >= lane.limits().flood_close_after) {
+        lane.counters.flooded.add();
+        return tell(link, InboundKind::flooded, 0, at);
+    }
+    link.throttled = true;
+    wheel_.disarm(link.frame_timer.id);
+    const Time until = at.running + link.rate.until_refilled(lane.message_cost());
+    if (!wheel_.reschedule(link.pause_timer, until))
+        link.pause_timer = wheel_.schedule(until, payload_of(TimerKind::pause, link));
+}
+
+void LinkKeeper::pause_ended(Connection& link) {
+    link.throttled = false;
+    link.resuming = true;
+    if (link.stage == LinkStage::open) mark_unread(link);
+}
+
+// A frame that is still unfinished and began before this read keeps its deadline.
+void LinkKeeper::keep_frame_deadline(Connection& link, bool frames, const TurnTime& at) {
+    if (link.in.empty()) {
+        if (link.frame_timer.id != TimerId()) wheel_.disarm(link.frame_timer.id);
+    } else if (frames || !wheel_.armed(link.frame_timer.id)) {
+        arm(link.frame_timer, TimerKind::frame, link, lane_of(link).limits().frame_deadline, at);
+    }
+}
+
+void LinkKeeper::arm(LinkTimer& timer, TimerKind kind, const Connection& link, Duration delay, const TurnTime& at) {
+    timer.due = lane_of(link).read_time() + delay;
+    if (!wheel_.reschedule(timer.id, at.running + delay))
+        timer.id = wheel_.schedule(at.running + delay, payload_of(kind, link));
+}
+
+void LinkKeeper::fire_timers(const TurnTime& at) {
+    wheel_.advance(at.running);
+    TimerWheel::Due due;
+    while (wheel_.pop_due(due)) {
+        Connection& link = table_.at(static_cast<std::uint32_t>(due.payload));
+        const auto kind = static_cast<TimerKind>(due.payload >> 32);
+        cut_if_out_of_memory(link, at, [&] { timer_fired(link, kind, at); });
+    }
+}
+
+void LinkKeeper::timer_fired(Connection& link, TimerKind kind, const TurnTime& at) {
+    switch (kind) {
+        case TimerKind::handshake:
+            return deadline_came(link, link.handshake_timer, LinkDeadline::handshake, at);
+        case TimerKind::frame:
+            return deadline_came(link, link.frame_timer, LinkDeadline::frame, at);
+        case TimerKind::pause:
+            return pause_ended(link);
+        case TimerKind::close:
+            return last_words_ended(link, at);
+    }
+}
+
+void LinkKeeper::deadline_came(Connection& link, LinkTimer& timer, LinkDeadline which, const TurnTime& at) {
+    PortLane& lane = lane_of(link);
+    const Duration left = timer.due - lane.read_time();
+    if (left > Duration::zero() || lane.blocked()) {
+        wheel_.reschedule(timer.id, at.running + (lane.blocked() ? std::max(left, blocked_retry) : left));
+        return;
+    }
+    if (link.stage != LinkStage::open) return;
+    lane.counters.deadlines_missed[which].add();
+    link.handshake_missed = which == LinkDeadline::handshake;
+    tell(link, InboundKind::deadline, static_cast<std::uint8_t>(which), at);
+}
+
+void LinkKeeper::tell(Connection& link, InboundKind kind, std::uint8_t detail, const TurnTime& at) {
+    lane_of(link).batch.add(kind, link.id, at.now, detail);
+    link.stage = LinkStage::told;
+    wheel_.disarm(link.frame_timer.id);
+    wheel_.disarm(link.pause_timer);
+}
+
+void LinkKeeper::greeted(Connection& link) {
+    wheel_.cancel(link.handshake_timer.id);
+    // The loop accepted the handshake before it heard of the deadline: the two crossed, and the link goes on.
+    if (link.stage == LinkStage::told && std::exchange(link.handshake_missed, false)) {
+        link.stage = LinkStage::open;
+        pause_ended(link);
+    }
+}
+
+void LinkKeeper::close_after_flush(Connection& link, CloseReason reason, const TurnTime& at) {
+    if (link.is_closing()) return;
+    forget_timers(link);
+    link.in.release();
+    link.stage = LinkStage::flushing;
+    link.close_reason = reason;
+    if (link.out.empty()) return half_close(link, at);
+    link.close_timer = wheel_.schedule(at.running + last_words_max, payload_of(TimerKind::close, link));
+}
+
+void LinkKeeper::half_close(Connection& link, const TurnTime& at) {
+    // It fails only for a peer that is gone, which the next read finds.
+    shutdown(link.socket.number(), SHUT_WR);
+    link.stage = LinkStage::lingering;
+    const Time until = at.running + last_words_max;
+    if (!wheel_.reschedule(link.close_timer, until))
+        link.close_timer = wheel_.schedule(until, payload_of(TimerKind::close, link));
+    mark_unread(link);
+}
+
+// A peer that took everything but does not answer may still get it from the kernel; one that took nothing will not.
+void LinkKeeper::last_words_ended(Connection& link, const TurnTime& at) {
+    if (link.stage == LinkStage::lingering) return finish(link, link.close_reason, at);
+    cut(link, link.close_reason, at);
+}
+
+void LinkKeeper::cut(Connection& link, CloseReason reason, const TurnTime& at) {
+    // A reset frees at once what the kernel still holds for the peer.
+    const linger reset{.l_onoff = 1, .l_linger = 0};
+    setsockopt(link.socket.number(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    finish(link, reason, at);
+}
+
+void LinkKeeper::close_all_after_flush(const TurnTime& at) {
+    table_.for_each([&](Connection& link) {
+        cut_if_out_of_memory(link, at, [&] { close_after_flush(link, CloseReason::shutdown, at); });
+    });
+}
+
+void LinkKeeper::cut_all(const TurnTime& at) {
+    table_.for_each([&](Connection& link) { cut(link, CloseReason::shutdown, at); });
+}
+
+void LinkKeeper::finish(Connection& link, CloseReason reason, const TurnTime& at) {
+    PortLane& lane = lane_of(link);
+    forget_timers(link);
+    quota_.give_back(link.port, link.from);
+    lane.counters.connections.subtract();
+    lane.counters.closed[reason].add();
+    const UntoldEnd end{link.id, link.port, reason};
+    table_.remove(link);
+    if (!tell_end(end, at)) untold_ends_.push_back(end);
+}
+
+bool LinkKeeper::tell_end(const UntoldEnd& end, const TurnTime& at) {
+    try {
+        InboundBatch& batch = lanes_[static_cast<std::size_t>(end.port)].batch;
+        batch.add(InboundKind::closed, end.link, at.now, static_cast<std::uint8_t>(end.reason));
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
+void LinkKeeper::tell_untold_ends(const TurnTime& at) {
+    std::erase_if(untold_ends_, [&](const UntoldEnd& end) { return tell_end(end, at); });
+}
+
+void LinkKeeper::forget_timers(Connection& link) {
+    wheel_.cancel(link.handshake_timer.id);
+    wheel_.cancel(link.frame_timer.id);
+    wheel_.cancel(link.pause_timer);
+    wheel_.cancel(link.close_timer);
+}
+
+std::uint64_t LinkKeeper::payload_of(TimerKind kind, const Connection& link) {
+    return std::uint64_t{static_cast<std::uint8_t>(kind)} << 32 | ConnectionTable::index_of(link.id);
+}
+
+}  // namespace muster

@@ -1,0 +1,126 @@
+// All connections of one worker, from their opening to their end, with the deadlines between.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <optional>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "net/buffer_budget.h"
+#include "net/connection.h"
+#include "net/connection_quota.h"
+#include "net/connection_table.h"
+#include "net/link_reader.h"
+#include "net/link_writer.h"
+#include "net/listener.h"
+#include "net/poller.h"
+#include "net/port_lane.h"
+#include "runtime/timer_wheel.h"
+
+namespace muster {
+
+// The worker's thread only. What it is given outlives it.
+//
+// A fault is not answered here: the link is not read any more, the loop is told, and the loop answers and asks for the
+// close. A close that was asked for sends what is left, says so, and waits for the peer to say the same, so that no
+// reset overtakes the last words; each of the two at most `last_words_max`.
+class LinkKeeper {
+public:
+    static constexpr Duration last_words_max = std::chrono::seconds(1);
+
+    LinkKeeper(std::size_t worker, Time start, Poller& poller, std::array<PortLane, ports.size()>& lanes,
+               ConnectionQuota& quota, BufferBudget& budget);
+
+    std::size_t size() const { return table_.size(); }
+    // Null when the connection is gone.
+    Connection* find(ConnectionId id) { return table_.find(id); }
+    PortLane& lane_of(const Connection& link) { return lanes_[static_cast<std::size_t>(link.port)]; }
+
+    // A newcomer that the quota has counted already. False when there was no memory for it: it is closed, and its
+    // share of the quota given back.
+    bool open(AcceptedSocket newcomer, Port port, const TurnTime& at);
+
+    // The poller reported these events of epoll.
+    void reported(ConnectionId id, std::uint32_t events, const TurnTime& at);
+
+    // Links that can send what waited; call it after all events of a turn are reported.
+    void write_where_room(const TurnTime& at);
+
+    // The link was read, and this came of it. True when it belongs among its lane's ready links still; it may be gone
+    // otherwise.
+    bool was_read(Connection& link, const ReadResult& result, const TurnTime& at);
+
+    // The link was written to, and this came of it. False when it is gone.
+    bool was_written(Connection& link, WriteOutcome outcome, const TurnTime& at);
+
+    // Orders of the loop. The link may be gone afterwards, but for the first.
+    void greeted(Connection& link);
+    void close_after_flush(Connection& link, CloseReason reason, const TurnTime& at);
+    void cut(Connection& link, CloseReason reason, const TurnTime& at);
+    void close_all_after_flush(const TurnTime& at);
+    void cut_all(const TurnTime& at);
+
+    // Deadlines that have come.
+    void fire_timers(const TurnTime& at);
+    std::optional<Time> next_wake() const { return wheel_.next_wake(); }
+
+    // A link whose handling fails for want of memory is cut, and the others go on (fault 8).
+    template <class Handle>
+    void cut_if_out_of_memory(Connection& link, const TurnTime& at, Handle handle) {
+        try {
+            handle();
+        } catch (const std::bad_alloc&) {
+            cut(link, CloseReason::buffers_full, at);
+        }
+    }
+
+    // There was no memory to tell the loop of these ends. Tells it now.
+    void tell_untold_ends(const TurnTime& at);
+    bool has_untold_ends() const { return !untold_ends_.empty(); }
+
+private:
+    enum class TimerKind : std::uint8_t { handshake, frame, pause, close };
+
+    struct UntoldEnd {
+        ConnectionId link;
+        Port port;
+        CloseReason reason;
+    };
+
+    static std::uint64_t payload_of(TimerKind kind, const Connection& link);
+
+    void mark_unread(Connection& link);
+    bool may_be_read(const Connection& link) const;
+
+    bool ended(Connection& link, CloseReason reason, const TurnTime& at);
+    void caught_up(Connection& link, const TurnTime& at);
+    void timer_fired(Connection& link, TimerKind kind, const TurnTime& at);
+    void throttle(Connection& link, const TurnTime& at);
+    void keep_frame_deadline(Connection& link, bool frames, const TurnTime& at);
+    void arm(LinkTimer& timer, TimerKind kind, const Connection& link, Duration delay, const TurnTime& at);
+    void deadline_came(Connection& link, LinkTimer& timer, LinkDeadline which, const TurnTime& at);
+    void pause_ended(Connection& link);
+
+    void tell(Connection& link, InboundKind kind, std::uint8_t detail, const TurnTime& at);
+    void half_close(Connection& link, const TurnTime& at);
+    void last_words_ended(Connection& link, const TurnTime& at);
+    void finish(Connection& link, CloseReason reason, const TurnTime& at);
+    bool tell_end(const UntoldEnd& end, const TurnTime& at);
+    void forget_timers(Connection& link);
+
+    Poller& poller_;
+    std::array<PortLane, ports.size()>& lanes_;
+    ConnectionQuota& quota_;
+    BufferBudget& budget_;
+    ConnectionTable table_;
+    TimerWheel wheel_;
+    std::vector<ConnectionId> has_room_;  // reported writable in this turn, with bytes waiting
+    std::vector<UntoldEnd> untold_ends_;
+};
+
+}  // namespace muster

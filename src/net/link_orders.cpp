@@ -1,0 +1,97 @@
+#include "net/link_orders.h"
+
+#include <new>
+
+#include "net/link_writer.h"
+
+namespace muster {
+
+bool LinkOrders::obey(Outbox& outbox, const TurnTime& at) {
+    if (orders_.empty() && !outbox.take(orders_)) return true;
+    try {
+        chain_by_link();
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    for (Connection* link : addressed_) links_.cut_if_out_of_memory(*link, at, [&] { obey(*link, at); });
+    orders_.clear();
+    return true;
+}
+
+void LinkOrders::chain_by_link() {
+    ++number_;
+    addressed_.clear();
+    next_.resize(orders_.entries.size());
+    for (std::uint32_t i = 0; i < orders_.entries.size(); ++i) {
+        const OutboundEntry& order = orders_.entries[i];
+        Connection* link = links_.find(order.connection);
+        if (!link) {
+            if (order.action == OutboundAction::send) counters_.stale_replies.add();
+            continue;
+        }
+        if (link->batch != number_) {
+            addressed_.push_back(link);
+            link->batch = number_;
+            link->first_entry = i;
+        } else {
+            next_[link->last_entry] = i;
+        }
+        link->last_entry = i;
+    }
+}
+
+void LinkOrders::obey(Connection& link, const TurnTime& at) {
+    std::optional<OutboundAction> close;
+    const auto bytes = frames_for(link, close);
+    if (close == OutboundAction::cut) return links_.cut(link, CloseReason::asked, at);
+    if (!bytes.empty()) {
+        const WriteOutcome outcome = write_to_link(link, links_.lane_of(link), bytes);
+        if (!links_.was_written(link, outcome, at)) return;
+    }
+    if (close) links_.close_after_flush(link, CloseReason::asked, at);
+}
+
+// What stands behind a close is for a link that the loop has given up: nobody gets it.
+std::span<const std::byte> LinkOrders::frames_for(Connection& link, std::optional<OutboundAction>& close) {
+    std::span<const std::byte> bytes;
+    for (std::uint32_t i = link.first_entry;; i = next_[i]) {
+        const OutboundEntry& order = orders_.entries[i];
+        switch (order.action) {
+            case OutboundAction::greeted:
+                links_.greeted(link);
+                break;
+            case OutboundAction::cut:
+                close = order.action;
+                return bytes;
+            case OutboundAction::close_after_flush:
+                close = order.action;
+                break;
+            case OutboundAction::send:
+                if (close || link.is_closing()) {
+                    counters_.stale_replies.add();
+                } else {
+                    ++links_.lane_of(link).frames_out;
+                    join(bytes, orders_.frame(order));
+                }
+                break;
+        }
+        if (i == link.last_entry) return bytes;
+    }
+}
+
+// Frames that lie side by side in the batch are sent from there. Others are copied together, which is cheaper than a
+// second system call.
+void LinkOrders::join(std::span<const std::byte>& bytes, std::span<const std::byte> frame) {
+    if (bytes.empty()) {
+        joined_.clear();
+        bytes = frame;
+    } else if (bytes.data() + bytes.size() == frame.data()) {
+        bytes = {bytes.data(), bytes.size() + frame.size()};
+    } else {
+        if (joined_.empty()) joined_.assign(bytes.begin(), bytes.end());
+        joined_.insert(joined_.end(), frame.begin(), frame.end());
+        bytes = joined_;
+    }
+}
+
+}  // namespace muster

@@ -1,0 +1,41 @@
+// Carries out what the loop wants of a worker's connections: one send for each, however many frames it gets.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/ids.h"
+#include "net/link_keeper.h"
+#include "net/net_counters.h"
+#include "net/outbox.h"
+#include "net/port_lane.h"
+
+namespace muster {
+
+// The worker's thread only. What it is given outlives it.
+class LinkOrders {
+public:
+    LinkOrders(LinkKeeper& links, NetCounters& counters) : links_(links), counters_(counters) {}
+
+    // All that waits in the outbox. False when there was no memory to do so: it stays for the next call.
+    bool obey(Outbox& outbox, const TurnTime& at);
+
+private:
+    void chain_by_link();
+    void obey(Connection& link, const TurnTime& at);
+    std::span<const std::byte> frames_for(Connection& link, std::optional<OutboundAction>& close);
+    void join(std::span<const std::byte>& bytes, std::span<const std::byte> frame);
+
+    LinkKeeper& links_;
+    NetCounters& counters_;
+    OutboundBatch orders_;
+    std::uint64_t number_ = 0;            // of the batch
+    std::vector<std::uint32_t> next_;     // the next entry for the same connection
+    std::vector<Connection*> addressed_;  // none of them ends while another is obeyed
+    std::vector<std::byte> joined_;
+};
+
+}  // namespace muster

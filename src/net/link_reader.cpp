@@ -1,0 +1,115 @@
+#include "net/link_reader.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <chrono>
+
+#include "protocol/frame_reader.h"
+
+namespace muster {
+namespace {
+
+constexpr Duration rtt_sample_interval = std::chrono::seconds(1);
+
+// Microseconds, as the kernel smoothed them; 0 when it does not say.
+std::uint32_t kernel_rtt_us(int socket) {
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
+    return info.tcpi_rtt;
+}
+
+std::uint32_t sampled_rtt_us(Connection& link, const PortLane& lane, const TurnTime& at) {
+    if (!lane.sample_rtt || at.now - link.rtt_sampled < rtt_sample_interval) return 0;
+    link.rtt_sampled = at.now;
+    return kernel_rtt_us(link.socket.number());
+}
+
+}  // namespace
+
+LinkReader::LinkReader() : buffer_(std::make_unique<std::byte[]>(buffer_size)) {}
+
+ReadResult LinkReader::read(Connection& link, PortLane& lane, const TurnTime& at) {
+    std::span<const std::byte> received;
+    const ReadOutcome outcome = receive(link, received);
+    if (received.empty()) return {outcome};
+    lane.bytes_in += received.size();
+    link.rate.refill(lane.read_time(), lane.unread());
+
+    Cut cut;
+    if (link.in.empty()) {
+        cut = cut_frames(link, lane, at, received);
+        link.in.append(received.subspan(cut.used));
+    } else {
+        link.in.append(received);
+        cut = cut_frames(link, lane, at, link.in.view());
+        link.in.consume(cut.used);
+    }
+    if (cut.result.outcome == ReadOutcome::drained) cut.result.outcome = outcome;
+    return cut.result;
+}
+
+ReadResult LinkReader::resume(Connection& link, PortLane& lane, const TurnTime& at) {
+    link.rate.refill(lane.read_time(), lane.unread());
+    Cut cut = cut_frames(link, lane, at, link.in.view());
+    link.in.consume(cut.used);
+    if (cut.result.outcome == ReadOutcome::drained) cut.result.outcome = ReadOutcome::more;
+    return cut.result;
+}
+
+ReadOutcome LinkReader::discard(Connection& link) {
+    std::span<const std::byte> dropped;
+    return receive(link, dropped);
+}
+
+// A short read means that the socket is empty, and the next byte will be reported; except that an end which was
+// reported already, together with the bytes before it, is not reported again.
+ReadOutcome LinkReader::receive(const Connection& link, std::span<const std::byte>& received) {
+    const ssize_t got = recv(link.socket.number(), buffer_.get(), buffer_size, 0);
+    if (got > 0) {
+        received = {buffer_.get(), static_cast<std::size_t>(got)};
+        return link.ending || received.size() == buffer_size ? ReadOutcome::more : ReadOutcome::drained;
+    }
+    if (got == 0) return ReadOutcome::closed;
+    switch (errno) {
+        case EAGAIN:
+            return ReadOutcome::drained;
+        case EINTR:
+            return ReadOutcome::more;
+        case ETIMEDOUT:
+            return ReadOutcome::timed_out;
+        default:
+            return ReadOutcome::reset;
+    }
+}
+
+LinkReader::Cut LinkReader::cut_frames(Connection& link, PortLane& lane, const TurnTime& at,
+                                       std::span<const std::byte> bytes) {
+    Cut cut;
+    const std::uint16_t length_max = lane.limits().length_max;
+    const Duration cost = lane.message_cost();
+    for (;;) {
+        const FrameSplit next = next_frame(bytes.subspan(cut.used), lane.order, length_max);
+        if (next.kind == FrameSplit::Kind::need_more) return cut;
+        if (next.kind == FrameSplit::Kind::error) {
+            lane.batch.add(InboundKind::malformed, link.id, at.now, static_cast<std::uint8_t>(next.error));
+            cut.used = bytes.size();
+            cut.result.outcome = ReadOutcome::malformed;
+            return cut;
+        }
+        if (!link.rate.take(cost)) {
+            cut.result.outcome = ReadOutcome::throttled;
+            return cut;
+        }
+        lane.batch.add_frame(link.id, at.now, next.code, next.payload,
+                             cut.result.frames ? 0 : sampled_rtt_us(link, lane, at));
+        cut.result.frames = true;
+        ++lane.frames_in;
+        cut.used += next.size;
+    }
+}
+
+}  // namespace muster

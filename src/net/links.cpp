@@ -1,0 +1,95 @@
+#include "net/links.h"
+
+#include <utility>
+
+namespace muster {
+
+Links::Links(std::vector<NetWorker*> workers, const std::array<ByteOrder, ports.size()>& orders) : orders_(orders) {
+    workers_.resize(workers.size());
+    for (std::size_t i = 0; i < workers.size(); ++i) workers_[i].worker = workers[i];
+}
+
+void Links::send(ConnectionId to, std::span<const std::byte> frame) {
+    OutboundBatch* batch = batch_for(to, frame.size());
+    if (!batch) return;
+    const std::size_t offset = batch->bytes.size();
+    batch->bytes.insert(batch->bytes.end(), frame.begin(), frame.end());
+    add_frame(*batch, to, offset);
+}
+
+void Links::send_to_all(std::span<const ConnectionId> to, std::span<const std::byte> frame) {
+    constexpr std::uint32_t not_copied = ~std::uint32_t{0};
+    std::array<std::uint32_t, ConnectionTable::workers_max> copied_at;
+    copied_at.fill(not_copied);
+    for (const ConnectionId link : to) {
+        std::uint32_t& offset = copied_at[ConnectionTable::worker_of(link)];
+        OutboundBatch* batch = batch_for(link, offset == not_copied ? frame.size() : 0);
+        if (!batch) continue;
+        if (offset == not_copied) {
+            offset = static_cast<std::uint32_t>(batch->bytes.size());
+            batch->bytes.insert(batch->bytes.end(), frame.begin(), frame.end());
+        }
+        batch->entries.push_back({link, offset, static_cast<std::uint32_t>(frame.size()), OutboundAction::send});
+    }
+}
+
+void Links::greeted(ConnectionId link) {
+    auto& generations = of(link).greeted;
+    const std::size_t index = ConnectionTable::index_of(link);
+    if (generations.size() <= index) generations.resize(index + 1);
+    generations[index] = link.generation;
+    order(link, OutboundAction::greeted);
+}
+
+bool Links::is_greeted(ConnectionId link) const {
+    const auto& generations = workers_[ConnectionTable::worker_of(link)].greeted;
+    const std::size_t index = ConnectionTable::index_of(link);
+    return index < generations.size() && generations[index] == link.generation;
+}
+
+void Links::close_after_flush(ConnectionId link) {
+    order(link, OutboundAction::close_after_flush);
+}
+
+void Links::cut(ConnectionId link) {
+    order(link, OutboundAction::cut);
+}
+
+void Links::flush() {
+    for (OfWorker& to : workers_) {
+        if (to.batch.empty()) continue;
+        to.worker->outbox().put(to.batch);
+        to.waiting = to.worker->outbox().size();
+        to.worker->wake();
+    }
+}
+
+Links::OfWorker& Links::of(ConnectionId link) {
+    const std::size_t worker = ConnectionTable::worker_of(link);
+    MUSTER_CHECK(worker < workers_.size() && link.generation != 0, "a connection's id came from its worker");
+    return workers_[worker];
+}
+
+OutboundBatch* Links::batch_for(ConnectionId to, std::size_t bytes) {
+    OfWorker& worker = of(to);
+    const std::size_t filled = worker.batch.bytes.size() + worker.batch.entries.size() * sizeof(OutboundEntry);
+    if (worker.waiting + filled + bytes <= waiting_bytes_max) return &worker.batch;
+    // What the worker took since the last flush leaves room again.
+    worker.waiting = worker.worker->outbox().size();
+    if (worker.waiting + filled + bytes <= waiting_bytes_max) return &worker.batch;
+    ++overruns_;
+    cut(to);
+    return nullptr;
+}
+
+void Links::order(ConnectionId link, OutboundAction action) {
+    of(link).batch.entries.push_back({.connection = link, .action = action});
+}
+
+void Links::add_frame(OutboundBatch& batch, ConnectionId to, std::size_t offset) {
+    const std::size_t length = batch.bytes.size() - offset;
+    batch.entries.push_back(
+        {to, static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(length), OutboundAction::send});
+}
+
+}  // namespace muster

@@ -1,0 +1,91 @@
+// The game thread's hand on every connection: what it sends, and what it wants done with them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/check.h"
+#include "base/ids.h"
+#include "net/connection_table.h"
+#include "net/net_worker.h"
+#include "net/outbox.h"
+#include "protocol/codec.h"
+#include "protocol/message.h"
+#include "protocol/port.h"
+
+namespace muster {
+
+// Game thread only. The workers outlive it.
+//
+// Nothing leaves before flush(), which belongs at the end of a pass: each worker then gets all of it at once. Whatever
+// is for one connection arrives in the order it was given here. For a connection that is gone it has no effect.
+class Links {
+public:
+    // What may wait for one worker; a connection that needs more is cut instead, for then its worker does not keep up.
+    static constexpr std::size_t waiting_bytes_max = std::size_t{256} << 20;
+
+    Links(std::vector<NetWorker*> workers, const std::array<ByteOrder, ports.size()>& orders);
+
+    // Encodes the message in the byte order of its port, straight into what the worker will send.
+    template <Message M>
+    void send(ConnectionId to, const M& message) {
+        OutboundBatch* batch = batch_for(to, encoded_size(message));
+        if (!batch) return;
+        const std::size_t offset = batch->bytes.size();
+        encode(message, order_of(M::port), batch->bytes);
+        add_frame(*batch, to, offset);
+    }
+
+    // A whole frame: length, code, payload.
+    void send(ConnectionId to, std::span<const std::byte> frame);
+
+    // One frame for many. It is copied once for each worker, however many connections there are.
+    void send_to_all(std::span<const ConnectionId> to, std::span<const std::byte> frame);
+    template <Message M>
+    void send_to_all(std::span<const ConnectionId> to, const M& message) {
+        encoded_.clear();
+        encode(message, order_of(M::port), encoded_);
+        send_to_all(to, encoded_);
+    }
+
+    // The handshake was accepted: its deadline is over, even if it was missed meanwhile.
+    void greeted(ConnectionId link);
+    bool is_greeted(ConnectionId link) const;
+
+    // Sends what was given before, for at most a second, then closes. Nothing given afterwards is sent, and no frame is
+    // read any more; those in the inbox already still come.
+    void close_after_flush(ConnectionId link);
+
+    // Closes at once.
+    void cut(ConnectionId link);
+
+    // Hands everything to the workers, and wakes those that sleep.
+    void flush();
+
+    ByteOrder order_of(Port port) const { return orders_[static_cast<std::size_t>(port)]; }
+    // Connections cut because too much waited for their worker.
+    std::uint64_t overruns() const { return overruns_; }
+
+private:
+    struct OfWorker {
+        NetWorker* worker = nullptr;
+        OutboundBatch batch;
+        std::vector<std::uint32_t> greeted;  // by slot: the latest generation that was
+        std::size_t waiting = 0;             // in its outbox at the last flush
+    };
+
+    OfWorker& of(ConnectionId link);
+    OutboundBatch* batch_for(ConnectionId to, std::size_t bytes);
+    void order(ConnectionId link, OutboundAction action);
+    static void add_frame(OutboundBatch& batch, ConnectionId to, std::size_t offset);
+
+    std::vector<OfWorker> workers_;
+    const std::array<ByteOrder, ports.size()> orders_;
+    std::vector<std::byte> encoded_;
+    std::uint64_t overruns_ = 0;
+};
+
+}  // namespace muster

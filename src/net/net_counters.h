@@ -1,0 +1,61 @@
+// What the network counts, for the metrics.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "net/link_fate.h"
+#include "protocol/port.h"
+
+namespace muster {
+
+// Written by the workers, read by any thread; each figure is right by itself, not together with the others.
+class Counter {
+public:
+    void add(std::uint64_t by = 1) { value_.fetch_add(by, std::memory_order_relaxed); }
+    void subtract(std::uint64_t by = 1) { value_.fetch_sub(by, std::memory_order_relaxed); }
+    std::uint64_t value() const { return value_.load(std::memory_order_relaxed); }
+
+private:
+    std::atomic<std::uint64_t> value_{0};
+};
+
+template <class Enum, std::size_t size>
+class CounterPer {
+public:
+    Counter& operator[](Enum which) { return counters_[static_cast<std::size_t>(which)]; }
+    const Counter& operator[](Enum which) const { return counters_[static_cast<std::size_t>(which)]; }
+
+private:
+    std::array<Counter, size> counters_;
+};
+
+struct PortCounters {
+    Counter connections;  // now
+    Counter accepted;
+    CounterPer<CloseReason, close_reasons.size()> closed;
+    CounterPer<RefusalReason, refusal_reasons.size()> refused;
+    CounterPer<LinkDeadline, link_deadlines.size()> deadlines_missed;
+    Counter frames_in;
+    Counter bytes_in;
+    Counter frames_out;
+    Counter bytes_out;
+    Counter rate_limited;   // times a link was paused for sending too fast
+    Counter flooded;        // links told to the loop for not slowing down
+    Counter blocked;        // times the port stood unread because its inbox was full
+    Counter blocked_ns;     // for how long, added up over the workers
+    Counter accept_errors;  // accepting failed for want of files or memory
+};
+
+struct NetCounters {
+    std::array<PortCounters, ports.size()> by_port;
+    Counter stale_replies;  // for a connection that was gone
+    Counter gaps;           // times a worker found that the process had stood still (L-8)
+
+    PortCounters& of(Port port) { return by_port[static_cast<std::size_t>(port)]; }
+    const PortCounters& of(Port port) const { return by_port[static_cast<std::size_t>(port)]; }
+};
+
+}  // namespace muster

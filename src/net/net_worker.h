@@ -1,0 +1,139 @@
+// A network thread's body: reads its connections, sends what the loop has for them, accepts new ones.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/function.h"
+#include "base/inbox.h"
+#include "base/time.h"
+#include "net/buffer_budget.h"
+#include "net/connection_quota.h"
+#include "net/door.h"
+#include "net/link_keeper.h"
+#include "net/link_orders.h"
+#include "net/link_reader.h"
+#include "net/net_counters.h"
+#include "net/outbox.h"
+#include "net/poller.h"
+#include "net/port_inbox.h"
+#include "net/port_lane.h"
+#include "net/shared_limits.h"
+#include "net/turn_gate.h"
+#include "runtime/wakeup.h"
+
+namespace muster {
+
+// What all workers of a network have in common. Outlives them.
+struct NetShared {
+    struct OfPort {
+        ByteOrder order = ByteOrder::little;
+        bool sample_rtt = false;
+        PortInbox* inbox = nullptr;
+    };
+
+    const Clock& clock;
+    // Notified once per turn that told the loop something.
+    Waiter& loop;
+    ConnectionQuota& quota;
+    BufferBudget& budget;
+    SharedLimits& limits;
+    NetCounters& counters;
+    std::array<OfPort, ports.size()> by_port;
+};
+
+// do_work() is called by one thread at a time; the rest says who may call it.
+//
+// A turn: wait, then send what the loop has, accept, read every link that has something once, judge deadlines, and tell
+// the loop all of it at once. The clock is read before and after the wait: what the wait took too long is no time that
+// counts against a peer (L-8).
+class NetWorker {
+public:
+    // A wait that ends later than planned by more than this is a gap in which the process stood still.
+    static constexpr Duration gap_least = std::chrono::seconds(1);
+    // The longest wait, so that a gap is seen even when nothing is due.
+    static constexpr Duration wait_max = std::chrono::seconds(1);
+    // How long all closes together may take at the end.
+    static constexpr Duration stop_max = std::chrono::seconds(1);
+
+    NetWorker(std::size_t number, NetShared& shared);
+
+    // Before the first turn. This worker accepts for these, and hands newcomers to all of `workers` in turn, itself
+    // among them.
+    void listen(std::vector<Listener> listeners, std::vector<NetWorker*> workers);
+
+    // One turn, with a wait of at most `wait` (as long as nothing happens, when there is none).
+    void do_work(std::optional<Duration> wait);
+
+    // Any thread: ends the present wait, or the next one.
+    void wake() { poller_.wake(); }
+
+    // The loop's thread puts, then wakes.
+    Outbox& outbox() { return outbox_; }
+
+    // Any thread. False, and the newcomer untouched, when too many wait to be taken over. Its share of the quota is
+    // counted already.
+    bool take_over(AcceptedSocket&& newcomer, Port port);
+
+    // Any thread. The listeners are closed in the next turn.
+    void stop_accepting();
+
+    // Any thread. Closes everything after sending what is left, for at most `stop_max`; then is_stopped().
+    void stop();
+    bool is_stopped() const { return stopped_.load(std::memory_order_acquire); }
+
+    // Any other thread: looks at all sockets once more and tells the loop, see TurnGate.
+    TurnGate& gate() { return gate_; }
+
+    // How often a thread found this one asleep and had to wake it.
+    std::uint64_t wakes() const { return poller_.wakes(); }
+
+private:
+    struct Newcomer {
+        AcceptedSocket socket;
+        Port port{};
+    };
+
+    Duration next_wait(std::optional<Duration> wait, Time running) const;
+    void sort_events(std::span<const epoll_event> events);
+    void take_new_limits();
+    void obey_stop();
+    void let_newcomers_in();
+    bool let_in(AcceptedSocket&& newcomer, Port port);
+    void read_ready();
+    bool read_link(Connection& link, PortLane& lane);
+    void tell_loop();
+
+    NetShared& shared_;
+
+    // Any thread.
+    Poller poller_;
+    Outbox outbox_;
+    Inbox<Newcomer> arrivals_;
+    TurnGate gate_;
+    std::atomic<bool> accepting_{true};
+    std::atomic<bool> stop_asked_{false};
+    std::atomic<bool> stopped_{false};
+
+    // The turning thread only.
+    TurnTime at_;
+    std::array<PortLane, ports.size()> lanes_;
+    LinkKeeper links_;
+    LinkOrders orders_;
+    LinkReader reader_;
+    std::vector<Door> doors_;
+    std::vector<NetWorker*> workers_;
+    std::size_t next_worker_ = 0;
+    std::uint64_t limits_version_ = 0;
+    std::optional<Time> stop_until_;
+    bool out_of_memory_ = false;  // something waits until there is memory for it
+    std::vector<Newcomer> taken_over_;
+};
+
+}  // namespace muster

@@ -1,0 +1,142 @@
+// The three game ports on the network: listeners, workers and their threads, and the queues to and from the loop.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "net/buffer_budget.h"
+#include "net/connection_quota.h"
+#include "net/limits.h"
+#include "net/links.h"
+#include "net/net_counters.h"
+#include "net/net_worker.h"
+#include "net/port_inbox.h"
+#include "net/shared_limits.h"
+#include "net/socket_address.h"
+#include "protocol/port.h"
+#include "runtime/wakeup.h"
+
+namespace muster {
+
+struct NetworkConfig {
+    struct OfPort {
+        std::optional<SocketAddress> listen;  // nothing: the port stays shut
+        ByteOrder order = ByteOrder::little;
+        PortLimits limits;
+        // Whether frames come with the kernel's round trip, at most once a second per connection (F-11).
+        bool sample_rtt = false;
+        PortInbox::Bounds inbox;
+    };
+
+    // Shut, with the limits and byte orders of the specification; only servers are sampled.
+    NetworkConfig();
+    OfPort& of(Port port) { return by_port[static_cast<std::size_t>(port)]; }
+    const OfPort& of(Port port) const { return by_port[static_cast<std::size_t>(port)]; }
+
+    std::array<OfPort, ports.size()> by_port;
+    // 0: no thread of its own; the loop's thread does the work while it waits and when it refills.
+    std::size_t threads = 1;
+    std::size_t total_buffers = default_total_buffers;
+};
+
+// The thread that makes it is the game thread, unless a line says otherwise.
+class Network {
+public:
+    // How long catch_up() waits for a worker.
+    static constexpr std::chrono::milliseconds catch_up_max{1'000};
+
+    // Opens the listeners, so that their addresses are known; nobody is let in before start(). Throws ListenError, or
+    // std::system_error when the process may open no more files. Clock and waiter outlive the network.
+    Network(const Clock& clock, Waiter& loop, const NetworkConfig& config);
+    // Stops.
+    ~Network();
+    Network(const Network&) = delete;
+    Network& operator=(const Network&) = delete;
+
+    // Where the port listens; nothing when it is shut.
+    std::optional<SocketAddress> bound(Port port) const { return bound_[static_cast<std::size_t>(port)]; }
+
+    // What the loop is to wait on, and others to notify: the waiter that was given, or, without threads, one that does
+    // the network's work meanwhile.
+    Waiter& waiter() { return waiter_; }
+
+    void start();
+
+    // X-3, first step: no newcomer from now on.
+    void stop_accepting();
+    // X-3, last step: sends what is left, for at most a second, closes everything, and ends the threads. What was
+    // not flushed before is not sent. The inboxes still hold how the links ended.
+    void stop();
+
+    Links& links() { return links_; }
+    PortInbox& inbox(Port port) { return *inboxes_[static_cast<std::size_t>(port)]; }
+
+    // Every worker looks at all of its sockets once more, and what it finds is in the inboxes when this returns; a
+    // worker that takes longer than `catch_up_max` is not waited for.
+    void catch_up();
+
+    // For NetSource: whether it is the first one, which does for the network what is done once a pass.
+    bool claim_first_source() { return !std::exchange(has_source_, true); }
+    // Without threads: does what there is to do, unless the wait that just ended did.
+    void turn_without_thread();
+
+    // Any thread.
+    void set_limits(Port port, const PortLimits& limits) { limits_.set(port, limits); }
+    void set_total_buffers(std::size_t bytes_max) { budget_.set_max(bytes_max); }
+    const NetCounters& counters() const { return counters_; }
+    std::size_t buffered_bytes() const { return budget_.used(); }
+
+private:
+    // Waits by doing the network's work.
+    class WorkingWaiter final : public Waiter {
+    public:
+        explicit WorkingWaiter(Network& network) : network_(network) {}
+        void wait_until(std::optional<Time> deadline) override;
+        void notify() override { network_.workers_.front()->wake(); }
+
+    private:
+        Network& network_;
+    };
+
+    using Inboxes = std::array<std::unique_ptr<PortInbox>, ports.size()>;
+    Inboxes make_inboxes(const NetworkConfig& config);
+    NetShared make_shared(const NetworkConfig& config);
+    std::vector<std::unique_ptr<NetWorker>> make_workers(std::size_t threads);
+    std::vector<NetWorker*> worker_pointers() const;
+    void open_listeners(const NetworkConfig& config);
+    void wake_workers();
+    bool has_threads() const { return threads_wanted_ > 0; }
+
+    const Clock& clock_;
+    const std::size_t threads_wanted_;
+    WorkingWaiter working_waiter_{*this};
+    Waiter& waiter_;
+
+    // Any thread.
+    ConnectionQuota quota_;
+    BufferBudget budget_;
+    SharedLimits limits_;
+    NetCounters counters_;
+    Inboxes inboxes_;
+    NetShared shared_;
+    std::vector<std::unique_ptr<NetWorker>> workers_;
+
+    // The game thread.
+    Links links_;
+    std::array<std::optional<SocketAddress>, ports.size()> bound_;
+    std::vector<std::thread> threads_;
+    bool started_ = false;
+    bool stopped_ = false;
+    bool has_source_ = false;
+    bool turned_in_wait_ = false;
+};
+
+}  // namespace muster

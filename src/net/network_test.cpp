@@ -1,0 +1,234 @@
+#include "net/network.h"
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "base/system_clock.h"
+#include "net/net_fixture.h"
+#include "net/net_source.h"
+#include "runtime/game_loop.h"
+#include "runtime/loop_fixture.h"
+
+using namespace muster;
+using namespace std::chrono_literals;
+
+namespace {
+
+NetworkConfig config_with(std::size_t threads, const std::string& host = "127.0.0.1") {
+    NetworkConfig config;
+    config.threads = threads;
+    for (const Port port : ports) config.of(port).listen = SocketAddress::parse(host + ":0");
+    return config;
+}
+
+// Answers each frame with the same frame.
+class Echo final : public LinkEvents {
+public:
+    explicit Echo(Links& links) : links_(links) {}
+
+    void opened(const Pass&, ConnectionId link, const IpAddress& from) override {
+        last_from = from;
+        ++open;
+        links_.greeted(link);
+    }
+    void frame(const Pass&, const InboundFrame& frame) override {
+        if (frame.code == 0xDEAD) throw std::runtime_error("a handler's fault");
+        links_.send(frame.from, frame_of(frame.code, Bytes(frame.payload.begin(), frame.payload.end())));
+    }
+    void malformed(const Pass&, ConnectionId link, WireError) override { links_.close_after_flush(link); }
+    void deadline_missed(const Pass&, ConnectionId link, LinkDeadline) override { links_.close_after_flush(link); }
+    void flooded(const Pass&, ConnectionId link) override { links_.close_after_flush(link); }
+    void paused(const Pass&, ConnectionId) override {}
+    void resumed(const Pass&, ConnectionId) override {}
+    void closed(const Pass&, ConnectionId, CloseReason) override { --open; }
+    void frame_failed(const Pass&, ConnectionId link) override { links_.cut(link); }
+
+    IpAddress last_from;
+    int open = 0;
+
+private:
+    Links& links_;
+};
+
+// A network and a loop as the daemon runs them, on a thread of their own.
+class EchoServer {
+public:
+    explicit EchoServer(const NetworkConfig& config)
+        : wakeup_(clock_),
+          network(clock_, wakeup_, config),
+          echo(network.links()),
+          log_(clock_, lines_),
+          loop_(clock_, log_) {
+        for (const Port port : ports) sources_.push_back(std::make_unique<NetSource>(network, port, echo));
+        for (const auto& source : sources_) loop_.add_source(*source);
+        loop_.on_flush([this](const Pass&) { network.links().flush(); });
+        network.start();
+        thread_ = std::thread([this] { loop_.run(network.waiter()); });
+    }
+    ~EchoServer() { stop(); }
+
+    void stop() {
+        if (!thread_.joinable()) return;
+        loop_.stop();
+        thread_.join();
+        network.stop();
+    }
+
+private:
+    SystemClock clock_;
+    Wakeup wakeup_;
+
+public:
+    Network network;
+    Echo echo;
+
+private:
+    KeptLines lines_;
+    Log log_;
+    GameLoop loop_;
+    std::vector<std::unique_ptr<NetSource>> sources_;
+    std::thread thread_;
+};
+
+Bytes receive_for(Peer& peer, std::size_t bytes, std::chrono::seconds patience = 10s) {
+    Bytes all;
+    const auto end = std::chrono::steady_clock::now() + patience;
+    while (all.size() < bytes && !peer.ended && !peer.was_reset && std::chrono::steady_clock::now() < end) {
+        pollfd waited{peer.number(), POLLIN, 0};
+        poll(&waited, 1, 10);
+        all += peer.receive();
+    }
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("B-1: frames go to the loop and answers come back, on every port and with any number of threads") {
+    for (const std::size_t threads : {0, 1, 3}) {
+        CAPTURE(threads);
+        EchoServer server(config_with(threads));
+        std::vector<Peer> peers;
+        for (int i = 0; i < 6; ++i)
+            peers.emplace_back(*server.network.bound(i % 2 == 0 ? Port::servers : Port::managers));
+        for (int round = 0; round < 20; ++round) {
+            for (Peer& peer : peers) peer.send(frame_of(0x1002, numbered(static_cast<std::uint32_t>(round), 16)));
+            for (Peer& peer : peers)
+                CHECK(receive_for(peer, 20) == frame_of(0x1002, numbered(static_cast<std::uint32_t>(round), 16)));
+        }
+        peers.clear();
+        server.stop();
+        CHECK(server.network.counters().of(Port::servers).frames_in.value() == 60);
+        CHECK(server.network.counters().of(Port::managers).frames_out.value() == 60);
+    }
+}
+
+TEST_CASE("IPv6 peers are served and known by their address") {
+    EchoServer server(config_with(1, "[::1]"));
+    Peer peer(*server.network.bound(Port::servers));
+    peer.send(frame_of(0x1002, numbered(1)));
+    CHECK(receive_for(peer, 8) == frame_of(0x1002, numbered(1)));
+    peer.close();
+    server.stop();
+    CHECK(server.echo.last_from == *IpAddress::parse("::1"));
+}
+
+TEST_CASE("fault 13: a handler that throws loses its own link only") {
+    EchoServer server(config_with(1));
+    Peer bad(*server.network.bound(Port::servers));
+    Peer good(*server.network.bound(Port::servers));
+    bad.send(frame_of(0xDEAD));
+    CHECK(receive_for(bad, 1).empty());
+    CHECK((bad.ended || bad.was_reset));
+    good.send(frame_of(0x1002));
+    CHECK(receive_for(good, 4) == frame_of(0x1002));
+}
+
+TEST_CASE("X-3: a stop ends every link and all threads within two seconds, whatever peers do") {
+    for (const std::size_t threads : {0, 2}) {
+        CAPTURE(threads);
+        EchoServer server(config_with(threads));
+        std::vector<Peer> peers;
+        for (int i = 0; i < 4; ++i) peers.emplace_back(*server.network.bound(Port::players));
+        for (Peer& peer : peers) peer.send(bytes_of({0, 2, 0, 9}));
+        for (Peer& peer : peers) CHECK(receive_for(peer, 4).size() == 4);
+        const auto start = std::chrono::steady_clock::now();
+        server.stop();
+        CHECK(std::chrono::steady_clock::now() - start < 2s);
+        CHECK(server.network.counters().of(Port::players).connections.value() == 0);
+        CHECK(server.network.counters().of(Port::players).closed[CloseReason::shutdown].value() == 4);
+        for (Peer& peer : peers) {
+            receive_for(peer, 1);
+            CHECK((peer.ended || peer.was_reset));
+        }
+    }
+}
+
+TEST_CASE("L-8: catching up brings in what lies in the sockets, before it returns") {
+    const SystemClock clock;
+    CountingWaiter waiter;
+    for (const std::size_t threads : {0, 2}) {
+        CAPTURE(threads);
+        Network network(clock, waiter, config_with(threads));
+        network.start();
+        std::vector<Peer> peers;
+        for (int i = 0; i < 10; ++i) {
+            peers.emplace_back(*network.bound(Port::servers));
+            peers.back().send(frame_of(0x1002));
+        }
+        // Newcomers are handed to their workers first, which takes a turn of its own.
+        std::size_t frames = 0;
+        for (int attempt = 0; attempt < 100 && frames < 10; ++attempt) {
+            network.catch_up();
+            InboundBatch batch;
+            network.inbox(Port::servers).take(batch);
+            for (std::size_t i = 0; i < batch.size(); ++i) frames += batch[i].kind == InboundKind::frame ? 1 : 0;
+        }
+        CHECK(frames == 10);
+        for (int round = 0; round < 50; ++round) {
+            for (Peer& peer : peers) peer.send(frame_of(0x1002));
+            network.catch_up();
+            InboundBatch batch;
+            network.inbox(Port::servers).take(batch);
+            CHECK(batch.size() == 10);
+        }
+    }
+}
+
+TEST_CASE("a network that cannot listen says where, and leaves nothing behind") {
+    const SystemClock clock;
+    CountingWaiter waiter;
+    const Network first(clock, waiter, config_with(1));
+    NetworkConfig second = config_with(1);
+    second.of(Port::players).listen = first.bound(Port::players);
+    CHECK_THROWS_WITH_AS(
+        Network(clock, waiter, second),
+        ("cannot listen on " + first.bound(Port::players)->to_string() + " (players): Address already in use").c_str(),
+        ListenError);
+}
+
+TEST_CASE("a port without an address stays shut") {
+    const SystemClock clock;
+    CountingWaiter waiter;
+    NetworkConfig config = config_with(1);
+    config.of(Port::managers).listen.reset();
+    const Network network(clock, waiter, config);
+    CHECK_FALSE(network.bound(Port::managers));
+    CHECK(network.bound(Port::servers)->port != 0);
+}
+
+TEST_CASE("L-3: an idle network without threads waits in the kernel and wakes for a word from another thread") {
+    const SystemClock clock;
+    CountingWaiter waiter;
+    Network network(clock, waiter, config_with(0));
+    network.start();
+    std::thread other([&] { network.waiter().notify(); });
+    network.waiter().wait_until(std::nullopt);
+    other.join();
+    CHECK(waiter.notified == 0);
+}

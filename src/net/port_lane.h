@@ -1,0 +1,106 @@
+// A port as one worker sees it: its limits, its links that have something to read, and what they said in this turn.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "net/limits.h"
+#include "net/message_rate.h"
+#include "net/net_counters.h"
+#include "net/port_inbox.h"
+#include "protocol/port.h"
+
+namespace muster {
+
+// The one clock read of a worker's turn, on its time lines.
+struct TurnTime {
+    Time now;
+    // Leaves out the gaps in which the whole process stood still (L-8).
+    Time running;
+    // All gaps so far.
+    Duration gaps{0};
+};
+
+// The worker's thread only. Inbox and counters outlive it.
+class PortLane {
+public:
+    PortLane(Port of, ByteOrder byte_order, bool wants_rtt, const PortLimits& limit, PortInbox& to,
+             PortCounters& counts)
+        : port(of), order(byte_order), sample_rtt(wants_rtt), inbox(to), counters(counts) {
+        set_limits(limit);
+    }
+
+    const Port port;
+    const ByteOrder order;
+    const bool sample_rtt;
+    PortInbox& inbox;
+    PortCounters& counters;
+
+    // What goes to the loop at the end of the turn.
+    InboundBatch batch;
+
+    // Links with unread bytes that may be read. One that is gone by now may still be named.
+    std::vector<ConnectionId> ready;
+    bool out_of_room = false;  // some of them were not read in this turn because the inbox is full
+
+    // Since the counters were last told.
+    std::uint64_t frames_in = 0;
+    std::uint64_t bytes_in = 0;
+    std::uint64_t frames_out = 0;
+    std::uint64_t bytes_out = 0;
+
+    const PortLimits& limits() const { return limits_; }
+    Duration message_cost() const { return message_cost_; }
+    void set_limits(const PortLimits& limits) {
+        limits_ = limits;
+        message_cost_ = MessageRate::cost_at(limits.messages_per_second);
+    }
+
+    // The inbox is full: the port's links are not read, and the deadlines of what they might be saying stand still.
+    bool blocked() const { return blocked_; }
+    void block(const TurnTime& at) {
+        if (blocked_) return;
+        blocked_ = true;
+        blocked_since_ = at.running;
+        counters.blocked.add();
+    }
+    void unblock(const TurnTime& at) {
+        if (!blocked_) return;
+        blocked_ = false;
+        blocked_before_ += at.running - blocked_since_;
+        counters.blocked_ns.add(static_cast<std::uint64_t>((at.running - blocked_since_).count()));
+    }
+
+    // The turn begins: fixes the two below.
+    void begin_turn(const TurnTime& at) {
+        const Duration blocked = blocked_before_ + (blocked_ ? at.running - blocked_since_ : Duration::zero());
+        read_time_ = at.running - blocked;
+        unread_ = blocked + at.gaps;
+    }
+    // Running time less the time that the port stood blocked.
+    Time read_time() const { return read_time_; }
+    // Time in which the port was not read: blocked, or the whole process stood still.
+    Duration unread() const { return unread_; }
+
+    // Adds this turn's figures to the counters.
+    void tell_counters() {
+        if (bytes_in != 0) counters.bytes_in.add(std::exchange(bytes_in, 0));
+        if (frames_in != 0) counters.frames_in.add(std::exchange(frames_in, 0));
+        if (bytes_out != 0) counters.bytes_out.add(std::exchange(bytes_out, 0));
+        if (frames_out != 0) counters.frames_out.add(std::exchange(frames_out, 0));
+    }
+
+private:
+    PortLimits limits_;
+    Duration message_cost_{0};
+    bool blocked_ = false;
+    Time blocked_since_;
+    Duration blocked_before_{0};
+    Time read_time_;
+    Duration unread_{0};
+};
+
+}  // namespace muster
