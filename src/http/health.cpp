@@ -1,0 +1,64 @@
+#include "http/health.h"
+
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace muster {
+namespace {
+
+void add_probe(Routes& routes, std::string path, std::string good,
+               std::function<std::optional<std::string>()> problem) {
+    const auto answer = [good = std::move(good), problem = std::move(problem)](HttpRequest&&,
+                                                                               HttpResponder&& responder) {
+        if (const auto why = problem()) return responder.send(http_error(503, *why));
+        responder.send({200, "application/json", fmt::format("{{\"status\":\"{}\"}}\n", good), {}});
+    };
+    routes.add("GET", std::move(path), answer, Routes::Hosts::any);
+}
+
+}  // namespace
+
+std::optional<std::string> Health::hang() const {
+    const Duration::rep turned_at = turned_at_.load(std::memory_order_relaxed);
+    if (turned_at == not_yet) return std::nullopt;
+    const Duration silence = clock_.now() - Time(Duration(turned_at));
+    if (silence <= silence_max) return std::nullopt;
+    return fmt::format("The game loop has not turned for {:.1f} s", to_seconds(silence));
+}
+
+std::optional<std::string> Health::unreadiness() const {
+    switch (phase_.load(std::memory_order_acquire)) {
+        case Phase::starting:
+            return "Not ready: starting";
+        case Phase::recovering:
+            return "Not ready: recovering";
+        case Phase::draining:
+            return "Not ready: draining";
+        case Phase::ready:
+            break;
+    }
+    if (!store_up_.load(std::memory_order_acquire)) return "Not ready: store down";
+    return std::nullopt;
+}
+
+void add_health_routes(Routes& routes, const Health& health) {
+    add_probe(routes, "/healthz", "ok", [&health] { return health.hang(); });
+    add_probe(routes, "/readyz", "ready", [&health] { return health.unreadiness(); });
+}
+
+void add_front_page(Routes& routes) {
+    routes.add("GET", "/", [](HttpRequest&&, HttpResponder&& responder) {
+        responder.send({200,
+                        "text/plain; charset=utf-8",
+                        "Muster is running. The dashboard is not built into this binary.\n\n"
+                        "  /healthz   whether it lives\n"
+                        "  /readyz    whether it is ready for work\n"
+                        "  /metrics   figures for Prometheus\n\n"
+                        "`muster --help` shows the commands, `muster config --default` every setting, and\n"
+                        "`muster protocol` the messages of the game ports. The guides are in docs/ of the source.\n",
+                        {}});
+    });
+}
+
+}  // namespace muster

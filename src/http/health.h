@@ -1,0 +1,49 @@
+// What the daemon says of itself: whether it lives, and whether it is ready for work (O-2).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/time.h"
+#include "http/routes.h"
+
+namespace muster {
+
+// Any thread may call it. The clock outlives it.
+class Health {
+public:
+    // A loop that has not turned for this long hangs. It must turn more often than that, even with nothing to do.
+    static constexpr std::chrono::seconds silence_max{5};
+
+    enum class Phase : std::uint8_t { starting, recovering, ready, draining };
+
+    explicit Health(const Clock& clock) : clock_(clock) {}
+
+    // The game thread, once a pass.
+    void loop_turned(Time now) { turned_at_.store(now.time_since_epoch().count(), std::memory_order_relaxed); }
+
+    void set_phase(Phase phase) { phase_.store(phase, std::memory_order_release); }
+    void set_store_up(bool up) { store_up_.store(up, std::memory_order_release); }
+
+    // Why not; none when all is well. A loop that has not begun to turn is not hanging.
+    std::optional<std::string> hang() const;
+    std::optional<std::string> unreadiness() const;
+
+private:
+    static constexpr Duration::rep not_yet = Duration::rep{-1};
+
+    const Clock& clock_;
+    std::atomic<Duration::rep> turned_at_{not_yet};
+    std::atomic<Phase> phase_{Phase::starting};
+    std::atomic<bool> store_up_{true};
+};
+
+// GET /healthz and /readyz: 200, or 503 with the reason.
+void add_health_routes(Routes& routes, const Health& health);
+
+// GET /: says in plain text what is served here.
+void add_front_page(Routes& routes);
+
+}  // namespace muster

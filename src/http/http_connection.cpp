@@ -1,0 +1,320 @@
+#include "http/http_connection.h"
+
+#include <array>
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http.hpp>
+
+#include "http/host_check.h"
+
+namespace muster {
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+using boost::beast::error_code;
+
+// After an error the rest of what the peer sends is read and thrown away for a moment, or the reset that follows
+// unread bytes would overtake our answer.
+constexpr std::chrono::seconds linger_limit{1};
+constexpr std::size_t linger_bytes_max = 256 * 1024;
+
+IpAddress to_ip(const asio::ip::address& address) {
+    return address.is_v4() ? IpAddress::v4(address.to_v4().to_bytes()) : IpAddress::v6(address.to_v6().to_bytes());
+}
+
+// What a peer is told of bytes that are no request; none when it is gone and there is nobody to tell.
+std::optional<HttpResponse> answer_to(const error_code& error, bool timed_out) {
+    if (timed_out) return http_error(408, "Request took too long");
+    if (error == http::error::header_limit || error == http::error::buffer_overflow)
+        return http_error(431, "Request header too large");
+    if (error == http::error::body_limit) return http_error(413, "Request body too large");
+    if (error == http::error::end_of_stream || error == http::error::partial_message) return std::nullopt;
+    if (error.category() == http::make_error_code(http::error::bad_method).category())
+        return http_error(400, "Malformed request");
+    return std::nullopt;
+}
+
+// Every answer carries these, unless its own headers say otherwise.
+template <class Message>
+void set_headers(Message& message, const HttpResponse& response) {
+    message.set(http::field::server, "muster");
+    message.set(http::field::content_type, response.content_type);
+    message.set(http::field::cache_control, "no-store");
+    message.set("X-Content-Type-Options", "nosniff");
+    message.set("X-Frame-Options", "DENY");
+    message.set("Referrer-Policy", "no-referrer");
+    message.set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
+    for (const HttpHeader& header : response.headers) message.set(header.name, header.value);
+}
+
+class Connection final : public HttpConnection, public std::enable_shared_from_this<Connection> {
+public:
+    Connection(const std::shared_ptr<asio::io_context>& context, int fd, bool is_v4, std::shared_ptr<HttpShared> shared,
+               std::function<void(HttpConnection*)> on_end)
+        : context_(context),
+          socket_(*context, is_v4 ? tcp::v4() : tcp::v6(), fd),
+          deadline_(*context),
+          shared_(std::move(shared)),
+          on_end_(std::move(on_end)),
+          buffer_(shared_->limits.header_bytes + shared_->limits.body_bytes) {
+        error_code ignored;
+        socket_.set_option(tcp::no_delay(true), ignored);
+        peer_ = to_ip(socket_.remote_endpoint(ignored).address());
+        reached_ = to_ip(socket_.local_endpoint(ignored).address());
+    }
+
+    void serve() override { read_head(); }
+
+    void turn_away() override {
+        shared_->refused_requests.fetch_add(1, std::memory_order_relaxed);
+        write(http_error(503, "Too many connections"), After::linger);
+    }
+
+    void finish() override {
+        finishing_ = true;
+        if (state_ != State::answering && state_ != State::writing) end();
+    }
+
+    void cut() override { end(); }
+
+private:
+    enum class State : std::uint8_t { idle, head, body, answering, writing, lingering, ended };
+    enum class After : std::uint8_t { keep_alive, close, linger };
+
+    // Waits for the first byte of the next request, which may already be here.
+    void wait_for_request() {
+        if (finishing_) return end();
+        if (buffer_.size() > 0) return read_head();
+        enter(State::idle, shared_->limits.keep_alive_idle);
+        socket_.async_wait(tcp::socket::wait_read, [self = shared_from_this()](error_code error) {
+            if (self->state_ != State::idle) return;
+            if (error) return self->end();
+            self->read_head();
+        });
+    }
+
+    void read_head() {
+        parser_.emplace();
+        parser_->header_limit(static_cast<std::uint32_t>(shared_->limits.header_bytes));
+        parser_->body_limit(shared_->limits.body_bytes);
+        enter(State::head, shared_->limits.header_deadline);
+        http::async_read_header(
+            socket_, buffer_, *parser_,
+            [self = shared_from_this()](error_code error, std::size_t bytes) { self->head_read(error, bytes); });
+    }
+
+    void head_read(error_code error, std::size_t bytes) {
+        if (state_ != State::head) return;
+        // The parser minds its limit only while it waits for more.
+        if (!error && bytes > shared_->limits.header_bytes) error = http::error::header_limit;
+        if (error) return refuse(error);
+        if (parser_->is_done()) return request_read({});
+        enter(State::body, shared_->limits.body_deadline);
+        if (boost::beast::iequals(parser_->get()[http::field::expect], "100-continue")) return write_continue();
+        read_body();
+    }
+
+    // The peer waits for our word before it sends its body.
+    void write_continue() {
+        static constexpr std::string_view line = "HTTP/1.1 100 Continue\r\n\r\n";
+        asio::async_write(socket_, asio::buffer(line), [self = shared_from_this()](error_code error, std::size_t) {
+            if (self->state_ != State::body) return;
+            if (error) return self->refuse(error);
+            self->read_body();
+        });
+    }
+
+    void read_body() {
+        http::async_read(socket_, buffer_, *parser_,
+                         [self = shared_from_this()](error_code error, std::size_t) { self->request_read(error); });
+    }
+
+    void request_read(error_code error) {
+        if (state_ != State::head && state_ != State::body) return;
+        if (error) return refuse(error);
+        keep_alive_ = parser_->get().keep_alive();
+        is_head_ = parser_->get().method() == http::verb::head;
+        version_ = parser_->get().version();
+        const std::size_t hosts = parser_->get().count(http::field::host);
+        HttpRequest request = to_request();
+        parser_.reset();
+        if (!request.path.starts_with('/')) return refuse_with(http_error(400, "Malformed request target"));
+        if (hosts > 1 || (hosts == 0 && version_ >= 11)) return refuse_with(http_error(400, "One Host header needed"));
+        shared_->requests.fetch_add(1, std::memory_order_relaxed);
+        enter(State::answering, shared_->limits.answer_deadline);
+        hand_over(std::move(request));
+    }
+
+    HttpRequest to_request() {
+        auto message = parser_->release();
+        HttpRequest request;
+        request.method = std::string(message.method_string());
+        const std::string_view target(message.target().data(), message.target().size());
+        const std::size_t question = target.find('?');
+        request.path = std::string(target.substr(0, question));
+        if (question != std::string_view::npos) request.query = std::string(target.substr(question + 1));
+        for (const auto& field : message)
+            request.headers.push_back({std::string(field.name_string()), std::string(field.value())});
+        request.body = std::move(message.body());
+        request.peer = peer_;
+        const std::string_view host = request.header("Host");
+        // Only browsers can be led here by a name that is not ours, and they always say which.
+        request.known_host = message.count(http::field::host) == 0 || host_is_known(host, shared_->listening, reached_);
+        return request;
+    }
+
+    void hand_over(HttpRequest&& request) {
+        // The answer may come when this connection, or the server, is long gone: it then finds nobody.
+        HttpResponder responder(
+            [context = context_.lock(), weak = weak_from_this(), number = ++request_number_](HttpResponse&& response) {
+                asio::post(*context, [weak, number, answer = std::move(response)] {
+                    if (const auto self = weak.lock()) self->answered(number, answer);
+                });
+            });
+        try {
+            shared_->handler(std::move(request), std::move(responder));
+        } catch (const std::exception& failure) {
+            shared_->log.error("HTTP handler failed: {}", failure.what());
+        } catch (...) {
+            shared_->log.error("HTTP handler failed");
+        }
+    }
+
+    void answered(std::uint64_t request_number, const HttpResponse& response) {
+        // An answer after its deadline belongs to a request that was answered already.
+        if (state_ != State::answering || request_number != request_number_) return;
+        write(response, keep_alive_ && !finishing_ ? After::keep_alive : After::close);
+    }
+
+    void refuse(error_code error) {
+        const bool in_mid_request = buffer_.size() > 0 || state_ == State::body;
+        const auto answer = answer_to(error, timed_out_ && in_mid_request);
+        timed_out_ = false;
+        if (!answer) return end();
+        refuse_with(*answer);
+    }
+
+    void refuse_with(const HttpResponse& response) {
+        shared_->refused_requests.fetch_add(1, std::memory_order_relaxed);
+        write(response, After::linger);
+    }
+
+    void write(const HttpResponse& response, After after) {
+        enter(State::writing, shared_->limits.write_deadline);
+        auto message = std::make_shared<http::response<http::string_body>>();
+        message->result(response.status);
+        message->version(version_);
+        set_headers(*message, response);
+        message->keep_alive(after == After::keep_alive);
+        message->content_length(response.body.size());
+        if (!is_head_) message->body() = response.body;
+        http::async_write(socket_, *message,
+                          [self = shared_from_this(), message, after](error_code error, std::size_t) {
+                              if (self->state_ == State::writing) self->written(error, after);
+                          });
+    }
+
+    void written(error_code error, After after) {
+        if (error || after == After::close) return end();
+        if (after == After::keep_alive) return wait_for_request();
+        error_code ignored;
+        socket_.shutdown(tcp::socket::shutdown_send, ignored);
+        enter(State::lingering, linger_limit);
+        linger();
+    }
+
+    void linger() {
+        socket_.async_read_some(asio::buffer(scrap_), [self = shared_from_this()](error_code error, std::size_t bytes) {
+            if (self->state_ != State::lingering) return;
+            self->lingered_bytes_ += bytes;
+            if (error || self->lingered_bytes_ > linger_bytes_max) return self->end();
+            self->linger();
+        });
+    }
+
+    void enter(State state, Duration limit) {
+        state_ = state;
+        deadline_.expires_after(limit);
+        deadline_.async_wait([self = shared_from_this(), turn = ++turn_](error_code error) {
+            if (!error && turn == self->turn_) self->deadline_passed();
+        });
+    }
+
+    void deadline_passed() {
+        switch (state_) {
+            case State::head:
+            case State::body: {
+                // The read comes back as cancelled, and its handler answers.
+                timed_out_ = true;
+                error_code ignored;
+                socket_.cancel(ignored);
+                break;
+            }
+            case State::answering:
+                write(http_error(503, "No answer in time"), After::linger);
+                break;
+            case State::idle:
+            case State::writing:
+            case State::lingering:
+                end();
+                break;
+            case State::ended:
+                break;
+        }
+    }
+
+    void end() {
+        if (state_ == State::ended) return;
+        state_ = State::ended;
+        ++turn_;
+        deadline_.cancel();
+        error_code ignored;
+        socket_.close(ignored);
+        on_end_(this);
+    }
+
+    const std::weak_ptr<asio::io_context> context_;  // which owns us, through the handlers that wait in it
+    tcp::socket socket_;
+    asio::steady_timer deadline_;
+    const std::shared_ptr<HttpShared> shared_;
+    const std::function<void(HttpConnection*)> on_end_;
+    IpAddress peer_;
+    IpAddress reached_;
+
+    State state_ = State::idle;
+    std::uint64_t turn_ = 0;  // which of the deadlines counts
+    bool timed_out_ = false;
+    bool finishing_ = false;
+
+    boost::beast::flat_buffer buffer_;
+    std::optional<http::request_parser<http::string_body>> parser_;
+    // Of the request at hand.
+    std::uint64_t request_number_ = 0;
+    unsigned version_ = 11;
+    bool keep_alive_ = false;
+    bool is_head_ = false;
+
+    std::array<char, 4096> scrap_{};
+    std::size_t lingered_bytes_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<HttpConnection> HttpConnection::make(const std::shared_ptr<asio::io_context>& context, int fd,
+                                                     bool is_v4, std::shared_ptr<HttpShared> shared,
+                                                     std::function<void(HttpConnection*)> on_end) {
+    return std::make_shared<Connection>(context, fd, is_v4, std::move(shared), std::move(on_end));
+}
+
+}  // namespace muster

@@ -1,0 +1,51 @@
+// One connection of the HTTP server: reads a request, waits for its answer, writes it, and so on until it ends.
+// Only the server uses it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "base/ip_address.h"
+#include "base/log.h"
+#include "http/http_message.h"
+#include "http/http_server.h"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace muster {
+
+// What all connections of a server share.
+struct HttpShared {
+    HttpLimits limits;
+    HttpHandler handler;
+    IpAddress listening;
+    Log& log;
+    std::atomic<std::uint64_t> requests{0};
+    std::atomic<std::uint64_t> refused_requests{0};
+};
+
+// HTTP thread only, but for the answer, which may come from any.
+class HttpConnection {
+public:
+    virtual ~HttpConnection() = default;
+
+    // Takes over the connected socket `fd`. `on_end` is called once, when the connection is over.
+    static std::shared_ptr<HttpConnection> make(const std::shared_ptr<boost::asio::io_context>& context, int fd,
+                                                bool is_v4, std::shared_ptr<HttpShared> shared,
+                                                std::function<void(HttpConnection*)> on_end);
+
+    // Serves its requests.
+    virtual void serve() = 0;
+    // Answers 503 to whatever comes, and ends.
+    virtual void turn_away() = 0;
+    // Takes no further request. A request that was read is still answered.
+    virtual void finish() = 0;
+    // Ends at once.
+    virtual void cut() = 0;
+};
+
+}  // namespace muster

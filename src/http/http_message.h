@@ -1,0 +1,67 @@
+// An HTTP request and its answer as plain values: who answers requests knows nothing of sockets.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ip_address.h"
+
+namespace muster {
+
+struct HttpHeader {
+    std::string name;
+    std::string value;
+};
+
+struct HttpRequest {
+    std::string method;  // "GET"
+    std::string path;    // "/api/v1/servers", as it was sent
+    std::string query;   // "limit=10&after=3", as it was sent
+    std::vector<HttpHeader> headers;
+    std::string body;
+    IpAddress peer;
+    bool known_host = false;  // the Host it names is an address we listen on, or localhost (fault 70)
+
+    // The first header of that name, in any case; empty when there is none.
+    std::string_view header(std::string_view name) const;
+    // The first value of that name in the query, decoded; none when it is missing or badly encoded.
+    std::optional<std::string> query_value(std::string_view name) const;
+};
+
+struct HttpResponse {
+    unsigned status = 200;
+    std::string content_type = "application/json";
+    std::string body;
+    // On top of those that every answer gets; one of the same name goes over it.
+    std::vector<HttpHeader> headers;
+};
+
+// {"error":"…"} with that status.
+HttpResponse http_error(unsigned status, std::string_view text);
+
+// The duty to answer one request. May be moved to another thread and kept; whoever drops it without an answer has
+// answered 500.
+class HttpResponder {
+public:
+    // Takes the answer, on whatever thread it is given; must not throw. Called exactly once.
+    using Deliver = std::function<void(HttpResponse&&)>;
+
+    explicit HttpResponder(Deliver deliver);
+    HttpResponder(HttpResponder&& other) noexcept;
+    HttpResponder& operator=(HttpResponder&& other) noexcept;
+    ~HttpResponder();
+
+    // Once only.
+    void send(HttpResponse response);
+
+private:
+    Deliver deliver_;
+};
+
+// Answers a request now or later. Called on the HTTP thread; must not wait. What it throws is logged and answered 500.
+using HttpHandler = std::function<void(HttpRequest&&, HttpResponder&&)>;
+
+}  // namespace muster

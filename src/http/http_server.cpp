@@ -1,0 +1,195 @@
+#include "http/http_server.h"
+
+#include <atomic>
+#include <exception>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <fmt/core.h>
+
+#include "http/http_connection.h"
+
+namespace muster {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+// After a failed accept, when most likely no descriptor is free: trying again at once would only spin (fault 9).
+constexpr std::chrono::milliseconds accept_pause{200};
+// Connections over the limit that are told so; beyond these they are just closed.
+constexpr std::size_t turned_away_max = 32;
+
+tcp::endpoint to_endpoint(const HttpListen& listen) {
+    if (listen.host.is_v4()) return {asio::ip::make_address_v4(listen.host.to_string()), listen.port};
+    return {asio::ip::address_v6(listen.host.bytes()), listen.port};
+}
+
+std::string address_text(const IpAddress& host, std::uint16_t port) {
+    return host.is_v4() ? fmt::format("{}:{}", host.to_string(), port) : fmt::format("[{}]:{}", host.to_string(), port);
+}
+
+}  // namespace
+
+// The listening socket, the thread, and the connections that came in.
+class HttpServer::Acceptor {
+public:
+    Acceptor(const HttpListen& listen, const HttpLimits& limits, HttpHandler handler, Log& log)
+        : context_(std::make_shared<asio::io_context>(1)),
+          listener_(*context_),
+          pause_(*context_),
+          grace_(*context_),
+          shared_(new HttpShared{limits, std::move(handler), listen.host, log}) {
+        open(listen);
+        accept();
+        thread_ = std::thread([this] { run(); });
+    }
+
+    ~Acceptor() {
+        asio::post(*context_, [this] { stop(); });
+        thread_.join();
+    }
+
+    std::string address() const { return address_text(shared_->listening, port_); }
+    std::uint16_t port() const { return port_; }
+
+    HttpFigures figures() const {
+        HttpFigures figures;
+        figures.connections = connection_count_.load(std::memory_order_relaxed);
+        figures.requests = shared_->requests.load(std::memory_order_relaxed);
+        figures.refused_requests = shared_->refused_requests.load(std::memory_order_relaxed);
+        figures.refused_connections = refused_connections_.load(std::memory_order_relaxed);
+        figures.accept_errors = accept_errors_.load(std::memory_order_relaxed);
+        return figures;
+    }
+
+private:
+    // Out of memory in one connection must not end the others (fault 8).
+    void run() {
+        while (!context_->stopped()) {
+            try {
+                context_->run();
+            } catch (const std::exception& failure) {
+                shared_->log.error("HTTP connection failed: {}", failure.what());
+            }
+        }
+    }
+
+    void open(const HttpListen& listen) {
+        const tcp::endpoint endpoint = to_endpoint(listen);
+        error_code error;
+        listener_.open(endpoint.protocol(), error);
+        if (!error) listener_.set_option(tcp::acceptor::reuse_address(true), error);
+        if (!error) listener_.bind(endpoint, error);
+        if (!error) listener_.listen(asio::socket_base::max_listen_connections, error);
+        if (!error) port_ = listener_.local_endpoint(error).port();
+        if (!error) return;
+        throw HttpListenError(fmt::format("cannot listen on {} (http): {}", address_text(listen.host, listen.port),
+                                          error == asio::error::address_in_use ? "address in use" : error.message()));
+    }
+
+    void accept() {
+        listener_.async_accept([this](error_code error, tcp::socket socket) {
+            if (stopping_) return;
+            if (!error) {
+                accept();
+                return take(std::move(socket));
+            }
+            // A peer that left again is none of our failures.
+            if (error == asio::error::connection_aborted) return accept();
+            accept_errors_.fetch_add(1, std::memory_order_relaxed);
+            shared_->log.warning("Cannot accept HTTP connections for now: {}", error.message());
+            pause_.expires_after(accept_pause);
+            pause_.async_wait([this](error_code cancelled) {
+                if (!cancelled) accept();
+            });
+        });
+    }
+
+    void take(tcp::socket&& socket) {
+        const bool over_limit = connections_.size() >= shared_->limits.connections;
+        if (over_limit) refused_connections_.fetch_add(1, std::memory_order_relaxed);
+        if (connections_.size() >= shared_->limits.connections + turned_away_max) return;
+
+        error_code error;
+        const bool is_v4 = shared_->listening.is_v4();
+        const int fd = socket.release(error);
+        if (error) return;
+        const auto connection = HttpConnection::make(context_, fd, is_v4, shared_,
+                                                     [this](HttpConnection* ended) { connection_ended(ended); });
+        connections_.emplace(connection.get(), connection);
+        connection_count_.store(connections_.size(), std::memory_order_relaxed);
+        over_limit ? connection->turn_away() : connection->serve();
+    }
+
+    void connection_ended(HttpConnection* connection) {
+        connections_.erase(connection);
+        connection_count_.store(connections_.size(), std::memory_order_relaxed);
+        if (stopping_ && connections_.empty()) context_->stop();
+    }
+
+    void stop() {
+        stopping_ = true;
+        error_code ignored;
+        listener_.close(ignored);
+        pause_.cancel();
+        for (const auto& connection : live_connections()) connection->finish();
+        if (connections_.empty()) return context_->stop();
+        grace_.expires_after(shared_->limits.stop_grace);
+        grace_.async_wait([this](error_code) {
+            for (const auto& connection : live_connections()) connection->cut();
+        });
+    }
+
+    // A copy, since connections leave the map as they end.
+    std::vector<std::shared_ptr<HttpConnection>> live_connections() const {
+        std::vector<std::shared_ptr<HttpConnection>> all;
+        for (const auto& [key, connection] : connections_) all.push_back(connection);
+        return all;
+    }
+
+    // Shared with answers that are still out when the server goes.
+    const std::shared_ptr<asio::io_context> context_;
+
+    // HTTP thread only.
+    tcp::acceptor listener_;
+    asio::steady_timer pause_;
+    asio::steady_timer grace_;
+    std::unordered_map<HttpConnection*, std::shared_ptr<HttpConnection>> connections_;
+    bool stopping_ = false;
+
+    // Any thread.
+    const std::shared_ptr<HttpShared> shared_;
+    std::uint16_t port_ = 0;
+    std::atomic<std::uint64_t> connection_count_{0};
+    std::atomic<std::uint64_t> refused_connections_{0};
+    std::atomic<std::uint64_t> accept_errors_{0};
+
+    std::thread thread_;
+};
+
+HttpServer::HttpServer(const HttpListen& listen, const HttpLimits& limits, HttpHandler handler, Log& log)
+    : acceptor_(std::make_unique<Acceptor>(listen, limits, std::move(handler), log)) {}
+
+HttpServer::~HttpServer() = default;
+
+std::string HttpServer::address() const {
+    return acceptor_->address();
+}
+
+std::uint16_t HttpServer::port() const {
+    return acceptor_->port();
+}
+
+HttpFigures HttpServer::figures() const {
+    return acceptor_->figures();
+}
+
+}  // namespace muster

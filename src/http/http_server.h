@@ -1,0 +1,72 @@
+// A small HTTP/1.1 server on a thread of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "base/ip_address.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "http/http_message.h"
+
+namespace muster {
+
+struct HttpLimits {
+    std::size_t header_bytes = 16 * 1024;
+    std::size_t body_bytes = 64 * 1024;
+    std::size_t connections = 256;
+    Duration header_deadline = std::chrono::seconds(10);  // from the connection, or the first byte of a later request
+    Duration body_deadline = std::chrono::seconds(10);
+    Duration answer_deadline = std::chrono::seconds(40);  // longer than any allocation takes
+    Duration write_deadline = std::chrono::seconds(10);
+    Duration keep_alive_idle = std::chrono::seconds(60);
+    Duration stop_grace = std::chrono::seconds(1);  // for answers under way when the server stops
+};
+
+struct HttpListen {
+    IpAddress host;
+    std::uint16_t port = 0;  // 0 takes any free one
+};
+
+// The port cannot be opened: "cannot listen on 127.0.0.1:11030 (http): address in use".
+class HttpListenError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+// Since the start, but for `connections`, which is of the moment.
+struct HttpFigures {
+    std::uint64_t connections = 0;
+    std::uint64_t requests = 0;             // that reached the handler
+    std::uint64_t refused_requests = 0;     // malformed, too large or too slow
+    std::uint64_t refused_connections = 0;  // over the limit
+    std::uint64_t accept_errors = 0;
+};
+
+// Reads requests, hands them to the handler, writes what it answers. What is malformed, too large or too slow never
+// reaches the handler; it is answered {"error":"…"} with its status, and its connection is closed.
+class HttpServer {
+public:
+    // Listens and serves once it returns. Throws HttpListenError. The log outlives the server.
+    HttpServer(const HttpListen& listen, const HttpLimits& limits, HttpHandler handler, Log& log);
+    // Stops taking requests, gives answers under way their grace, and ends the thread. Answers given later go nowhere.
+    ~HttpServer();
+    HttpServer(const HttpServer&) = delete;
+    HttpServer& operator=(const HttpServer&) = delete;
+
+    // Where it listens, with the port it was given: "127.0.0.1:11030".
+    std::string address() const;
+    std::uint16_t port() const;
+
+    // Any thread.
+    HttpFigures figures() const;
+
+private:
+    class Acceptor;
+    std::unique_ptr<Acceptor> acceptor_;
+};
+
+}  // namespace muster

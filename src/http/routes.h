@@ -1,0 +1,35 @@
+// Which handler answers which path.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "http/http_message.h"
+
+namespace muster {
+
+// Filled before the server starts; afterwards any thread may ask it.
+class Routes {
+public:
+    // From whom a path may be asked: a request that names a Host which is not ours (fault 70) is refused, unless the
+    // path tells nothing that a page from elsewhere should not learn. Probes and scrapers name hosts we cannot know.
+    enum class Hosts : std::uint8_t { known, any };
+
+    // `path` is matched whole. A GET handler also answers HEAD.
+    void add(std::string method, std::string path, HttpHandler handler, Hosts hosts = Hosts::known);
+
+    // Answers 404, 405 with Allow, or 421 where no handler does.
+    void handle(HttpRequest&& request, HttpResponder&& responder) const;
+
+private:
+    struct Route {
+        std::string method;
+        std::string path;
+        HttpHandler handler;
+        Hosts hosts;
+    };
+    std::vector<Route> routes_;
+};
+
+}  // namespace muster
