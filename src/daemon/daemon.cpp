@@ -1,0 +1,261 @@
+#include "daemon/daemon.h"
+
+#include <cstdlib>
+#include <exception>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/system_clock.h"
+#include "daemon/config_reload.h"
+#include "daemon/config_serving.h"
+#include "daemon/core_dumps.h"
+#include "daemon/exit_code.h"
+#include "daemon/game.h"
+#include "daemon/game_metrics.h"
+#include "daemon/log_output.h"
+#include "daemon/ports_file.h"
+#include "daemon/service_manager.h"
+#include "daemon/signals.h"
+#include "daemon/version.h"
+#include "http/health.h"
+#include "http/http_server.h"
+#include "http/metrics_text.h"
+#include "http/routes.h"
+#include "net/listener.h"
+#include "store/sqlite_store.h"
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How long the daemon waits for a signal when nobody watches it.
+constexpr Duration unwatched_wait = 1h;
+
+// What a person at a terminal is told once all ports are open.
+std::string greeting(const BoundAddresses& bound) {
+    const auto line = [](std::string_view what, std::string_view where) {
+        return where.empty() ? std::string() : fmt::format("  {:<14} {}\n", what, where);
+    };
+    return fmt::format("\nMuster {} is ready; stop it with Ctrl-C.\n{}{}{}{}", version(),
+                       line("game servers", bound.servers), line("chat servers", bound.managers),
+                       line("players", bound.players), line("page", fmt::format("http://{}/", bound.http)));
+}
+
+std::vector<Metric> http_metrics(const HttpFigures& figures) {
+    const auto of_http = [](Metric metric) {
+        for (MetricSample& sample : metric.samples) sample.labels.push_back({"port", "http"});
+        return metric;
+    };
+    return {
+        gauge("muster_http_connections", "Open HTTP connections", static_cast<double>(figures.connections)),
+        counter("muster_http_requests_total", "HTTP requests that were answered by their handler",
+                static_cast<double>(figures.requests)),
+        counter("muster_http_refused_requests_total", "HTTP requests that were malformed, too large or too slow",
+                static_cast<double>(figures.refused_requests)),
+        of_http(counter("muster_connections_refused_total", "Connections refused by a limit",
+                        static_cast<double>(figures.refused_connections))),
+        of_http(counter("muster_accept_errors_total", "Connections that could not be accepted",
+                        static_cast<double>(figures.accept_errors))),
+    };
+}
+
+class Daemon {
+public:
+    Daemon(const Config& config, const ServeOptions& options, LogOutput& output)
+        : config_(config), options_(options), output_(output), log_(clock_, output, config.log.level) {
+        if (options.ports_file) ports_file_.emplace(*options.ports_file);
+        for (const std::string& warning : options.warnings) log_.warning("{}", warning);
+        for (const std::string& warning : warnings_of_serving(config)) log_.warning("{}", warning);
+        add_figures();
+        add_health_routes(routes_, health_);
+        add_metrics_route(routes_, metrics_);
+        add_front_page(routes_);
+    }
+
+    void run(Signals& signals) {
+        open_store();
+        game_.emplace(config_, clock_, log_, *store_, health_);
+        open_http();
+        add_game_figures();
+        game_->start(recovered_, [this] { say_ready(); }, [this](const StoreError& error) { die(error); });
+        serve(signals);
+        stop();
+    }
+
+private:
+    void open_store() {
+        health_.set_phase(Health::Phase::recovering);
+        const Time begun = clock_.now();
+        SqliteStoreOptions options;
+        options.file.path = config_.store.path;
+        options.history_keep = config_.store.history_keep;
+        store_.emplace(clock_, options);
+        recovered_ = store_->recover();
+        recovery_ = clock_.now() - begun;
+        log_.with(LogLevel::info,
+                  {{"servers", recovered_.servers.size()},
+                   {"matches", recovered_.matches.size()},
+                   {"seconds", to_seconds(recovery_)}},
+                  "Opened the store {}", config_.store.path);
+    }
+
+    // Beyond repair: not one more answer, and the next start recovers (fault 3).
+    [[noreturn]] void die(const StoreError& error) {
+        log_.error("The store failed, ending: {}", error.what());
+        output_.close();
+        std::_Exit(error.exit_code);
+    }
+
+    // all of it within the deadline, whatever the disk does.
+    void stop() {
+        const Time deadline = clock_.now() + config_.shutdown.deadline;
+        health_.set_phase(Health::Phase::draining);
+        manager_.stopping();
+        log_.info("Stopping");
+        game_->stop(config_.shutdown.deadline / 2);
+        const Duration left = std::max<Duration>(deadline - clock_.now() - 1s, Duration{0});
+        if (!store_->stop(left)) {
+            log_.error("The store did not write everything in time; the next start recovers");
+            output_.close();
+            std::_Exit(to_int(ExitCode::ok));  // destroying the store would wait for the disk
+        }
+    }
+
+    void open_http() {
+        http_.emplace(
+            HttpListen{config_.listen.http.host, config_.listen.http.port}, HttpLimits{},
+            [this](HttpRequest&& request, HttpResponder&& responder) {
+                routes_.handle(std::move(request), std::move(responder));
+            },
+            log_);
+        log_.with(LogLevel::info, {{"port", "http"}}, "Listening on {}", http_->address());
+        metrics_.add([this] { return http_metrics(http_->figures()); });
+    }
+
+    // On the game thread, once peers may come.
+    void say_ready() {
+        BoundAddresses bound{.servers = {}, .managers = {}, .players = {}, .http = http_->address()};
+        for (const Port port : ports) {
+            const auto address = game_->network().bound(port);
+            if (!address) continue;
+            log_.with(LogLevel::info, {{"port", to_string(port)}}, "Listening on {}", address->to_string());
+            std::string& place = port == Port::servers    ? bound.servers
+                                 : port == Port::managers ? bound.managers
+                                                          : bound.players;
+            place = address->to_string();
+        }
+        health_.set_phase(Health::Phase::ready);
+        if (ports_file_) ports_file_->write(bound);
+        manager_.ready("Serving");
+        if (::isatty(STDERR_FILENO) == 1) output_.print(greeting(bound));
+    }
+
+    // Until it is told to stop.
+    void serve(Signals& signals) {
+        const auto watchdog = manager_.watchdog_interval();
+        const Duration wait = watchdog ? *watchdog / 3 : unwatched_wait;
+        for (;;) {
+            const auto signal = signals.wait(wait);
+            if (signal == Signal::stop) return;
+            if (signal == Signal::reload) reload();
+            if (watchdog && !health_.hang()) manager_.ping();
+        }
+    }
+
+    void reload() {
+        manager_.reloading(clock_.now());
+        auto reload = reload_config(config_, options_.source);
+        if (reload) {
+            apply(*reload);
+        } else {
+            for (const std::string& problem : reload.error()) log_.error("Reload refused: {}", problem);
+        }
+        manager_.reloaded("Serving");
+    }
+
+    void apply(ConfigReload& reload) {
+        for (const std::string& warning : reload.warnings) log_.warning("{}", warning);
+        for (const std::string& change : reload.now) log_.info("Changed {}", change);
+        for (const std::string& change : reload.at_restart) log_.warning("Changes at the next restart: {}", change);
+        if (reload.now.empty() && reload.at_restart.empty()) log_.info("Reloaded; nothing changed");
+        config_ = std::move(reload.config);
+        log_.set_least(config_.log.level);
+        game_->configure(config_);
+    }
+
+    void add_game_figures() {
+        metrics_.add([this] {
+            const auto snapshot = game_->snapshot();
+            return snapshot ? loop_metrics(snapshot->loop) : std::vector<Metric>();
+        });
+        metrics_.add([this] {
+            const auto snapshot = game_->snapshot();
+            return snapshot ? core_metrics(snapshot->core) : std::vector<Metric>();
+        });
+        metrics_.add([this] { return net_metrics(game_->network()); });
+        metrics_.add([this] { return store_metrics(store_->figures(), recovery_); });
+    }
+
+    void add_figures() {
+        metrics_.add([this] {
+            Metric build{"muster_build_info", "Which Muster this is", MetricType::gauge, {}, {}};
+            build.samples.push_back({{{"version", std::string(version())}}, 1});
+            return std::vector<Metric>{
+                build,
+                counter("muster_log_dropped_total", "Log lines that nobody could read",
+                        static_cast<double>(output_.dropped())),
+                counter("muster_log_held_back_total", "Log lines held back because there were too many of their kind",
+                        static_cast<double>(log_.suppressed())),
+            };
+        });
+    }
+
+    Config config_;
+    const ServeOptions& options_;
+    const SystemClock clock_;
+    LogOutput& output_;
+    Log log_;
+    std::optional<PortsFile> ports_file_;
+    ServiceManager manager_;
+    Health health_{clock_};
+    Metrics metrics_;
+    Routes routes_;
+    std::optional<SqliteStore> store_;
+    RecoveredState recovered_;
+    Duration recovery_{0};
+    std::optional<Game> game_;
+    // Last, so that it stops before what its answers are made from.
+    std::optional<HttpServer> http_;
+};
+
+}  // namespace
+
+int run_daemon(const Config& config, const ServeOptions& options) {
+    Signals signals;
+    disable_core_dumps();
+    LogOutput output(STDERR_FILENO,
+                     log_style_for(STDERR_FILENO, std::getenv("JOURNAL_STREAM"), std::getenv("NO_COLOR")));
+    const auto failed = [&output](ExitCode code, const std::exception& failure) {
+        output.print(fmt::format("muster: {}", failure.what()));
+        return to_int(code);
+    };
+    try {
+        Daemon(config, options, output).run(signals);
+        return to_int(ExitCode::ok);
+    } catch (const HttpListenError& failure) {
+        return failed(ExitCode::unavailable, failure);
+    } catch (const ListenError& failure) {
+        return failed(ExitCode::unavailable, failure);
+    } catch (const StoreError& failure) {
+        return failed(static_cast<ExitCode>(failure.exit_code), failure);
+    } catch (const std::exception& failure) {
+        return failed(ExitCode::internal, failure);
+    }
+}
+
+}  // namespace muster

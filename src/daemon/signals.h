@@ -1,0 +1,33 @@
+// The signals that an operator steers the daemon with, taken by the one thread that waits for them.
+#pragma once
+
+#include <csignal>
+#include <cstdint>
+#include <optional>
+
+#include "base/time.h"
+
+namespace muster {
+
+enum class Signal : std::uint8_t { stop, reload };
+
+// Make it before any other thread starts: they inherit that these signals are not for them. A broken pipe is an error
+// code in the whole process from then on.
+class Signals {
+public:
+    Signals();
+    // The signals have their former meaning again.
+    ~Signals();
+    Signals(const Signals&) = delete;
+    Signals& operator=(const Signals&) = delete;
+
+    // SIGTERM and SIGINT stop, SIGHUP reloads. None when `at_most` has passed without any. Only on the thread that made
+    // it.
+    std::optional<Signal> wait(Duration at_most);
+
+private:
+    sigset_t ours_{};
+    sigset_t before_{};
+};
+
+}  // namespace muster
