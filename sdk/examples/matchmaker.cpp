@@ -1,0 +1,71 @@
+// The smallest useful matchmaker: asks Muster for a game server for each match, and follows what becomes of them.
+//
+//     matchmaker [MUSTER] [REGION] [MATCHES] [FIRST LOBBY]        matchmaker 127.0.0.1:11033 2 3
+//
+// MUSTER_AUTH_MANAGER_TOKEN is the token that Muster asks for, if it asks for one. Ends when all matches have ended,
+// with exit code 1 when one of them did not come about.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <muster/allocator.h>
+#include <muster/tcp_runner.h>
+
+using namespace muster::sdk;
+
+int main(int count, char** arguments) {
+    const std::string muster = count > 1 ? arguments[1] : "127.0.0.1:11033";
+    const RegionId region{static_cast<std::int8_t>(count > 2 ? std::atoi(arguments[2]) : 2)};
+    const int matches = count > 3 ? std::atoi(arguments[3]) : 3;
+    // A lobby's number is used once; the seconds since 1970 make a new series each time.
+    const int first_lobby = count > 4 ? std::atoi(arguments[4]) : static_cast<int>(std::time(nullptr) % 1'000'000'000);
+    const char* token = std::getenv("MUSTER_AUTH_MANAGER_TOKEN");
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);
+
+    const auto complain = [](const Outcome& error) { std::printf("problem: %s\n", error.text.c_str()); };
+    TcpRunner runner(complain);
+    std::set<LobbyId> open;
+    int failed = 0;
+    const auto over = [&](LobbyId lobby, bool good) {
+        if (open.erase(lobby) == 0) return;  // of an earlier run: Muster tells us what we missed
+        if (!good) ++failed;
+        if (open.empty()) runner.stop();
+    };
+
+    AllocatorCallbacks callbacks;
+    callbacks.on_event = [&](const MatchEvent& event) {
+        std::printf("lobby %d: %s %s\n", event.lobby.value, std::string(to_string(event.kind)).c_str(),
+                    event.reason.c_str());
+        if (event.kind == MatchEventKind::ended) over(event.lobby, true);
+        if (event.kind == MatchEventKind::aborted) over(event.lobby, false);  // tell the players: the match is off
+    };
+    callbacks.on_error = complain;
+    Allocator allocator({.token = token ? token : "", .chat_server_id = "example", .regions = {region}}, callbacks);
+
+    // Requests may be made at any time: what is asked without a connection goes out with the next one.
+    for (int i = 0; i < matches; ++i) {
+        const LobbyId lobby{first_lobby + i};
+        const std::vector<AccountId> players{AccountId{1}, AccountId{2}};
+        open.insert(lobby);
+        allocator.players(lobby, players, {});
+        allocator.request({.lobby = lobby, .region = region, .player_count = 2}, [&](const Allocation& answer) {
+            if (answer) {
+                // Send the players there, each with answer.token.
+                std::printf("lobby %d: server %d at %s:%d\n", answer.lobby.value, answer.server.value,
+                            answer.ip.c_str(), answer.port);
+            } else {
+                // After 30 s without an answer as well: tell the players that there is no match.
+                std::printf("lobby %d: no server: %s\n", answer.lobby.value, answer.outcome.text.c_str());
+                over(answer.lobby, false);
+            }
+        });
+    }
+
+    runner.add(allocator, muster);
+    if (!open.empty()) runner.run();  // until over() stops it
+    return failed == 0 ? 0 : 1;
+}

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Runs the example game server and the example matchmaker against a Muster, and checks that matches are allocated,
+readied, started and ended, that Ctrl-C leaves cleanly, and that a request without a server is refused.
+
+    examples_test.py MUSTER EXAMPLES_DIR        MUSTER is the daemon's program, or the fake_muster of the tests
+"""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+PATIENCE_S = 30
+REGION = "2"
+MATCHES = 3
+
+
+class Program:
+    """A program with its output read line by line."""
+
+    def __init__(self, name, *command, **options):
+        self.name = name
+        self.lines = []
+        self.grown = threading.Condition()
+        self.ended = False
+        self.process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True, **options)
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            with self.grown:
+                self.lines.append(line.rstrip())
+                self.grown.notify_all()
+        with self.grown:
+            self.ended = True
+            self.grown.notify_all()
+
+    def wait_for(self, pattern):
+        """The first match of the pattern in the output so far or to come."""
+        until = time.monotonic() + PATIENCE_S
+        with self.grown:
+            while True:
+                for line in self.lines:
+                    if found := re.search(pattern, line):
+                        return found
+                if self.ended or not self.grown.wait(until - time.monotonic()):
+                    fail(f"{self.name} never said {pattern!r}")
+
+    def wait(self):
+        try:
+            code = self.process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            fail(f"{self.name} did not end")
+        with self.grown:
+            self.grown.wait_for(lambda: self.ended, PATIENCE_S)
+        return code
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+programs = []
+
+
+def start(name, *command, **options):
+    programs.append(Program(name, *command, **options))
+    return programs[-1]
+
+
+def fail(why):
+    for program in programs:
+        print(f"---- {program.name}", *program.lines, sep="\n")
+    sys.exit(f"failed: {why}")
+
+
+def check(what, condition):
+    if not condition:
+        fail(what)
+    print(f"ok: {what}")
+
+
+def ports_of(muster, ports_file):
+    until = time.monotonic() + PATIENCE_S
+    while not ports_file.exists():
+        if muster.process.poll() is not None or time.monotonic() > until:
+            fail("Muster did not open its ports")
+        time.sleep(0.02)
+    return json.loads(ports_file.read_text(encoding="utf-8"))
+
+
+def play(muster_program, examples, folder):
+    any_port = {f"MUSTER_LISTEN_{port}": "127.0.0.1:0" for port in ("SERVERS", "MANAGERS", "PLAYERS", "HTTP")}
+    environment = dict(os.environ, MUSTER_STORE_PATH=str(folder / "muster.db"), **any_port)
+    muster = start("muster", muster_program, "serve", "--ports-file", folder / "ports.json", cwd=folder,
+                   env=environment)
+    ports = ports_of(muster, folder / "ports.json")
+
+    alone = start("matchmaker without servers", examples / "matchmaker", ports["managers"], REGION, "1", "100")
+    check("without a server the request is refused", alone.wait() == 1 and alone.wait_for("no server: No servers"))
+
+    server = start("game_server", examples / "game_server", ports["servers"], "27015", REGION, "0.5")
+    server_id = server.wait_for(r"online as server (\d+)")[1]
+    matchmaker = start("matchmaker", examples / "matchmaker", ports["managers"], REGION, str(MATCHES), "500")
+    check("the matchmaker ends well", matchmaker.wait() == 0)
+    for lobby in range(500, 500 + MATCHES):
+        for said in (rf"server {server_id} at 127\.0\.0\.1:27015", "ready", "started", "ended"):
+            check(f"the matchmaker saw lobby {lobby}: {said}", matchmaker.wait_for(rf"lobby {lobby}: {said}"))
+        for said in ("offered", "player 1 is in", "started", "ended"):
+            check(f"the game server saw lobby {lobby}: {said}", server.wait_for(rf"lobby {lobby}: {said}"))
+    check("nobody had a problem", not [line for each in (server, matchmaker) for line in each.lines if "problem" in line])
+
+    in_c = start("c_game_server", examples / "c_game_server", ports["servers"], "27016", "0")
+    in_c.wait_for("online as server")
+    other = start("matchmaker of another region", examples / "matchmaker", ports["managers"], "0", "1", "600")
+    check("a match is played on the game server in C", other.wait() == 0 and other.wait_for("at 127.0.0.1:27016"))
+    check("the game server in C saw it end", in_c.wait_for("lobby 600: ended"))
+
+    server.process.send_signal(signal.SIGINT)
+    check("Ctrl-C leaves cleanly", server.wait() == 0 and server.wait_for("^left$"))
+    muster.process.send_signal(signal.SIGTERM)
+    check("Muster ends", muster.wait() == 0)
+
+
+def main():
+    muster_program, examples = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            play(muster_program, examples, pathlib.Path(folder))
+        finally:
+            for program in programs:
+                program.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+// What every client of Muster is to the program around it: bytes and time in, bytes and wishes out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "muster/time.h"
+
+namespace muster::sdk {
+
+// How the link to Muster stands.
+enum class LinkState : std::uint8_t {
+    connecting,  // no link, or not registered yet
+    online,      // registered
+    isolated,    // a game server only: no acknowledgement for 30 s, so it takes no new match; those it has run on
+    closed,      // left for good
+};
+
+// TcpRunner drives any number of these. A program with a network loop of its own drives them by the same calls:
+//
+//     client.tick(now);
+//     if (client.wants_connection()) { connect, if there is no connection }
+//     else                           { send what take_output() still gives, then close }
+//     send(client.take_output());
+//     wait until there are bytes, or next_tick()
+//
+// One thread only. `now` never goes backwards between calls. No call blocks. Your callbacks are called from within
+// connected(), disconnected(), receive() and tick(), never from within a command of yours; they may give commands, but
+// not destroy the client. What a callback throws is caught and told to on_error.
+class Client {
+public:
+    Client() = default;
+    Client(const Client&) = delete;
+    Client& operator=(const Client&) = delete;
+    virtual ~Client() = default;
+
+    // Chance for the pauses between connection attempts. The same seed gives the same pauses.
+    virtual void seed_jitter(std::uint64_t seed) = 0;
+
+    // Whether there should be a connection: open one when there is none, close the one there is when it turns false.
+    virtual bool wants_connection() const = 0;
+    virtual void connected(Time now) = 0;
+    // The connection is gone, or could not be made.
+    virtual void disconnected(Time now) = 0;
+
+    // Any number of bytes, cut anywhere.
+    virtual void receive(std::span<const std::byte> bytes, Time now) = 0;
+    // Bytes to send, in order; empty when there are none.
+    virtual std::vector<std::byte> take_output() = 0;
+
+    // Does what is due. Early and extra calls do no harm.
+    virtual void tick(Time now) = 0;
+    // When tick() has something to do next, unless something else happens before.
+    virtual std::optional<Time> next_tick() const = 0;
+};
+
+}  // namespace muster::sdk

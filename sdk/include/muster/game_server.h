@@ -1,0 +1,129 @@
+// A game server's side of Muster: registers it, keeps it alive, takes matches, lets players in.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "muster/client.h"
+#include "muster/clock_estimate.h"
+#include "muster/ids.h"
+#include "muster/outcome.h"
+#include "muster/time.h"
+
+namespace muster::sdk {
+
+struct GameServerOptions {
+    std::string token{};           // Muster's server token; empty where it asks for none
+    std::string ip{};              // where players reach this server: an IPv4 or IPv6 literal …
+    std::uint16_t port = 0;        // … and a port from 1024 on
+    RegionId region{};             // one of Muster's config
+    std::int32_t max_matches = 1;  // at once, 1 to 10000
+
+    // As in Muster's config; leave them unless that was changed.
+    Duration heartbeat_interval = std::chrono::seconds(10);
+    Duration heartbeat_timeout = std::chrono::seconds(30);
+    Duration offer_timeout = std::chrono::seconds(5);
+    // How long validate() waits for an answer, over a reconnect if need be.
+    Duration validate_timeout = std::chrono::seconds(10);
+};
+
+// A match that Muster would like this server to run.
+struct Offer {
+    LobbyId lobby{};
+    std::int8_t game_type = 0;  // the matchmaker's own numbers
+    std::int8_t game_mode = 0;
+    std::string token{};  // players of this match will come with it
+};
+
+enum class OfferAnswer : std::uint8_t {
+    accept,
+    decline,
+    later,  // by answer() or ready(), within offer_timeout; then it counts as declined
+};
+
+// As Muster shows it.
+enum class ServerStatus : std::uint8_t { available = 0, full = 1, draining = 2, offline = 3 };
+
+// Percentages, 0 to 100. Anything else is brought into that range.
+struct Load {
+    float cpu_percent = 0;
+    float memory_percent = 0;
+};
+
+// All are optional but on_offer, without which every offer is declined.
+struct GameServerCallbacks {
+    std::function<OfferAnswer(const Offer&)> on_offer{};
+    // Drop this offer or match: its slot is free. `reason` is Muster's, or what went wrong here.
+    std::function<void(LobbyId, std::string_view reason)> on_abort{};
+    std::function<void(LinkState)> on_link{};
+    // Muster's view changed: an operator drains this server, or the answer to drain().
+    std::function<void(ServerStatus)> on_status{};
+    // Asked before each heartbeat. Without it report_load() counts.
+    std::function<Load()> on_load{};
+    // What nobody waits for: a refused handshake, a message that is none, a callback that threw.
+    std::function<void(const Outcome&)> on_error{};
+};
+
+// Registers by itself once connected, sends heartbeats, and comes back by itself after a lost connection: what was not
+// answered is said again, what runs goes on. See Client for how it is driven and when callbacks are called.
+//
+// Commands take effect now and reach Muster as soon as there is a link. They take the time from the last call that was
+// given one.
+class GameServer final : public Client {
+public:
+    // Throws std::invalid_argument when an option can never be right: a text that is too long, a limit of 0.
+    GameServer(GameServerOptions options, GameServerCallbacks callbacks);
+    ~GameServer() override;
+
+    // Answers an offer that was left for later. False when there is no such offer any more.
+    bool answer(LobbyId lobby, OfferAnswer answer);
+
+    // The match waits for its players: Muster sends them. Accepts the offer, if that was not done yet. When Muster
+    // knows of no such match (the acknowledgement was lost with a link, say), on_abort follows.
+    // False when this server does not hold the match; so do start() and end().
+    bool ready(LobbyId lobby);
+    // The match has begun; nobody is let in any more.
+    bool start(LobbyId lobby);
+    // The match is over, and its slot is free.
+    bool end(LobbyId lobby);
+
+    // A player came with a token: `done` is called once, with a good outcome when the player is to be let in. A good
+    // token is used up for that account. answer_lost: the link broke just then, and the token was used, most likely by
+    // this very call.
+    void validate(LobbyId lobby, AccountId account, std::string_view token, std::function<void(const Outcome&)> done);
+
+    // True: no new matches, those here may finish. It holds until it is lifted, over reconnects too.
+    void drain(bool draining);
+    // Leaves for good: Muster aborts the matches that are still here, and the link is closed.
+    void goodbye();
+    void report_load(Load load);
+
+    LinkState link_state() const;
+    // Of the registration; none before the first.
+    std::optional<ServerId> id() const;
+    // Every match accepted and not ended, as the heartbeats report it.
+    std::int32_t match_count() const;
+    bool holds(LobbyId lobby) const;
+    // Muster's clock. Also there while the link is down; its bound grows.
+    const ClockEstimate& clock() const;
+
+    void seed_jitter(std::uint64_t seed) override;
+    bool wants_connection() const override;
+    void connected(Time now) override;
+    void disconnected(Time now) override;
+    void receive(std::span<const std::byte> bytes, Time now) override;
+    std::vector<std::byte> take_output() override;
+    void tick(Time now) override;
+    std::optional<Time> next_tick() const override;
+
+private:
+    class State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace muster::sdk

@@ -1,0 +1,108 @@
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "sdk/src/c_client.h"
+
+using namespace muster::sdk;
+
+namespace {
+
+AllocatorOptions options_of(const muster_allocator_options& given) {
+    AllocatorOptions options{.token = c_string(given.token), .chat_server_id = c_string(given.chat_server_id)};
+    for (std::size_t i = 0; i < given.region_count; ++i) options.regions.emplace_back(given.regions[i]);
+    set_time(options.heartbeat_interval, given.heartbeat_interval_us);
+    set_time(options.request_timeout, given.request_timeout_us);
+    return options;
+}
+
+AllocatorCallbacks callbacks_of(const muster_allocator_options& given) {
+    void* const user = given.user;
+    AllocatorCallbacks callbacks{.on_error = c_on_error(given.on_error, user)};
+    if (const auto function = given.on_event) {
+        callbacks.on_event = [function, user](const MatchEvent& event) {
+            function(user, event.lobby.value, static_cast<enum muster_match_event>(event.kind), event.reason.c_str());
+        };
+    }
+    if (const auto function = given.on_link) {
+        callbacks.on_link = [function, user](LinkState state) {
+            function(user, static_cast<enum muster_link_state>(state));
+        };
+    }
+    return callbacks;
+}
+
+}  // namespace
+
+muster_allocator* muster_allocator_new(const muster_allocator_options* options, char* why, size_t why_size) {
+    const auto make = [&] {
+        const auto known = known_part(*options);
+        return std::make_unique<muster_allocator>(options_of(known), callbacks_of(known)).release();
+    };
+    return made_or_null(make, why, why_size);
+}
+
+void muster_allocator_free(muster_allocator* allocator) {
+    delete allocator;
+}
+
+muster_client* muster_allocator_client(muster_allocator* allocator) {
+    return allocator;
+}
+
+void muster_allocator_request(muster_allocator* allocator, const muster_match_request* match,
+                              void (*done_function)(void* user, const muster_allocation* allocation), void* user) {
+    const MatchRequest request{.lobby = LobbyId{match->lobby},
+                               .game_type = match->game_type,
+                               .game_mode = match->game_mode,
+                               .region = RegionId{match->region},
+                               .player_count = match->player_count,
+                               .average_rating = match->average_rating};
+    const auto answered = [done_function, user](const Allocation& allocation) {
+        if (!done_function) return;
+        const auto since = allocation.allocated_at.time_since_epoch();
+        const muster_allocation shown{
+            .error = static_cast<int>(allocation.outcome.code),
+            .text = allocation.outcome.text.c_str(),
+            .lobby = allocation.lobby.value,
+            .server = allocation.server.value,
+            .ip = allocation.ip.c_str(),
+            .port = allocation.port,
+            .token = allocation.token.c_str(),
+            .allocated_at_ms = std::chrono::duration_cast<std::chrono::milliseconds>(since).count()};
+        done_function(user, &shown);
+    };
+    done([&] { allocator->allocator.request(request, answered); });
+}
+
+void muster_allocator_cancel(muster_allocator* allocator, int32_t lobby) {
+    done([&] { allocator->allocator.cancel(LobbyId{lobby}); });
+}
+
+void muster_allocator_players(muster_allocator* allocator, int32_t lobby, const int32_t* accounts, size_t account_count,
+                              void (*done_function)(void* user, int32_t lobby, int error, const char* text),
+                              void* user) {
+    done([&] {
+        std::vector<AccountId> list;
+        for (std::size_t i = 0; i < account_count; ++i) list.emplace_back(accounts[i]);
+        allocator->allocator.players(LobbyId{lobby}, list, [=](const Outcome& outcome) {
+            if (done_function) done_function(user, lobby, static_cast<int>(outcome.code), outcome.text.c_str());
+        });
+    });
+}
+
+void muster_allocator_close(muster_allocator* allocator) {
+    done([&] { allocator->allocator.close(); });
+}
+
+size_t muster_allocator_servers(const muster_allocator* allocator, muster_known_server* servers, size_t size) {
+    const auto& known = allocator->allocator.servers();
+    for (std::size_t i = 0; i < std::min(size, known.size()); ++i) {
+        servers[i] = {.server = known[i].server.value,
+                      .ip = known[i].ip.c_str(),
+                      .port = known[i].port,
+                      .region = known[i].region.value,
+                      .max_matches = known[i].max_matches};
+    }
+    return known.size();
+}

@@ -1,0 +1,18 @@
+/* What the C file tests, called by the C++ file. Each returns 0, or the line that failed. */
+#ifndef MUSTER_C_INTERFACE_TEST_H
+#define MUSTER_C_INTERFACE_TEST_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+int c_names_errors(void);
+int c_refuses_bad_options(void);
+int c_drives_a_client_itself(void);
+int c_plays_a_match(const char* servers_address, const char* managers_address);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

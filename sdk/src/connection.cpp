@@ -1,0 +1,204 @@
+#include "sdk/src/connection.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "sdk/src/earliest.h"
+
+namespace muster::sdk {
+
+namespace {
+
+constexpr std::size_t read_size = 64 * 1024;
+constexpr int reads_per_turn_max = 16;
+
+#ifdef MSG_NOSIGNAL
+constexpr int send_flags = MSG_NOSIGNAL;
+#else
+constexpr int send_flags = 0;
+#endif
+
+void set_option(int fd, int level, int name) {
+    const int on = 1;
+    setsockopt(fd, level, name, &on, sizeof on);
+}
+
+void prepare(int fd) {
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    set_option(fd, IPPROTO_TCP, TCP_NODELAY);  // heartbeats are small, and clocks are set by them
+    set_option(fd, SOL_SOCKET, SO_KEEPALIVE);
+#ifdef SO_NOSIGPIPE
+    set_option(fd, SOL_SOCKET, SO_NOSIGPIPE);
+#endif
+}
+
+bool would_block(int error) {
+    return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
+
+std::string words(int error) {
+    return std::generic_category().message(error);
+}
+
+}  // namespace
+
+Connection::Connection(Client& client, TcpAddress address, std::shared_ptr<const WakePipe> wake,
+                       const OnError& on_error)
+    : client_(client), address_(std::move(address)), wake_(std::move(wake)), on_error_(on_error) {}
+
+Connection::~Connection() {
+    close_socket();
+}
+
+void Connection::turn(Time now) {
+    const bool wanted = client_.wants_connection();
+    if (stage_ == Stage::none && wanted) look_up(now);
+    if (stage_ == Stage::looking_up) {
+        if (auto found = lookup_->found()) {
+            targets_ = *std::move(found);
+            std::ranges::reverse(targets_);
+            last_error_ = 0;
+            connect_next(now);
+        }
+    }
+    if (stage_ == Stage::connecting && give_up_at_ && now >= *give_up_at_) {
+        last_error_ = ETIMEDOUT;
+        connect_next(now);
+    }
+    if (stage_ == Stage::open) write(now);
+    if (stage_ != Stage::none && !wanted) close_when_flushed(now);
+}
+
+std::optional<Time> Connection::next_turn() const {
+    return earliest({client_.next_tick(), give_up_at_});
+}
+
+pollfd Connection::interest() const {
+    if (stage_ == Stage::connecting) return {.fd = fd_, .events = POLLOUT, .revents = 0};
+    if (stage_ != Stage::open) return {.fd = -1, .events = 0, .revents = 0};
+    const int events = POLLIN | (flushed() ? 0 : POLLOUT);
+    return {.fd = fd_, .events = static_cast<short>(events), .revents = 0};
+}
+
+void Connection::ready(short events, Time now) {
+    if (stage_ == Stage::connecting && events != 0) {
+        socklen_t size = sizeof last_error_;
+        getsockopt(fd_, SOL_SOCKET, SO_ERROR, &last_error_, &size);
+        if (last_error_ == 0) {
+            opened(now);
+        } else {
+            connect_next(now);
+        }
+        return;
+    }
+    if (stage_ == Stage::open && (events & (POLLIN | POLLHUP | POLLERR)) != 0) read(now);
+}
+
+void Connection::lose(Time now, const std::string& why) {
+    if (stage_ == Stage::none) return;
+    close_socket();
+    stage_ = Stage::none;
+    lookup_.reset();
+    give_up_at_.reset();
+    unsent_.clear();
+    unsent_from_ = 0;
+    if (!why.empty()) tell_error(on_error_, ErrorCode::connection_lost, why);
+    client_.disconnected(now);
+}
+
+void Connection::look_up(Time now) {
+    stage_ = Stage::looking_up;
+    try {
+        lookup_.emplace(address_, wake_);
+    } catch (const std::system_error& error) {
+        lose(now, at(error.what()));
+    }
+}
+
+void Connection::connect_next(Time now) {
+    close_socket();
+    while (!targets_.empty()) {
+        const SocketAddress target = targets_.back();
+        targets_.pop_back();
+        fd_ = socket(target.storage.ss_family, SOCK_STREAM, 0);
+        if (fd_ >= 0) {
+            prepare(fd_);
+            stage_ = Stage::connecting;
+            give_up_at_ = now + connect_max;
+            if (connect(fd_, target.get(), target.size) == 0) return opened(now);
+            if (errno == EINPROGRESS || errno == EINTR) return;
+        }
+        last_error_ = errno;
+        close_socket();
+    }
+    if (last_error_ == 0) {
+        tell_error(on_error_, ErrorCode::address_not_found, at("no such host"));
+        return lose(now);
+    }
+    lose(now, at(words(last_error_).c_str()));
+}
+
+void Connection::opened(Time now) {
+    stage_ = Stage::open;
+    give_up_at_.reset();
+    client_.connected(now);
+    write(now);
+}
+
+void Connection::read(Time now) {
+    std::array<std::byte, read_size> buffer;
+    for (int i = 0; i < reads_per_turn_max && stage_ == Stage::open; ++i) {
+        const auto got = recv(fd_, buffer.data(), buffer.size(), 0);
+        if (got == 0) return lose(now, at("closed by Muster"));
+        if (got < 0) {
+            if (!would_block(errno)) lose(now, at(words(errno).c_str()));
+            return;
+        }
+        client_.receive(std::span(buffer).first(static_cast<std::size_t>(got)), now);
+        if (static_cast<std::size_t>(got) < buffer.size()) return;
+    }
+}
+
+void Connection::write(Time now) {
+    while (stage_ == Stage::open) {
+        if (unsent_from_ == unsent_.size()) {
+            unsent_ = client_.take_output();
+            unsent_from_ = 0;
+            if (unsent_.empty()) return;
+        }
+        const auto rest = std::span(unsent_).subspan(unsent_from_);
+        const auto sent = send(fd_, rest.data(), rest.size(), send_flags);
+        if (sent < 0) {
+            if (!would_block(errno)) lose(now, at(words(errno).c_str()));
+            return;
+        }
+        unsent_from_ += static_cast<std::size_t>(sent);
+    }
+}
+
+void Connection::close_when_flushed(Time now) {
+    if (!flushed() && !give_up_at_) give_up_at_ = now + flush_max;
+    if (flushed() || now >= *give_up_at_) lose(now);
+}
+
+void Connection::close_socket() {
+    if (fd_ >= 0) close(std::exchange(fd_, -1));
+}
+
+std::string Connection::at(const char* what) const {
+    return address_.to_string() + ": " + what;
+}
+
+}  // namespace muster::sdk

@@ -1,0 +1,78 @@
+// One client's socket: opened, fed and closed as the client wants it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <poll.h>
+
+#include "muster/client.h"
+#include "muster/time.h"
+#include "sdk/src/callbacks.h"
+#include "sdk/src/name_lookup.h"
+#include "sdk/src/tcp_address.h"
+#include "sdk/src/wake_pipe.h"
+
+namespace muster::sdk {
+
+// The runner's thread only. Never blocks.
+class Connection {
+public:
+    static constexpr std::chrono::seconds connect_max{5};  // for each address of a name
+    static constexpr std::chrono::seconds flush_max{1};  // of what is left when the client wants no connection any more
+
+    // All but the address outlive the connection.
+    Connection(Client& client, TcpAddress address, std::shared_ptr<const WakePipe> wake, const OnError& on_error);
+    ~Connection();
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+
+    const Client& client() const { return client_; }
+
+    void tick(Time now) { client_.tick(now); }
+    // Opens, sends and closes as the client wants it.
+    void turn(Time now);
+    std::optional<Time> next_turn() const;
+
+    // What to wait for; its fd is -1 when there is nothing.
+    pollfd interest() const;
+    // What poll() found.
+    void ready(short events, Time now);
+
+    // Whether the client has nothing left to send.
+    bool flushed() const { return stage_ != Stage::open || unsent_.size() == unsent_from_; }
+    // Closes the socket and tells the client.
+    void lose(Time now, const std::string& why = {});
+
+private:
+    enum class Stage : std::uint8_t { none, looking_up, connecting, open };
+
+    void look_up(Time now);
+    void connect_next(Time now);
+    void opened(Time now);
+    void read(Time now);
+    void write(Time now);
+    void close_when_flushed(Time now);
+    void close_socket();
+    std::string at(const char* what) const;
+
+    Client& client_;
+    const TcpAddress address_;
+    const std::shared_ptr<const WakePipe> wake_;
+    const OnError& on_error_;
+
+    Stage stage_ = Stage::none;
+    int fd_ = -1;
+    std::optional<NameLookup> lookup_;
+    std::vector<SocketAddress> targets_;  // not tried yet, next one last
+    int last_error_ = 0;                  // of the target tried last
+    std::optional<Time> give_up_at_;      // connecting, or flushing before a close
+    std::vector<std::byte> unsent_;
+    std::size_t unsent_from_ = 0;
+};
+
+}  // namespace muster::sdk

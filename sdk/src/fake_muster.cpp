@@ -1,0 +1,237 @@
+#include "sdk/src/fake_muster.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include <poll.h>
+#include <unistd.h>
+
+#include "protocol/codec.h"
+#include "protocol/dispatch.h"
+#include "protocol/frame_reader.h"
+
+namespace muster::sdk {
+
+namespace {
+
+constexpr ByteOrder order = ByteOrder::little;
+constexpr int turn_ms = 10;
+
+int listen_on(std::uint16_t port) {
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    const int on = 1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const bool bound = bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    if (!bound || listen(fd, 128) != 0) throw std::system_error(errno, std::generic_category(), "listen");
+    return fd;
+}
+
+std::uint16_t port_of(int fd) {
+    sockaddr_in address{};
+    socklen_t size = sizeof address;
+    getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+    return ntohs(address.sin_port);
+}
+
+UnixMs date() {
+    using namespace std::chrono;
+    return {duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count()};
+}
+
+}  // namespace
+
+FakeMuster::FakeMuster(std::uint16_t servers_port, std::uint16_t managers_port)
+    : listeners_{listen_on(servers_port), listen_on(managers_port)},
+      servers_port_(port_of(listeners_[0])),
+      managers_port_(port_of(listeners_[1])),
+      thread_([this] { serve(); }) {}
+
+FakeMuster::~FakeMuster() {
+    stopping_ = true;
+    thread_.join();
+    for (const auto& peer : peers_) close(peer->fd);
+    for (const int listener : listeners_) close(listener);
+}
+
+void FakeMuster::serve() {
+    while (!stopping_) {
+        std::vector<pollfd> waiting;
+        for (const int listener : listeners_) waiting.push_back({listener, POLLIN, 0});
+        for (const auto& peer : peers_) waiting.push_back({peer->fd, POLLIN, 0});
+        poll(waiting.data(), static_cast<nfds_t>(waiting.size()), turn_ms);
+
+        const bool cut = cut_links_.exchange(false);
+        std::vector<Peer*> gone;
+        for (std::size_t i = 0; i < peers_.size(); ++i) {
+            const bool alive = waiting[i + 2].revents == 0 || read(*peers_[i]);
+            if (cut || !alive) gone.push_back(peers_[i].get());
+        }
+        for (Peer* peer : gone) forget(*peer);
+        if (waiting[0].revents != 0) accept_on(listeners_[0], Port::servers);
+        if (waiting[1].revents != 0) accept_on(listeners_[1], Port::managers);
+    }
+}
+
+void FakeMuster::accept_on(int listener, Port port) {
+    const int fd = accept(listener, nullptr, nullptr);
+    if (fd < 0) return;
+    peers_.push_back(std::make_unique<Peer>());
+    peers_.back()->fd = fd;
+    peers_.back()->port = port;
+}
+
+// False when the link is gone.
+bool FakeMuster::read(Peer& peer) {
+    std::array<std::byte, 4096> buffer;
+    const auto got = recv(peer.fd, buffer.data(), buffer.size(), 0);
+    if (got <= 0) return false;
+    peer.unread.insert(peer.unread.end(), buffer.begin(), buffer.begin() + got);
+    for (;;) {
+        const FrameSplit frame = next_frame(peer.unread, order, default_length_max(peer.port));
+        if (frame.kind == FrameSplit::Kind::need_more) return true;
+        if (frame.kind == FrameSplit::Kind::error) return false;
+        const auto visitor = [&](const auto& message) { take(peer, message); };
+        const auto taken = peer.port == Port::servers
+                               ? visit_inbound<Port::servers>(order, frame.code, frame.payload, visitor)
+                               : visit_inbound<Port::managers>(order, frame.code, frame.payload, visitor);
+        if (!taken) return false;
+        peer.unread.erase(peer.unread.begin(), peer.unread.begin() + static_cast<std::ptrdiff_t>(frame.size));
+    }
+}
+
+void FakeMuster::forget(Peer& peer) {
+    for (auto& [lobby, match] : matches_) {
+        if (match.server == &peer) match.server = nullptr;
+        if (match.manager == &peer) match.manager = nullptr;
+    }
+    close(peer.fd);
+    std::erase_if(peers_, [&](const auto& each) { return each.get() == &peer; });
+}
+
+template <Message M>
+void FakeMuster::say(const Peer* peer, const M& message) {
+    if (!peer) return;
+    std::vector<std::byte> bytes;
+    encode(message, order, bytes);
+    send(peer->fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+}
+
+void FakeMuster::tell_manager(muster::LobbyId lobby, MatchEventKind kind, std::string_view reason) {
+    say(matches_[lobby.value].manager, MatchEventNotice{lobby, kind, reason});
+}
+
+void FakeMuster::take(Peer& peer, const ServerHandshake& message) {
+    ++handshakes_;
+    auto& id = ids_[{message.endpoint.ip.string(), message.endpoint.port}];
+    if (id == 0) id = static_cast<std::int32_t>(ids_.size());
+    peer.server = id;
+    peer.endpoint = message.endpoint;
+    peer.region = message.region.value;
+    say(&peer, ServerHandshakeResponse{ServerHandshakeResponse::Accepted{muster::ServerId(id), date()}});
+}
+
+void FakeMuster::take(Peer& peer, const ServerHeartbeat&) {
+    say(&peer, ServerHeartbeatAck{ServerHeartbeatAck::Accepted{date()}});
+}
+
+void FakeMuster::take(Peer& peer, const AllocateMatchAck& message) {
+    Match& match = matches_[message.lobby.value];
+    if (!message.accepted) {
+        say(match.manager, AllocationResponse{LobbyRefused{message.lobby, "No servers available"}});
+        return;
+    }
+    match.server = &peer;
+    say(match.manager, AllocationResponse{AllocationResponse::Accepted{message.lobby, muster::ServerId(peer.server),
+                                                                       peer.endpoint, match.token, date()}});
+}
+
+void FakeMuster::take(Peer& peer, const ReadyForMatch& message) {
+    if (!matches_.contains(message.lobby.value)) {
+        say(&peer, ReadyForMatchResponse{LobbyRefused{message.lobby, "Match not found"}});
+        return;
+    }
+    say(&peer, ReadyForMatchResponse{LobbyAccepted{message.lobby}});
+    tell_manager(message.lobby, MatchEventKind::ready);
+}
+
+void FakeMuster::take(Peer& peer, const ValidateToken& message) {
+    if (matches_[message.lobby.value].token == message.token.view()) {
+        say(&peer, ValidateTokenResponse{ValidateTokenResponse::Accepted{message.lobby, message.account}});
+    } else {
+        say(&peer, ValidateTokenResponse{
+                       ValidateTokenResponse::Refused{message.lobby, message.account, "Invalid match token"}});
+    }
+}
+
+void FakeMuster::take(Peer& peer, const MatchStartedReport& message) {
+    say(&peer, MatchResponse{LobbyAccepted{message.lobby}});
+    tell_manager(message.lobby, MatchEventKind::started);
+}
+
+void FakeMuster::take(Peer& peer, const MatchEndedReport& message) {
+    say(&peer, MatchResponse{LobbyAccepted{message.lobby}});
+    tell_manager(message.lobby, MatchEventKind::ended);
+}
+
+void FakeMuster::take(Peer& peer, const SetDraining& message) {
+    say(&peer, ServerStatusNotice{message.server,
+                                  message.draining ? muster::ServerStatus::draining : muster::ServerStatus::available});
+}
+
+void FakeMuster::take(Peer& /*peer*/, const ServerGoodbye&) {
+    ++goodbyes_;
+}
+
+void FakeMuster::take(Peer& peer, const ManagerHandshake&) {
+    ++handshakes_;
+    ManagerHandshakeResponse::Accepted accepted{date(), {}};
+    for (const auto& each : peers_) {
+        if (each->server != 0) {
+            accepted.servers.items.push_back(
+                {muster::ServerId(each->server), each->endpoint, muster::RegionId(each->region), 1});
+        }
+    }
+    say(&peer, ManagerHandshakeResponse{std::move(accepted)});
+}
+
+void FakeMuster::take(Peer& peer, const AllocationRequest& message) {
+    const auto fits = [&](const auto& each) { return each->server != 0 && each->region == message.region.value; };
+    const auto server = std::ranges::find_if(peers_, fits);
+    if (server == peers_.end()) {
+        say(&peer, AllocationResponse{LobbyRefused{message.lobby, "No servers available"}});
+        return;
+    }
+    const std::string token = "MATCH_" + std::to_string(message.lobby.value);
+    matches_[message.lobby.value] = {.server = nullptr, .manager = &peer, .token = token};
+    say(server->get(), AllocateMatch{message.lobby, message.game_type, message.game_mode, token});
+}
+
+void FakeMuster::take(Peer& peer, const ManagerHeartbeat&) {
+    say(&peer, ManagerHeartbeatAck{.time = date()});
+}
+
+void FakeMuster::take(Peer& peer, const CancelMatch& message) {
+    const auto match = matches_.find(message.lobby.value);
+    const bool known = match != matches_.end();
+    if (known) say(match->second.server, AbortMatch{message.lobby, "Cancelled"});
+    say(&peer, MatchEventNotice{message.lobby, MatchEventKind::aborted, known ? "Cancelled" : "Match not found"});
+    if (known) matches_.erase(match);
+}
+
+void FakeMuster::take(Peer& peer, const MatchPlayers& message) {
+    say(&peer, MatchPlayersResponse{LobbyAccepted{message.lobby}});
+}
+
+}  // namespace muster::sdk

@@ -1,0 +1,93 @@
+// For tests: just enough of a Muster, on two loopback ports. It believes everyone, gives each match to the first server
+// of the region that accepts it, and tells the chat server what becomes of it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "protocol/manager_messages.h"
+#include "protocol/port.h"
+#include "protocol/server_messages.h"
+
+namespace muster::sdk {
+
+class FakeMuster {
+public:
+    // Listens, and serves on a thread of its own. 0 is any free port.
+    explicit FakeMuster(std::uint16_t servers_port = 0, std::uint16_t managers_port = 0);
+    ~FakeMuster();
+    FakeMuster(const FakeMuster&) = delete;
+    FakeMuster& operator=(const FakeMuster&) = delete;
+
+    std::uint16_t servers_port() const { return servers_port_; }
+    std::uint16_t managers_port() const { return managers_port_; }
+    std::string servers_address() const { return "127.0.0.1:" + std::to_string(servers_port_); }
+    std::string managers_address() const { return "127.0.0.1:" + std::to_string(managers_port_); }
+
+    // Any thread. Cuts every link, once.
+    void cut_links() { cut_links_ = true; }
+    int handshakes() const { return handshakes_; }
+    int goodbyes() const { return goodbyes_; }
+
+private:
+    struct Peer {
+        int fd = -1;
+        Port port{};
+        std::vector<std::byte> unread{};
+        std::int32_t server = 0;
+        GameEndpoint endpoint{};
+        std::int8_t region = 0;
+    };
+    struct Match {
+        Peer* server = nullptr;
+        Peer* manager = nullptr;
+        std::string token{};
+    };
+
+    void serve();
+    void accept_on(int listener, Port port);
+    bool read(Peer& peer);
+    void forget(Peer& peer);
+
+    void take(Peer& peer, const ServerHandshake& message);
+    void take(Peer& peer, const ServerHeartbeat& message);
+    void take(Peer& peer, const AllocateMatchAck& message);
+    void take(Peer& peer, const ReadyForMatch& message);
+    void take(Peer& peer, const ValidateToken& message);
+    void take(Peer& peer, const MatchStartedReport& message);
+    void take(Peer& peer, const MatchEndedReport& message);
+    void take(Peer& peer, const SetDraining& message);
+    void take(Peer& peer, const ServerGoodbye& message);
+    void take(Peer& peer, const ManagerHandshake& message);
+    void take(Peer& peer, const AllocationRequest& message);
+    void take(Peer& peer, const ManagerHeartbeat& message);
+    void take(Peer& peer, const CancelMatch& message);
+    void take(Peer& peer, const MatchPlayers& message);
+
+    template <Message M>
+    static void say(const Peer* peer, const M& message);
+    void tell_manager(muster::LobbyId lobby, MatchEventKind kind, std::string_view reason = "");
+
+    int listeners_[2] = {-1, -1};
+    std::uint16_t servers_port_ = 0;
+    std::uint16_t managers_port_ = 0;
+    std::atomic<bool> stopping_{false};
+    std::atomic<bool> cut_links_{false};
+    std::atomic<int> handshakes_{0};
+    std::atomic<int> goodbyes_{0};
+
+    // Its thread only.
+    std::vector<std::unique_ptr<Peer>> peers_;
+    std::map<std::int32_t, Match> matches_;
+    std::map<std::pair<std::string, std::int32_t>, std::int32_t>
+        ids_;  // by ip and port: the same server has the same id
+    std::thread thread_;
+};
+
+}  // namespace muster::sdk

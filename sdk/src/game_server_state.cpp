@@ -1,0 +1,243 @@
+#include "sdk/src/game_server_state.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <string>
+
+#include "base/utf8.h"
+#include "protocol/error_texts.h"
+#include "protocol/text.h"
+#include "sdk/src/earliest.h"
+
+namespace muster::sdk {
+
+namespace {
+
+using Stage = HeldMatch::Stage;
+
+float percentage(float value) {
+    return std::isfinite(value) ? std::clamp(value, 0.0F, 100.0F) : 0.0F;
+}
+
+}  // namespace
+
+bool GameServer::State::answer(LobbyId lobby, OfferAnswer answer) {
+    HeldMatch* match = matches_.find(lobby);
+    if (!match || match->stage != Stage::offered) return false;
+    if (answer == OfferAnswer::later) return true;
+
+    const bool accepted = answer == OfferAnswer::accept;
+    link_.send(AllocateMatchAck{.accepted = accepted, .lobby = wire(lobby)});
+    if (accepted) {
+        matches_.accept(lobby);
+    } else {
+        matches_.erase(lobby);
+    }
+    return true;
+}
+
+bool GameServer::State::ready(LobbyId lobby) {
+    HeldMatch* match = held(lobby);
+    if (!match) return false;
+    if (match->stage != Stage::accepted) return true;
+    match->stage = Stage::ready;
+    send_ready(lobby, *match);
+    return true;
+}
+
+bool GameServer::State::start(LobbyId lobby) {
+    HeldMatch* match = held(lobby);
+    if (!match) return false;
+    if (match->stage == Stage::started) return true;
+    match->stage = Stage::started;
+    match->told = false;
+    send_started(lobby);
+    return true;
+}
+
+bool GameServer::State::end(LobbyId lobby) {
+    if (answer(lobby, OfferAnswer::decline)) return true;
+    if (!matches_.find(lobby)) return false;
+    matches_.end(lobby);
+    send_ended(lobby);
+    return true;
+}
+
+void GameServer::State::validate(Validation validation) {
+    const auto fail = [&](ErrorCode code, std::string text) {
+        owed_.owe([done = std::move(validation.done), outcome = Outcome{code, std::move(text)}] {
+            if (done) done(outcome);
+        });
+    };
+    if (link_state_ == LinkState::closed) return fail(ErrorCode::closed, "The game server has left Muster");
+    // No such token was ever given out; Muster would take the message for a malformed one and close the link.
+    if (!MatchTokenText::fits(validation.token) || !is_utf8(validation.token)) {
+        return fail(ErrorCode::invalid_match_token, std::string(text(Refusal::invalid_match_token)));
+    }
+    if (validations_.full()) return fail(ErrorCode::too_many_requests, "Too many tokens wait for Muster's answer");
+    validation.answer_by = now_ + options_.validate_timeout;
+    send_validation(validations_.add(std::move(validation)));
+}
+
+void GameServer::State::drain(bool draining) {
+    draining_ = draining;
+    send_draining();
+}
+
+void GameServer::State::goodbye() {
+    if (link_state_ == LinkState::closed) return;
+    if (link_.online()) link_.send(ServerGoodbye{.server = wire_id()});
+    link_.close();
+    heartbeats_.stop();
+    matches_.clear();
+    for (auto& done : validations_.give_up()) {
+        owed_.owe([done = std::move(done)] { done({ErrorCode::closed, "The game server has left Muster"}); });
+    }
+    link_state_ = LinkState::closed;
+    owed_.owe([this] { call(user_.on_error, user_.on_link, LinkState::closed); });
+}
+
+// The match, with its offer accepted if that was still open.
+HeldMatch* GameServer::State::held(LobbyId lobby) {
+    answer(lobby, OfferAnswer::accept);
+    return matches_.find(lobby);
+}
+
+void GameServer::State::connected(Time now) {
+    set_now(now);
+    if (!link_.connected(now)) return;
+    greeted_at_ = now;
+    link_.send(ServerHandshake{.token = options_.token,
+                               .endpoint = {.ip = options_.ip, .port = options_.port},
+                               .region = muster::RegionId(options_.region.value),
+                               .max_matches = options_.max_matches});
+}
+
+void GameServer::State::disconnected(Time now) {
+    set_now(now);
+    link_.disconnected(now);
+    heartbeats_.stop();
+    validations_.link_lost();
+    for (const LobbyId lobby : matches_.link_lost()) {
+        call(user_.on_error, user_.on_abort, lobby, std::string_view("Connection lost"));
+    }
+    if (link_state_ == LinkState::online) set_link_state(LinkState::connecting);
+}
+
+void GameServer::State::receive(std::span<const std::byte> bytes, Time now) {
+    set_now(now);
+    const auto fault = link_.receive<Port::servers>(bytes, [this](const auto& message) { take(message); });
+    if (fault) tell(ErrorCode::malformed_message, malformed_text(*fault));
+}
+
+void GameServer::State::tick(Time now) {
+    set_now(now);
+    owed_.pay(user_.on_error);
+
+    const bool greeting = link_.stage() == Link::Stage::greeting;
+    link_.tick(now);
+    if (greeting && link_.stage() == Link::Stage::dropping) tell(ErrorCode::no_answer, "No answer to the handshake");
+
+    for (const LobbyId lobby : matches_.offers_expired(now)) {
+        answer(lobby, OfferAnswer::decline);
+        call(user_.on_error, user_.on_abort, lobby, std::string_view("Not answered in time"));
+    }
+    for (const auto& done : validations_.expired(now)) {
+        call(user_.on_error, done, Outcome{ErrorCode::no_answer, "No answer to the token"});
+    }
+    if (link_.online() && heartbeats_.overdue(now)) {
+        tell(ErrorCode::no_answer, "No answer to a heartbeat");
+        heartbeats_.stop();
+        link_.drop();
+    }
+    if (link_.online() && reports_retry_at_ && now >= *reports_retry_at_) send_reports();
+    if (link_.online() && heartbeats_.due(now)) send_heartbeat();
+    if (id_ && link_state_ != LinkState::closed && now >= lease_end()) set_link_state(LinkState::isolated);
+}
+
+std::optional<Time> GameServer::State::next_tick() const {
+    if (!owed_.empty()) return now_;
+    std::optional<Time> lease;
+    if (id_ && (link_state_ == LinkState::online || link_state_ == LinkState::connecting)) lease = lease_end();
+    const std::optional<Time> next =
+        earliest({link_.next_tick(), matches_.next_expiry(), validations_.next_expiry(), lease});
+    return link_.online() ? earliest({next, heartbeats_.next_tick(), reports_retry_at_}) : next;
+}
+
+// Says again what Muster may have missed. The heartbeat comes last: its count is what the reports leave.
+void GameServer::State::resume() {
+    send_draining();
+    send_reports();
+    for (Validation& validation : validations_.waiting()) send_validation(validation);
+    send_heartbeat();
+}
+
+void GameServer::State::send_heartbeat() {
+    guarded(user_.on_error, [&] {
+        if (user_.on_load) load_ = user_.on_load();
+    });
+    if (!link_.online()) return;
+    heartbeats_.sent(now_);
+    link_.send(ServerHeartbeat{.server = wire_id(),
+                               .match_count = matches_.match_count(),
+                               .cpu_percent = percentage(load_.cpu_percent),
+                               .memory_percent = percentage(load_.memory_percent)});
+}
+
+// All that is not answered. Repeats do no harm: Muster answers them as it did before.
+void GameServer::State::send_reports() {
+    reports_retry_at_.reset();
+    for (const auto& [lobby, match] : matches_.matches()) {
+        if (match.told) continue;
+        if (match.stage == Stage::ready) send_ready(lobby, match);
+        if (match.stage == Stage::started) send_started(lobby);
+    }
+    for (const LobbyId lobby : matches_.ended()) send_ended(lobby);
+}
+
+void GameServer::State::send_ready(LobbyId lobby, const HeldMatch& match) {
+    if (link_.online()) {
+        link_.send(ReadyForMatch{.server = wire_id(), .lobby = wire(lobby), .token = match.token});
+    }
+}
+
+void GameServer::State::send_started(LobbyId lobby) {
+    if (!link_.online()) return;
+    matches_.sent(MatchTable::Report::started, lobby);
+    link_.send(MatchStartedReport{.server = wire_id(), .lobby = wire(lobby)});
+}
+
+void GameServer::State::send_ended(LobbyId lobby) {
+    if (!link_.online()) return;
+    matches_.sent(MatchTable::Report::ended, lobby);
+    link_.send(MatchEndedReport{.server = wire_id(), .lobby = wire(lobby)});
+}
+
+void GameServer::State::send_validation(Validation& validation) {
+    if (!link_.online() || validation.sent) return;
+    validation.sent = true;
+    link_.send(ValidateToken{.server = wire_id(),
+                             .lobby = wire(validation.lobby),
+                             .account = muster::AccountId(validation.account.value),
+                             .token = validation.token});
+}
+
+// Muster keeps the flag over a reconnect, but not over a removal: so it is said at each registration.
+void GameServer::State::send_draining() {
+    if (link_.online() && draining_) link_.send(SetDraining{.server = wire_id(), .draining = *draining_});
+}
+
+// What was asked before anyone said what time it is, was asked now.
+void GameServer::State::set_now(Time now) {
+    if (!std::exchange(time_known_, true)) validations_.postpone(now - now_);
+    now_ = now;
+}
+
+void GameServer::State::set_link_state(LinkState state) {
+    if (state == link_state_) return;
+    link_state_ = state;
+    call(user_.on_error, user_.on_link, state);
+}
+
+}  // namespace muster::sdk

@@ -1,0 +1,42 @@
+#include "muster/outcome.h"
+
+#include "sdk/src/refusals.h"
+
+namespace muster::sdk {
+
+std::string_view to_string(ErrorCode code) {
+    switch (code) {
+        case ErrorCode::none:
+            return "none";
+        case ErrorCode::connection_lost:
+            return "connection_lost";
+        case ErrorCode::no_answer:
+            return "no_answer";
+        case ErrorCode::answer_lost:
+            return "answer_lost";
+        case ErrorCode::malformed_message:
+            return "malformed_message";
+        case ErrorCode::invalid_argument:
+            return "invalid_argument";
+        case ErrorCode::already_asked:
+            return "already_asked";
+        case ErrorCode::cancelled:
+            return "cancelled";
+        case ErrorCode::closed:
+            return "closed";
+        case ErrorCode::too_many_requests:
+            return "too_many_requests";
+        case ErrorCode::callback_failed:
+            return "callback_failed";
+        case ErrorCode::refused_unknown_text:
+            return "refused_unknown_text";
+        case ErrorCode::address_not_found:
+            return "address_not_found";
+        default:
+            break;
+    }
+    if (const auto refusal = refusal_of(code)) return label(*refusal);
+    return "unknown";
+}
+
+}  // namespace muster::sdk

@@ -1,0 +1,100 @@
+#include "sdk/src/refusals.h"
+
+#include <string>
+
+namespace muster::sdk {
+
+namespace {
+
+// Calls `wanted` with each refusal until it says yes.
+template <class Wanted>
+std::optional<Refusal> find(Wanted wanted) {
+    for (int i = 0; i <= static_cast<int>(last_refusal); ++i) {
+        const auto refusal = static_cast<Refusal>(i);
+        if (wanted(refusal)) return refusal;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Refusal> refusal_of(ErrorCode code) {
+    return find([code](Refusal refusal) { return code_of(refusal) == code; });
+}
+
+Outcome refused(std::string_view words) {
+    const auto refusal = find([words](Refusal each) { return text(each) == words; });
+    return {refusal ? code_of(*refusal) : ErrorCode::refused_unknown_text, std::string(words)};
+}
+
+ErrorCode code_of(Refusal refusal) {
+    switch (refusal) {
+        case Refusal::invalid_token:
+            return ErrorCode::invalid_token;
+        case Refusal::invalid_ip_address:
+            return ErrorCode::invalid_ip_address;
+        case Refusal::invalid_port:
+            return ErrorCode::invalid_port;
+        case Refusal::invalid_region:
+            return ErrorCode::invalid_region;
+        case Refusal::invalid_capacity:
+            return ErrorCode::invalid_capacity;
+        case Refusal::server_already_registered:
+            return ErrorCode::server_already_registered;
+        case Refusal::invalid_chat_server_id:
+            return ErrorCode::invalid_chat_server_id;
+        case Refusal::chat_server_already_registered:
+            return ErrorCode::chat_server_already_registered;
+        case Refusal::invalid_credential:
+            return ErrorCode::invalid_credential;
+        case Refusal::credential_expired:
+            return ErrorCode::credential_expired;
+        case Refusal::invalid_name:
+            return ErrorCode::invalid_name;
+        case Refusal::already_logged_in:
+            return ErrorCode::already_logged_in;
+        case Refusal::server_not_registered:
+            return ErrorCode::server_not_registered;
+        case Refusal::chat_server_not_registered:
+            return ErrorCode::chat_server_not_registered;
+        case Refusal::not_logged_in:
+            return ErrorCode::not_logged_in;
+        case Refusal::server_disconnected:
+            return ErrorCode::server_disconnected;
+        case Refusal::invalid_load_report:
+            return ErrorCode::invalid_load_report;
+        case Refusal::server_busy:
+            return ErrorCode::server_busy;
+        case Refusal::invalid_match_lobby_id:
+            return ErrorCode::invalid_match_lobby_id;
+        case Refusal::region_not_supported:
+            return ErrorCode::region_not_supported;
+        case Refusal::invalid_player_count:
+            return ErrorCode::invalid_player_count;
+        case Refusal::no_servers_available:
+            return ErrorCode::no_servers_available;
+        case Refusal::server_allocation_timeout:
+            return ErrorCode::server_allocation_timeout;
+        case Refusal::allocation_cancelled:
+            return ErrorCode::allocation_cancelled;
+        case Refusal::match_not_found:
+            return ErrorCode::match_not_found;
+        case Refusal::server_not_allocated:
+            return ErrorCode::server_not_allocated;
+        case Refusal::invalid_match_token:
+            return ErrorCode::invalid_match_token;
+        case Refusal::match_already_ended:
+            return ErrorCode::match_already_ended;
+        case Refusal::match_token_expired:
+            return ErrorCode::match_token_expired;
+        case Refusal::match_token_already_used:
+            return ErrorCode::match_token_already_used;
+        case Refusal::store_unavailable:
+            return ErrorCode::store_unavailable;
+        case Refusal::server_shutting_down:
+            return ErrorCode::server_shutting_down;
+    }
+    return ErrorCode::refused_unknown_text;
+}
+
+}  // namespace muster::sdk

@@ -1,0 +1,20 @@
+// Muster's "no" as it stands on the wire, and as the SDK's code for it.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "muster/outcome.h"
+#include "protocol/error_texts.h"
+
+namespace muster::sdk {
+
+// The refusal that a code stands for; nothing for a code of our own.
+std::optional<Refusal> refusal_of(ErrorCode code);
+
+ErrorCode code_of(Refusal refusal);
+
+// What Muster refused with, by its text.
+Outcome refused(std::string_view text);
+
+}  // namespace muster::sdk

@@ -1,0 +1,276 @@
+#include "muster/tcp_runner.h"
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "muster/allocator.h"
+#include "muster/game_server.h"
+#include "sdk/src/fake_muster.h"
+#include "sdk/src/tcp_address.h"
+
+namespace muster::sdk {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto patience = 20s;  // of a test that would otherwise hang
+
+// Something that happens on the runner's thread and that the test waits for.
+class Happening {
+public:
+    void happen() {
+        if (!happened_.exchange(true)) promise_.set_value();
+    }
+    bool wait() { return future_.wait_for(patience) == std::future_status::ready; }
+
+private:
+    std::promise<void> promise_;
+    std::future<void> future_ = promise_.get_future();
+    std::atomic<bool> happened_{false};
+};
+
+GameServerOptions server_options(std::uint16_t port = 27015) {
+    return {.ip = "127.0.0.1", .port = port, .region = RegionId{2}, .max_matches = 4};
+}
+
+AllocatorOptions allocator_options() {
+    return {.chat_server_id = "chat-1", .regions = {RegionId{2}}};
+}
+
+}  // namespace
+
+TEST_CASE("A-14: over TCP a match is requested, offered, readied, joined, started and ended") {
+    FakeMuster muster;
+    TcpRunner runner;
+    Happening online;
+    Happening ended;
+    std::vector<std::string> seen;  // the runner's thread only, until it has stopped
+
+    GameServer* server_address = nullptr;
+    GameServer server(server_options(),
+                      {.on_offer =
+                           [&](const Offer& offer) {
+                               server_address->ready(offer.lobby);
+                               server_address->validate(
+                                   offer.lobby, AccountId{1}, offer.token, [&, offer](const Outcome& outcome) {
+                                       if (!outcome) return;
+                                       seen.emplace_back("let in");
+                                       server_address->start(offer.lobby);
+                                       runner.post_after(5ms, [&, offer] { server_address->end(offer.lobby); });
+                                   });
+                               return OfferAnswer::accept;
+                           },
+                       .on_link =
+                           [&](LinkState state) {
+                               if (state == LinkState::online) online.happen();
+                           }});
+    server_address = &server;
+    Allocator allocator(allocator_options(), {.on_event = [&](const MatchEvent& event) {
+                            seen.emplace_back(to_string(event.kind));
+                            if (event.kind == MatchEventKind::ended) ended.happen();
+                        }});
+    runner.add(server, muster.servers_address());
+    runner.add(allocator, muster.managers_address());
+    runner.start();
+    REQUIRE(online.wait());
+    runner.post([&] {
+        const std::vector<AccountId> players{AccountId{1}};
+        allocator.players(LobbyId{5}, players, {});
+        allocator.request({.lobby = LobbyId{5}, .region = RegionId{2}, .player_count = 1},
+                          [&](const Allocation& allocation) {
+                              seen.push_back(allocation ? allocation.ip + ":" + std::to_string(allocation.port)
+                                                        : allocation.outcome.text);
+                          });
+    });
+    REQUIRE(ended.wait());
+    runner.stop();
+    runner.wait();
+    CHECK(seen == std::vector<std::string>{"127.0.0.1:27015", "ready", "let in", "started", "ended"});
+    CHECK(server.match_count() == 0);
+    CHECK(server.clock().known());
+    CHECK(server.link_state() == LinkState::connecting);
+}
+
+TEST_CASE("F-6: after a cut link the runner connects again by itself, and a request asked meanwhile is answered") {
+    FakeMuster muster;
+    Happening first;
+    Happening again;
+    Happening answered;
+    std::atomic<int> onlines{0};
+    GameServer server(server_options(), {.on_offer = [](const Offer&) { return OfferAnswer::accept; }});
+    Allocator allocator(allocator_options(), {.on_link = [&](LinkState state) {
+                            if (state != LinkState::online) return;
+                            if (++onlines == 1) first.happen();
+                            if (onlines == 2) again.happen();
+                        }});
+    std::atomic<int> told{0};
+    TcpRunner runner([&](const Outcome& why) { told += why.code == ErrorCode::connection_lost ? 1 : 0; });
+    runner.add(server, muster.servers_address());
+    runner.add(allocator, "localhost:" + std::to_string(muster.managers_port()));  // a name, looked up each time
+    runner.start();
+    REQUIRE(first.wait());
+    muster.cut_links();
+    REQUIRE(again.wait());
+    std::function<void()> ask = [&] {
+        allocator.request({.lobby = LobbyId{7}, .region = RegionId{2}, .player_count = 1},
+                          [&](const Allocation& allocation) {
+                              // The game server may come back a moment later than the allocator.
+                              if (allocation) return answered.happen();
+                              runner.post_after(10ms, ask);
+                          });
+    };
+    runner.post(ask);
+    CHECK(answered.wait());
+    CHECK(told >= 2);
+}
+
+TEST_CASE("fault 28: the runner keeps trying while nobody listens, and is there when Muster comes") {
+    std::uint16_t servers = 0;
+    std::uint16_t managers = 0;
+    {
+        const FakeMuster muster;
+        servers = muster.servers_port();
+        managers = muster.managers_port();
+    }
+    Happening refused;
+    Happening online;
+    GameServer server(server_options(), {.on_link = [&](LinkState state) {
+                          if (state == LinkState::online) online.happen();
+                      }});
+    TcpRunner runner([&](const Outcome& why) {
+        if (why.text.find("Connection refused") != std::string::npos) refused.happen();
+    });
+    runner.add(server, "127.0.0.1:" + std::to_string(servers));
+    runner.start();
+    REQUIRE(refused.wait());
+    const FakeMuster muster(servers, managers);
+    CHECK(online.wait());
+}
+
+TEST_CASE("F-12: what is said before stop() still goes out: a goodbye is heard") {
+    FakeMuster muster;
+    TcpRunner runner;
+    Happening online;
+    GameServer server(server_options(), {.on_link = [&](LinkState state) {
+                          if (state == LinkState::online) online.happen();
+                      }});
+    runner.add(server, muster.servers_address());
+    runner.start();
+    REQUIRE(online.wait());
+    runner.post([&] { server.goodbye(); });
+    runner.stop();
+    runner.wait();
+    CHECK(server.link_state() == LinkState::closed);
+    const auto give_up = std::chrono::steady_clock::now() + patience;
+    while (muster.goodbyes() == 0 && std::chrono::steady_clock::now() < give_up) std::this_thread::yield();
+    CHECK(muster.goodbyes() == 1);
+}
+
+TEST_CASE("fault 13: what a posted function throws is told, and the runner goes on; functions run in their order") {
+    std::vector<int> order;
+    std::string told;
+    TcpRunner runner([&](const Outcome& error) { told = error.text; });
+    runner.post([&] { order.push_back(1); });
+    runner.post([] { throw std::runtime_error("oops"); });
+    runner.post([&] { order.push_back(2); });
+    runner.post_after(2ms, [&] {
+        order.push_back(4);
+        runner.stop();
+    });
+    runner.post_after(1ms, [&] { order.push_back(3); });
+    runner.run();
+    CHECK(order == std::vector{1, 2, 3, 4});
+    CHECK(told == "oops");
+}
+
+TEST_CASE("A-14: many threads may post, and a runner can run again after a stop") {
+    TcpRunner runner;
+    int count = 0;  // the runner's thread only
+    runner.start();
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+        threads.emplace_back([&] {
+            for (int j = 0; j < 1'000; ++j) runner.post([&] { ++count; });
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    runner.stop();
+    runner.wait();
+    CHECK(count == 4'000);
+
+    runner.post([&] { ++count; });
+    runner.stop();
+    runner.run();  // stopped before it began: does what was posted, and returns
+    CHECK(count == 4'001);
+}
+
+TEST_CASE("F-12: a client that was removed is left alone, with its connection closed") {
+    FakeMuster muster;
+    TcpRunner runner;
+    Happening online;
+    Happening removed;
+    auto server = std::make_unique<GameServer>(server_options(), GameServerCallbacks{.on_link = [&](LinkState state) {
+                                                   if (state == LinkState::online) online.happen();
+                                               }});
+    runner.add(*server, muster.servers_address());
+    runner.start();
+    REQUIRE(online.wait());
+    runner.post([&] {
+        runner.remove(*server);
+        CHECK(server->link_state() == LinkState::connecting);
+        server.reset();
+        removed.happen();
+    });
+    CHECK(removed.wait());
+}
+
+TEST_CASE("F-2: one runner keeps a hundred game servers alive") {
+    FakeMuster muster;
+    TcpRunner runner;
+    Happening all_online;
+    std::atomic<int> online{0};
+    std::vector<std::unique_ptr<GameServer>> servers;
+    for (int i = 0; i < 100; ++i) {
+        servers.push_back(std::make_unique<GameServer>(server_options(static_cast<std::uint16_t>(20'000 + i)),
+                                                       GameServerCallbacks{.on_link = [&](LinkState state) {
+                                                           if (state == LinkState::online && ++online == 100) {
+                                                               all_online.happen();
+                                                           }
+                                                       }}));
+        runner.add(*servers.back(), muster.servers_address());
+    }
+    runner.start();
+    CHECK(all_online.wait());
+    runner.stop();
+    runner.wait();
+}
+
+TEST_CASE("A-14: an address is a literal or a name with a port, and anything else is refused") {
+    CHECK(TcpAddress::parse("127.0.0.1:11032") == TcpAddress{"127.0.0.1", 11032});
+    CHECK(TcpAddress::parse("[::1]:11032") == TcpAddress{"::1", 11032});
+    CHECK(TcpAddress::parse("muster.example:1") == TcpAddress{"muster.example", 1});
+    CHECK(TcpAddress{"::1", 5}.to_string() == "[::1]:5");
+    CHECK(literal_addresses({"::1", 5}).size() == 1);
+    CHECK(literal_addresses({"localhost", 5}).empty());
+    CHECK_FALSE(look_up({"localhost", 5}).empty());
+
+    GameServer server(server_options(), {});
+    TcpRunner runner;
+    for (const char* bad : {"", ":", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:1x",
+                            "::1:5", ":11032", "host:-1", "host: 1"}) {
+        CAPTURE(bad);
+        CHECK_THROWS_AS(runner.add(server, bad), std::invalid_argument);
+    }
+}
+
+}  // namespace muster::sdk
