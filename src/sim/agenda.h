@@ -1,0 +1,52 @@
+// What will happen, in the order of virtual time: the simulator's only engine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/function.h"
+#include "base/time.h"
+#include "base/virtual_clock.h"
+
+namespace muster::sim {
+
+// One thread. Entries of one moment happen in the order they were made, so a seed always plays the same way.
+class Agenda {
+public:
+    using Action = Function<void(), 72>;
+
+    // The clock outlives the agenda, and is moved by nobody else.
+    explicit Agenda(VirtualClock& clock) : clock_(clock) {}
+
+    Time now() const { return clock_.now(); }
+
+    // A moment that is over already means now.
+    void at(Time when, Action action);
+    void in(Duration delay, Action action) { at(now() + delay, std::move(action)); }
+
+    // Moves the clock to the next entry and lets it happen. False, and the clock at `until`, when nothing is to happen
+    // by then.
+    bool step(Time until);
+
+    std::size_t size() const { return heap_.size(); }
+
+private:
+    struct Entry {
+        Time when;
+        std::uint64_t order;
+        std::uint32_t slot;
+    };
+    static bool later(const Entry& a, const Entry& b) {
+        return a.when != b.when ? a.when > b.when : a.order > b.order;
+    }
+
+    VirtualClock& clock_;
+    std::vector<Entry> heap_;
+    std::vector<Action> actions_;  // by slot
+    std::vector<std::uint32_t> free_;
+    std::uint64_t next_order_ = 0;
+};
+
+}  // namespace muster::sim

@@ -1,0 +1,322 @@
+#include "sim/court.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/json_fields.h"
+#include "protocol/codec.h"
+#include "protocol/dispatch.h"
+#include "protocol/json_view.h"
+#include "protocol/messages.h"
+
+namespace muster::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Core's state is looked at after each pass in which something happened, and this often when nothing does.
+constexpr Duration look_every = 1s;
+
+// The lobby or the server that a message or an event is about, if any.
+template <class M>
+LobbyId lobby_of(const M& message) {
+    if constexpr (requires { message.lobby; }) {
+        return message.lobby;
+    } else if constexpr (requires { message.answer; }) {
+        return std::visit(
+            [](const auto& form) {
+                if constexpr (requires { form.lobby; }) return form.lobby;
+                return LobbyId();
+            },
+            message.answer);
+    } else {
+        return {};
+    }
+}
+
+template <class M>
+ServerId server_of(const M& message) {
+    if constexpr (requires { message.server; }) {
+        return message.server;
+    } else if constexpr (requires { message.answer; }) {
+        return std::visit(
+            [](const auto& form) {
+                if constexpr (requires { form.server; }) return form.server;
+                return ServerId();
+            },
+            message.answer);
+    } else {
+        return {};
+    }
+}
+
+template <class E>
+std::string described(const E& event) {
+    JsonFields json;
+    event.describe(json);
+    return json.finish();
+}
+
+}  // namespace
+
+Court::Court(Trace& trace)
+    : trace_(trace),
+      registry_(objections_),
+      promises_(objections_),
+      slots_(objections_, registry_),
+      fleet_(objections_, registry_, slots_),
+      tokens_(objections_, registry_, slots_),
+      verdicts_(objections_, registry_, slots_, tokens_),
+      notices_(objections_, registry_, slots_, verdicts_) {}
+
+// In an order that each may rely on: who is who, then the fleet before the slots forget a match, then the rest.
+template <class Hear>
+void Court::for_each_judge(Hear hear) {
+    hear(registry_);
+    hear(promises_);
+    hear(fleet_);
+    hear(slots_);
+    hear(tokens_);
+    hear(verdicts_);
+    hear(notices_);
+}
+
+void Court::run_began(Time now, Time running, const Core& core) {
+    trace_.mix(static_cast<std::uint64_t>(now.time_since_epoch().count()));
+    note(now, "Muster starts");
+    notes_.clear();
+    bytes_.clear();
+    events_.clear();
+    handling_ = -1;
+    scene_ = Scene{.now = now, .running = running, .cause = 0, .cause_link = 0, .cause_lobby = {}};
+    // The slots are known before the fleet is judged.
+    registry_.run_began(scene_, core);
+    promises_.run_began(scene_, core);
+    slots_.run_began(scene_, core);
+    fleet_.run_began(scene_, core);
+    tokens_.run_began(scene_, core);
+    verdicts_.run_began(scene_, core);
+    notices_.run_began(scene_, core);
+    registry_.clear_touched();
+}
+
+void Court::run_ended(Time now, std::string_view how) {
+    trace_.mix(how);
+    note(now, fmt::format("Muster {}", how));
+    for_each_judge([&](auto& judge) { judge.run_ended(now); });
+}
+
+void Court::durable(Time now, const RecordBatch& batch) {
+    trace_.mix(batch.number);
+    trace_.mix(batch.records.size());
+    for_each_judge([&](auto& judge) { judge.durable(now, batch); });
+    if (!trace_.readable()) return;
+    for (const Record& record : batch.records) {
+        if (const auto* match = std::get_if<MatchRecord>(&record)) {
+            constexpr std::string_view states[] = {"offering", "allocated", "ready", "started", "ended", "aborted"};
+            note(now,
+                 fmt::format("  disk: batch {} has lobby {} {} on server {}, untold event {}", batch.number, match->lobby.value,
+                             states[static_cast<std::size_t>(match->state)], match->server.value, match->untold_event),
+                 match->lobby, match->server);
+        } else if (const auto* forgotten = std::get_if<MatchForgotten>(&record)) {
+            note(now, fmt::format("  disk: batch {} forgets lobby {}", batch.number, forgotten->lobby.value), forgotten->lobby);
+        } else if (const auto* use = std::get_if<TokenUsed>(&record)) {
+            note(now, fmt::format("  disk: batch {} has account {} in lobby {}", batch.number, use->account.value, use->lobby.value),
+                 use->lobby);
+        } else if (const auto* server = std::get_if<ServerRecord>(&record)) {
+            note(now, fmt::format("  disk: batch {} has server {} epoch {}", batch.number, server->id.value, server->epoch), {},
+                 server->id);
+        } else if (const auto* removed = std::get_if<ServerRemoved>(&record)) {
+            note(now, fmt::format("  disk: batch {} removes server {}", batch.number, removed->id.value), {}, removed->id);
+        }
+    }
+}
+
+Court::Note& Court::add(Kind kind, LinkNumber link, std::uint64_t published) {
+    Note& note = notes_.emplace_back();
+    note.kind = kind;
+    note.link = link;
+    note.published = published;
+    note.cause = handling_;
+    return note;
+}
+
+void Court::heard(LinkNumber link, Port port, Code code, std::span<const std::byte> payload, std::uint64_t published) {
+    Note& note = add(Kind::heard, link, published);
+    note.port = port;
+    note.code = code;
+    note.begin = static_cast<std::uint32_t>(bytes_.size());
+    note.size = static_cast<std::uint32_t>(payload.size());
+    note.until = ~std::uint64_t{0};
+    bytes_.insert(bytes_.end(), payload.begin(), payload.end());
+    handling_ = static_cast<std::int32_t>(notes_.size()) - 1;
+    note.cause = handling_;
+}
+
+void Court::handled(std::uint64_t published) {
+    if (handling_ >= 0) notes_[static_cast<std::size_t>(handling_)].until = published;
+    handling_ = -1;
+}
+
+void Court::said(LinkNumber link, Port port, std::span<const std::byte> frame, std::uint64_t published) {
+    Note& note = add(Kind::said, link, published);
+    note.port = port;
+    note.code = wire::get<ByteOrder::little, Code>(frame.data() + sizeof(std::uint16_t));
+    const auto payload = frame.subspan(frame_head_size);
+    note.begin = static_cast<std::uint32_t>(bytes_.size());
+    note.size = static_cast<std::uint32_t>(payload.size());
+    bytes_.insert(bytes_.end(), payload.begin(), payload.end());
+}
+
+void Court::opened(LinkNumber link, Port port, std::uint64_t published) {
+    add(Kind::opened, link, published).port = port;
+}
+
+void Court::closed(LinkNumber link, std::uint64_t published) {
+    add(Kind::closed, link, published);
+}
+
+void Court::close_asked(LinkNumber link, std::uint64_t published) {
+    add(Kind::close_asked, link, published);
+}
+
+void Court::drained(const OperatorDrain& wish, std::uint64_t published) {
+    add(Kind::drained, 0, published).drain = wish;
+}
+
+template <class E>
+bool Court::keep_if(const EventView& view) {
+    const E* event = view.as<E>();
+    if (event) events_.push_back({view.sequence(), *event});
+    return event != nullptr;
+}
+
+void Court::happened(const EventView& view) {
+    static_cast<void>(keep_if<event::MatchOffered>(view) || keep_if<event::MatchAllocated>(view) ||
+                      keep_if<event::MatchRefused>(view) || keep_if<event::MatchReady>(view) ||
+                      keep_if<event::MatchStarted>(view) || keep_if<event::MatchEnded>(view) ||
+                      keep_if<event::MatchAborted>(view) || keep_if<event::ServerRegistered>(view) ||
+                      keep_if<event::ServerResumed>(view) || keep_if<event::ServerOffline>(view) ||
+                      keep_if<event::ServerRemoved>(view) || keep_if<event::BrakeOn>(view));
+}
+
+void Court::pass_ended(Time now, Time running, const Core& core, std::size_t events_waiting) {
+    if (events_waiting > 0 || objections_.first()) return;
+    scene_.now = now;
+    scene_.running = running;
+    const bool quiet = notes_.empty() && events_.empty();
+    auto event = events_.begin();
+    std::int32_t last_heard = -1;
+    const auto judge_events_until = [&](std::uint64_t sequence) {
+        for (; event != events_.end() && event->sequence <= sequence; ++event) {
+            const bool caused = last_heard >= 0 && event->sequence <= notes_[static_cast<std::size_t>(last_heard)].until;
+            set_cause(caused ? last_heard : -1);
+            judge_event(event->event);
+        }
+    };
+    for (std::size_t i = 0; i < notes_.size(); ++i) {
+        judge_events_until(notes_[i].published);
+        if (notes_[i].kind == Kind::heard) last_heard = static_cast<std::int32_t>(i);
+        set_cause(notes_[i].cause);
+        judge_note(notes_[i]);
+    }
+    judge_events_until(~std::uint64_t{0});
+    set_cause(-1);
+    notes_.clear();
+    bytes_.clear();
+    events_.clear();
+    if (quiet && now - judged_at_ < look_every) return;
+    judged_at_ = now;
+    for_each_judge([&](auto& judge) { judge.pass_ended(scene_, core); });
+    registry_.clear_touched();
+}
+
+void Court::set_cause(std::int32_t cause) {
+    scene_.cause = 0;
+    scene_.cause_link = 0;
+    scene_.cause_lobby = {};
+    if (cause < 0) return;
+    const Note& note = notes_[static_cast<std::size_t>(cause)];
+    scene_.cause = note.code;
+    scene_.cause_link = note.link;
+    if (note.code != AllocationRequest::code || note.port != Port::managers) return;
+    if (const auto request = decode<AllocationRequest>(bytes_of(note), ByteOrder::little)) scene_.cause_lobby = request->lobby;
+}
+
+std::span<const std::byte> Court::bytes_of(const Note& note) const {
+    return std::span(bytes_).subspan(note.begin, note.size);
+}
+
+void Court::judge_note(const Note& note) {
+    trace_.mix(static_cast<std::uint64_t>(scene_.now.time_since_epoch().count()));
+    trace_.mix(static_cast<std::uint64_t>(note.kind) << 48 | static_cast<std::uint64_t>(note.code) << 32 | note.link);
+    const auto payload = bytes_of(note);
+    trace_.mix(payload);
+    switch (note.kind) {
+        case Kind::heard:
+        case Kind::said: {
+            const bool in = note.kind == Kind::heard;
+            const auto tell = [&]<class M>(const M& message) {
+                if (trace_.readable()) {
+                    const KnownServer* speaker = registry_.speaker(note.link);
+                    ServerId server = server_of(message);
+                    if (server.value == 0 && speaker) server = speaker->id;
+                    this->note(scene_.now,
+                               fmt::format("{} link {:<3} {} {}", in ? "->" : "<-", note.link,
+                                           M::name.substr(M::name.find('_', 9) + 1), to_json(message)),
+                               lobby_of(message), server);
+                }
+                for_each_judge([&](auto& judge) {
+                    if (in) {
+                        judge.heard(scene_, note.link, message);
+                    } else {
+                        judge.said(scene_, note.link, message);
+                    }
+                });
+            };
+            const auto known = [&]() -> Result<void, WireError> {
+                if (note.port == Port::servers) {
+                    if (in) return visit_inbound<Port::servers>(ByteOrder::little, note.code, payload, tell);
+                    return visit_outbound<Port::servers>(ByteOrder::little, note.code, payload, tell);
+                }
+                if (in) return visit_inbound<Port::managers>(ByteOrder::little, note.code, payload, tell);
+                return visit_outbound<Port::managers>(ByteOrder::little, note.code, payload, tell);
+            }();
+            if (!known && !in) {
+                objections_.add({"W-4", fmt::format("Muster sends {:#x}, which is no message: {}", note.code, to_string(known.error())),
+                                 {}, {}, scene_.now});
+            }
+            return;
+        }
+        case Kind::opened:
+            return for_each_judge([&](auto& judge) { judge.opened(scene_, note.link, note.port); });
+        case Kind::closed:
+            if (trace_.readable()) this->note(scene_.now, fmt::format("-> link {:<3} closed", note.link));
+            return for_each_judge([&](auto& judge) { judge.closed(scene_, note.link); });
+        case Kind::close_asked:
+            if (trace_.readable()) this->note(scene_.now, fmt::format("<- link {:<3} close", note.link));
+            return for_each_judge([&](auto& judge) { judge.close_asked(scene_, note.link); });
+        case Kind::drained:
+            this->note(scene_.now,
+                       fmt::format("operator: {} server {}", note.drain.draining ? "drain" : "undrain", note.drain.server.value),
+                       {}, note.drain.server);
+            return for_each_judge([&](auto& judge) { judge.drained(scene_, note.drain); });
+    }
+}
+
+void Court::judge_event(const Event& event) {
+    trace_.mix(event.index());
+    std::visit(
+        [&]<class E>(const E& one) {
+            if (trace_.readable()) note(scene_.now, fmt::format("   {} {}", E::name, described(one)), lobby_of(one), server_of(one));
+            for_each_judge([&](auto& judge) { judge.happened(scene_, one); });
+        },
+        event);
+}
+
+void Court::note(Time now, std::string text, LobbyId lobby, ServerId server) {
+    trace_.line({now, lobby, server, std::move(text)});
+}
+
+}  // namespace muster::sim

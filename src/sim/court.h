@@ -1,0 +1,120 @@
+// Where all judges sit. It puts what core heard, sent and published into the one order in which it happened, and lets
+// each judge hear it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "core/core.h"
+#include "core/events.h"
+#include "protocol/port.h"
+#include "runtime/events.h"
+#include "sim/fleet_judge.h"
+#include "sim/judge.h"
+#include "sim/notice_judge.h"
+#include "sim/promise_judge.h"
+#include "sim/registry.h"
+#include "sim/slot_judge.h"
+#include "sim/token_judge.h"
+#include "sim/trace.h"
+#include "sim/verdict_judge.h"
+
+namespace muster::sim {
+
+// One thread. During a pass it only notes; when the pass is over it judges.
+//
+// Core's events are handled after the messages that caused them. Each has its number, and each note remembers how many
+// events had been published before it: so the two merge into the exact order again.
+class Court {
+public:
+    explicit Court(Trace& trace);
+
+    // A run of Muster begins or is over.
+    void run_began(Time now, Time running, const Core& core);
+    void run_ended(Time now, std::string_view how);
+    void durable(Time now, const RecordBatch& batch);
+
+    // Notes during a pass. `published` is how many events core has published so far.
+    void heard(LinkNumber link, Port port, Code code, std::span<const std::byte> payload, std::uint64_t published);
+    void handled(std::uint64_t published);
+    void said(LinkNumber link, Port port, std::span<const std::byte> frame, std::uint64_t published);
+    void opened(LinkNumber link, Port port, std::uint64_t published);
+    void closed(LinkNumber link, std::uint64_t published);
+    void close_asked(LinkNumber link, std::uint64_t published);
+    void drained(const OperatorDrain& wish, std::uint64_t published);
+    void happened(const EventView& event);
+
+    // The pass is over. Nothing is judged while events still wait for the next pass.
+    void pass_ended(Time now, Time running, const Core& core, std::size_t events_waiting);
+
+    // For the trace: a fault, or what somebody outside did.
+    void note(Time now, std::string text, LobbyId lobby = {}, ServerId server = {});
+    void object(Objection objection) { objections_.add(std::move(objection)); }
+
+    const Objections& objections() const { return objections_; }
+    const Registry& registry() const { return registry_; }
+    const SlotJudge& slots() const { return slots_; }
+    const VerdictJudge& verdicts() const { return verdicts_; }
+    const NoticeJudge& notices() const { return notices_; }
+    const PromiseJudge& promises() const { return promises_; }
+    const FleetJudge& fleet() const { return fleet_; }
+    TokenJudge& tokens() { return tokens_; }
+    const TokenJudge& tokens() const { return tokens_; }
+
+private:
+    enum class Kind : std::uint8_t { heard, said, opened, closed, close_asked, drained };
+
+    struct Note {
+        Kind kind = Kind::heard;
+        Port port = Port::servers;
+        Code code = 0;
+        LinkNumber link = 0;
+        std::uint32_t begin = 0;  // of its bytes in bytes_
+        std::uint32_t size = 0;
+        std::int32_t cause = -1;  // the frame that core was handling: an index of notes_
+        std::uint64_t published = 0;
+        std::uint64_t until = 0;  // of a frame heard: events published when it was handled
+        OperatorDrain drain;
+    };
+    using Event = std::variant<event::ServerRegistered, event::ServerResumed, event::ServerOffline, event::ServerRemoved,
+                               event::MatchOffered, event::MatchAllocated, event::MatchRefused, event::MatchReady,
+                               event::MatchStarted, event::MatchEnded, event::MatchAborted, event::BrakeOn>;
+    struct Published {
+        std::uint64_t sequence = 0;
+        Event event;
+    };
+
+    Note& add(Kind kind, LinkNumber link, std::uint64_t published);
+    std::span<const std::byte> bytes_of(const Note& note) const;
+    template <class E>
+    bool keep_if(const EventView& event);
+    void judge_note(const Note& note);
+    void judge_event(const Event& event);
+    void set_cause(std::int32_t cause);
+    template <class Hear>
+    void for_each_judge(Hear hear);
+
+    Trace& trace_;
+    Objections objections_;
+    Registry registry_;
+    PromiseJudge promises_;
+    SlotJudge slots_;
+    FleetJudge fleet_;
+    TokenJudge tokens_;
+    VerdictJudge verdicts_;
+    NoticeJudge notices_;
+
+    Scene scene_;
+    std::vector<Note> notes_;
+    std::vector<std::byte> bytes_;
+    std::vector<Published> events_;
+    std::int32_t handling_ = -1;
+    Time judged_at_{};  // when core's state was last looked at
+};
+
+}  // namespace muster::sim

@@ -1,0 +1,94 @@
+#include "sim/disk.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace muster::sim {
+namespace {
+
+constexpr std::chrono::hours history_keep{7 * 24};
+
+}  // namespace
+
+Disk::Disk(Agenda& agenda, const Clock& clock, Random random, const DiskConditions& conditions, DiskWatcher& watcher)
+    : agenda_(agenda), clock_(clock), random_(random), conditions_(conditions), watcher_(watcher) {}
+
+RecoveredState Disk::open(OnOutcome on_outcome) {
+    ++run_;
+    on_outcome_ = std::move(on_outcome);
+    const auto keep = std::chrono::duration_cast<std::chrono::milliseconds>(history_keep);
+    return fold_.recovered(UnixMs{clock_.wall().value - keep.count()});
+}
+
+bool Disk::submit(RecordBatch&& batch) {
+    if (waiting_.size() >= conditions_.queue_max) return false;
+    waiting_.push_back(std::move(batch));
+    if (in_sync_ == 0) begin_sync();
+    return true;
+}
+
+void Disk::begin_sync() {
+    // Most of the time all that waits goes in one transaction; now and then it is too much for one.
+    in_sync_ = waiting_.size();
+    if (in_sync_ > 1 && random_.chance(0.2)) in_sync_ = static_cast<std::size_t>(random_.between(1, static_cast<std::int64_t>(in_sync_)));
+    agenda_.in(sync_time(), [this, run = run_] { end_sync(run); });
+}
+
+void Disk::end_sync(std::uint64_t run) {
+    if (run != run_ || in_sync_ == 0) return;
+    const StoreFault fault = outcome_now();
+    if (!watcher_.step()) return;  // died just before the sync was through
+    const std::size_t count = std::exchange(in_sync_, 0);
+    std::deque<RecordBatch> group;
+    for (std::size_t i = 0; i < count; ++i) {
+        group.push_back(std::move(waiting_.front()));
+        waiting_.pop_front();
+    }
+    if (fault == StoreFault::none) {
+        for (const RecordBatch& batch : group) write(batch);
+        if (!watcher_.step()) return;  // died just after it, before anybody was told
+    }
+    for (const RecordBatch& batch : group) {
+        if (run == run_ && on_outcome_) on_outcome_({batch.number, fault});
+    }
+    if (run == run_ && !waiting_.empty() && in_sync_ == 0) begin_sync();
+}
+
+StoreFault Disk::outcome_now() {
+    if (full_) return StoreFault::full;
+    return random_.chance(conditions_.fault) ? StoreFault::transient : StoreFault::none;
+}
+
+bool Disk::write(const RecordBatch& batch) {
+    if (watcher_.forge(batch)) return false;
+    fold_.apply(batch, clock_.wall());
+    watcher_.durable(batch);
+    return true;
+}
+
+Duration Disk::sync_time() {
+    const Duration most = random_.chance(conditions_.slow) ? conditions_.slow_max : conditions_.sync_max;
+    return Duration(random_.between(conditions_.sync_min.count(), std::max(conditions_.sync_min, most).count()));
+}
+
+void Disk::crash() {
+    // The power went in the middle of the sync: the log's last transaction is whole, or it is not there.
+    const bool through = in_sync_ > 0 && !full_ && random_.chance(0.5);
+    for (std::size_t i = 0; through && i < in_sync_; ++i) write(waiting_[i]);
+    ++run_;
+    on_outcome_ = nullptr;
+    waiting_.clear();
+    in_sync_ = 0;
+}
+
+void Disk::close() {
+    if (!full_) {
+        for (const RecordBatch& batch : waiting_) write(batch);
+    }
+    ++run_;
+    on_outcome_ = nullptr;
+    waiting_.clear();
+    in_sync_ = 0;
+}
+
+}  // namespace muster::sim

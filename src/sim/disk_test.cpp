@@ -1,0 +1,99 @@
+#include "sim/disk.h"
+
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "base/virtual_clock.h"
+
+using namespace muster;
+using namespace muster::sim;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct HeardDisk final : DiskWatcher {
+    void durable(const RecordBatch& batch) override { numbers.push_back(batch.number); }
+    bool step() override { return true; }
+    bool forge(const RecordBatch&) override { return forging; }
+    std::vector<std::uint64_t> numbers;
+    bool forging = false;
+};
+
+struct DiskFixture {
+    DiskFixture() {
+        disk.open([this](const BatchOutcome& outcome) { outcomes.push_back(outcome); });
+    }
+    void run(Duration by) {
+        const Time end = clock.now() + by;
+        while (agenda.step(end)) {
+        }
+    }
+    RecordBatch batch(std::uint64_t number) {
+        return {number, {MatchForgotten{LobbyId(1)}, NumbersReserved{static_cast<std::int32_t>(number), 1, 1}}};
+    }
+
+    VirtualClock clock;
+    Agenda agenda{clock};
+    HeardDisk watcher;
+    Disk disk{agenda, clock, Random(7), DiskConditions{}, watcher};
+    std::vector<BatchOutcome> outcomes;
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(DiskFixture, "batches become durable in order, and are answered after they are") {
+    for (std::uint64_t number = 1; number <= 5; ++number) CHECK(disk.submit(batch(number)));
+    CHECK(watcher.numbers.empty());
+    run(1s);
+    CHECK(watcher.numbers == std::vector<std::uint64_t>{1, 2, 3, 4, 5});
+    REQUIRE(outcomes.size() == 5);
+    for (std::uint64_t number = 1; number <= 5; ++number) {
+        CHECK(outcomes[number - 1].number == number);
+        CHECK(outcomes[number - 1].fault == StoreFault::none);
+    }
+}
+
+TEST_CASE_FIXTURE(DiskFixture, "fault 4: a full disk answers so and keeps nothing, and works again when there is room") {
+    disk.set_full(true);
+    CHECK(disk.submit(batch(1)));
+    run(1s);
+    disk.set_full(false);
+    CHECK(disk.submit(batch(2)));
+    run(1s);
+    REQUIRE(outcomes.size() == 2);
+    CHECK(outcomes[0].fault == StoreFault::full);
+    CHECK(outcomes[1].fault == StoreFault::none);
+    CHECK(watcher.numbers == std::vector<std::uint64_t>{2});
+}
+
+TEST_CASE_FIXTURE(DiskFixture, "fault 5: too many waiting batches are refused") {
+    DiskConditions small;
+    small.queue_max = 2;
+    disk.set_conditions(small);
+    CHECK(disk.submit(batch(1)));
+    CHECK(disk.submit(batch(2)));
+    CHECK_FALSE(disk.submit(batch(3)));
+}
+
+TEST_CASE("fault 2: a crash keeps the transaction under way whole or not at all, and nothing behind it") {
+    int kept = 0;
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+        VirtualClock clock;
+        Agenda agenda(clock);
+        HeardDisk watcher;
+        Disk disk(agenda, clock, Random(seed), DiskConditions{}, watcher);
+        disk.open([](const BatchOutcome&) { FAIL("nobody is told"); });
+        for (std::uint64_t number = 1; number <= 3; ++number) {
+            CHECK(disk.submit({number, {NumbersReserved{static_cast<std::int32_t>(number + 1), 1, 1}}}));
+        }
+        disk.crash();
+        while (agenda.step(clock.now() + 1s)) {
+        }
+        CHECK(watcher.numbers.size() <= 1);  // the first began at once, alone
+        kept += static_cast<int>(watcher.numbers.size());
+        CHECK(disk.open(nullptr).numbers.server_ids_below == static_cast<std::int32_t>(watcher.numbers.size()) + 1);
+    }
+    CHECK(kept > 10);
+    CHECK(kept < 40);
+}

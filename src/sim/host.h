@@ -1,0 +1,94 @@
+// The machine that Muster runs on: starts it, stops it for a while, kills it, and starts it again from its disk.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "base/random.h"
+#include "base/virtual_clock.h"
+#include "sim/agenda.h"
+#include "sim/court.h"
+#include "sim/disk.h"
+#include "sim/network.h"
+#include "sim/process.h"
+#include "sim/sabotage.h"
+#include "sim/scenario.h"
+
+namespace muster::sim {
+
+// What happened to Muster in a simulation.
+struct HostFigures {
+    std::uint64_t crashes = 0;
+    std::uint64_t shutdowns = 0;
+    std::uint64_t freezes = 0;
+    std::uint64_t passes = 0;
+    std::uint64_t frames_sent = 0;
+    std::uint64_t steps = 0;  // at which the machine could have died
+};
+
+// One thread. All it is given outlives it.
+class Host final : private Listener, private DiskWatcher {
+public:
+    struct Parts {
+        Agenda& agenda;
+        VirtualClock& clock;
+        Network& network;
+        Court& court;
+        Sabotage& sabotage;
+    };
+
+    // `die_at` is the step at which the machine dies, once; 0: at none.
+    Host(const Parts& parts, std::uint64_t seed, const DiskConditions& disk, std::uint64_t die_at);
+
+    void start();
+    // kill -9, or the power goes: what is not on the disk is lost. Starts again after a while.
+    void crash();
+    // SIGTERM: refuses what is new, finishes, ends; starts again after a while.
+    void shut_down();
+    // Stands still: nothing runs, sockets fill.
+    void freeze(Duration by);
+    void thaw();
+    // An operator's word. Nothing while Muster is down.
+    void drain(const OperatorDrain& wish);
+    void abort(LobbyId lobby);
+
+    // Null while it is down.
+    const Core* core() const { return process_ ? &process_->core() : nullptr; }
+    Disk& disk() { return disk_; }
+    const HostFigures& figures() const { return figures_; }
+
+private:
+    bool accept(LinkNumber link, Port port, const IpAddress& peer) override;
+    void bytes(LinkNumber link, std::span<const std::byte> bytes) override;
+    void ended(LinkNumber link) override;
+    void durable(const RecordBatch& batch) override;
+    bool step() override;
+    bool forge(const RecordBatch& batch) override;
+
+    void end_run(std::string_view how);
+    void start_later();
+    void wake_at(Time when);
+    void wake_soon();
+    void woken(std::uint64_t serial);
+    void turn();
+    void judge_gap();
+
+    Parts parts_;
+    Random random_;
+    SeededEntropy entropy_;
+    Disk disk_;
+    std::unique_ptr<Process> process_;
+    HostFigures figures_;
+    std::uint64_t die_at_;
+    bool turning_ = false;
+    bool shutting_down_ = false;
+    Time frozen_until_{};
+    std::optional<Time> waking_at_;  // the next turn that is on the agenda
+    std::uint64_t wake_serial_ = 0;
+    std::optional<Time> planned_;  // when the loop's wait should have ended
+    Duration stood_still_{0};      // this run's gaps, by our own count (L-8)
+};
+
+}  // namespace muster::sim

@@ -1,0 +1,286 @@
+// The judges can fail: what a correct core never does is told to them by hand, and the right one objects.
+#include <doctest/doctest.h>
+
+#include "core/core_fixture.h"
+#include "sim/fleet_judge.h"
+#include "sim/notice_judge.h"
+#include "sim/promise_judge.h"
+#include "sim/registry.h"
+#include "sim/scenario.h"
+#include "sim/slot_judge.h"
+#include "sim/token_judge.h"
+#include "sim/verdict_judge.h"
+
+using namespace muster;
+using namespace muster::sim;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr RegionId eu = region_ids[0];
+constexpr LobbyId lobby{12345};
+
+// Judges without a court: what they hear is written down here.
+struct JudgesFixture {
+    JudgesFixture() {
+        chat_link = greet_chat_server("chat-1");
+    }
+
+    std::string rule() const { return objections.first() ? objections.first()->rule : ""; }
+
+    LinkNumber greet_chat_server(const std::string& id) {
+        const LinkNumber link = ++last_link;
+        registry.opened(scene, link, Port::managers);
+        registry.heard(scene, link, ManagerHandshake{"secret", ChatServerIdText(id), {{eu}}});
+        registry.said(scene, link, ManagerHandshakeResponse{ManagerHandshakeResponse::Accepted{}});
+        return link;
+    }
+    LinkNumber register_server(std::int32_t id, std::int32_t max_matches = 1, std::int64_t epoch = 1) {
+        const LinkNumber link = ++last_link;
+        registry.opened(scene, link, Port::servers);
+        registry.heard(scene, link, ServerHandshake{"secret", {"10.0.0.1", 7000 + id}, eu, max_matches});
+        registry.happened(scene, event::ServerRegistered{ServerId(id), eu, "10.0.0.1", max_matches, epoch});
+        registry.said(scene, link, ServerHandshakeResponse{ServerHandshakeResponse::Accepted{ServerId(id), {}}});
+        return link;
+    }
+    void ask() {
+        const AllocationRequest request{lobby, 6, 0, eu, 2, 1650};
+        slots.heard(scene, chat_link, request);
+        verdicts.heard(scene, chat_link, request);
+    }
+    void offer(LinkNumber link, const char* token) { slots.said(scene, link, AllocateMatch{lobby, 6, 0, token}); }
+    void acknowledge(LinkNumber link) {
+        slots.heard(scene, link, AllocateMatchAck{true, lobby});
+        tokens.heard(scene, link, AllocateMatchAck{true, lobby});
+    }
+    void advance(Duration by) {
+        scene.now += by;
+        scene.running += by;
+    }
+
+    Scene scene{.now = Time(1h), .running = Time(1h), .cause = 0, .cause_link = 0, .cause_lobby = {}};
+    Objections objections;
+    Registry registry{objections};
+    SlotJudge slots{objections, registry};
+    FleetJudge fleet{objections, registry, slots};
+    TokenJudge tokens{objections, registry, slots};
+    VerdictJudge verdicts{objections, registry, slots, tokens};
+    NoticeJudge notices{objections, registry, slots, verdicts};
+    PromiseJudge promises{objections};
+    LinkNumber last_link = 0;
+    LinkNumber chat_link = 0;
+};
+
+void use_simulated_regions(CoreConfig& config) {
+    config.fleet.regions.clear();
+    for (const RegionId region : region_ids) config.fleet.regions.push_back({region, "region"});
+    config.managers.regions = config.fleet.regions;
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(JudgesFixture, "an allocation by the rules is not objected to") {
+    const LinkNumber server = register_server(1);
+    ask();
+    offer(server, "MATCH_a");
+    acknowledge(server);
+    slots.happened(scene, event::MatchAllocated{lobby, eu, ServerId(1), "chat-1", 0s});
+    CHECK(slots.held(ServerId(1)) == 1);
+    CHECK(slots.live(lobby));
+    slots.happened(scene, event::MatchEnded{lobby, ServerId(1), ""});
+    CHECK(slots.held(ServerId(1)) == 0);
+    CHECK(rule() == "");
+}
+
+TEST_CASE_FIXTURE(JudgesFixture, "invariant 1: an offer to a server without a free slot is objected to") {
+    const LinkNumber server = register_server(1, 1);
+    registry.heard(scene, server, ServerHeartbeat{ServerId(1), 1, 0, 0});
+    ask();
+    offer(server, "MATCH_a");
+    CHECK(rule() == "invariant 1");
+}
+
+TEST_CASE_FIXTURE(JudgesFixture, "invariant 2: a lobby that two servers have acknowledged is objected to") {
+    const LinkNumber first = register_server(1);
+    const LinkNumber second = register_server(2);
+    ask();
+    offer(first, "MATCH_a");
+    offer(second, "MATCH_b");
+    acknowledge(first);
+    CHECK(rule() == "");
+    acknowledge(second);
+    CHECK(rule() == "invariant 2");
+}
+
+TEST_CASE_FIXTURE(JudgesFixture, "invariant 5: a match without an acknowledgement on its registration is objected to") {
+    const LinkNumber before = register_server(1);
+    ask();
+    offer(before, "MATCH_a");
+    registry.closed(scene, before);
+    slots.happened(scene, event::ServerOffline{ServerId(1), eu, "connection lost"});
+    acknowledge(before);
+    slots.happened(scene, event::MatchAllocated{lobby, eu, ServerId(1), "chat-1", 0s});
+    CHECK(rule() == "invariant 5");
+}
+
+TEST_CASE_FIXTURE(JudgesFixture, "invariant 6: a fifth offer is objected to") {
+    ask();
+    for (std::int32_t id = 1; id <= 4; ++id) {
+        const LinkNumber server = register_server(id);
+        offer(server, std::to_string(id).c_str());
+        slots.heard(scene, server, AllocateMatchAck{false, lobby});
+    }
+    CHECK(rule() == "");
+    offer(register_server(5), "MATCH_e");
+    CHECK(rule() == "invariant 6");
+}
+
+TEST_CASE_FIXTURE(JudgesFixture, "A-7: an offer to a server that still owes an answer for this lobby is objected to") {
+    const LinkNumber server = register_server(1);
+    ask();
+    offer(server, "MATCH_a");
+    advance(5s);
+    slots.said(scene, server, AbortMatch{lobby, "Offer withdrawn"});
+    slots.happened(scene, event::MatchRefused{lobby, eu, "Server allocation timeout", "server_allocation_timeout", 5s});
+    ask();
+    offer(server, "MATCH_b");
+    CHECK(rule() == "A-7");
+}
+
+TEST_CASE_FIXTURE(JudgesFixture, "A-3: no servers available while one is, is objected to") {
+    register_server(1);
+    ask();
+    slots.happened(scene, event::MatchRefused{lobby, eu, "No servers available", "no_servers_available", 0s});
+    CHECK(rule() == "A-3");
+}
+
+TEST_CASE_FIXTURE(JudgesFixture, "invariant 4: a success after 25 s is objected to") {
+    ask();
+    advance(25'001ms);
+    verdicts.said(scene, chat_link, AllocationResponse{AllocationResponse::Accepted{lobby, ServerId(1), {}, "MATCH_a", {}}});
+    CHECK(rule() == "invariant 4");
+}
+
+TEST_CASE_FIXTURE(JudgesFixture, "invariant 8: a token that is accepted 120 s after its acknowledgement is objected to") {
+    const LinkNumber server = register_server(1);
+    ask();
+    offer(server, "MATCH_a");
+    acknowledge(server);
+    advance(120s);
+    const ValidateToken request{ServerId(1), lobby, AccountId(7), "MATCH_a"};
+    verdicts.heard(scene, server, request);
+    SUBCASE("and one at 119.999 s is not") {
+        advance(-1ms);
+        verdicts.heard(scene, server, request);
+        const TokenQuestion question = tokens.ask(scene, server, request);
+        tokens.answered(scene, question, true, "");
+        CHECK(rule() == "");
+    }
+    SUBCASE("at 120 s") {
+        verdicts.said(scene, server, ValidateTokenResponse{ValidateTokenResponse::Accepted{lobby, AccountId(7)}});
+        CHECK(rule() == "invariant 8");
+    }
+}
+
+TEST_CASE_FIXTURE(JudgesFixture, "K-2: more accounts than players, and one that is not listed, are objected to") {
+    const LinkNumber server = register_server(1);
+    ask();
+    offer(server, "MATCH_a");
+    acknowledge(server);
+    SUBCASE("a third account of a match for two") {
+        for (std::int32_t account = 1; account <= 3; ++account) {
+            const TokenQuestion question =
+                tokens.ask(scene, server, ValidateToken{ServerId(1), lobby, AccountId(account), "MATCH_a"});
+            CHECK(rule() == "");
+            tokens.answered(scene, question, true, "");
+        }
+        CHECK(rule() == "invariant 8");
+    }
+    SUBCASE("an account that is not on the list") {
+        tokens.list_asked(chat_link, MatchPlayers{lobby, {{AccountId(1)}}});
+        tokens.list_answered(scene, lobby, {AccountId(1)}, true);
+        tokens.answered(scene, tokens.ask(scene, server, ValidateToken{ServerId(1), lobby, AccountId(2), "MATCH_a"}), true, "");
+        CHECK(rule() == "invariant 8");
+    }
+}
+
+TEST_CASE_FIXTURE(JudgesFixture, "invariant 9: a server that is removed after 29.999 s of silence is objected to") {
+    register_server(1);
+    advance(29'999ms);
+    const event::ServerRemoved removed{ServerId(1), eu, "Server lost", true, 0s, 0s};
+    registry.happened(scene, removed);
+    fleet.happened(scene, removed);
+    CHECK(rule() == "invariant 9");
+}
+
+TEST_CASE_FIXTURE(JudgesFixture, "invariant 13: an epoch that does not grow is objected to") {
+    register_server(1, 1, 5);
+    registry.happened(scene, event::ServerResumed{ServerId(1), eu, 5});
+    CHECK(rule() == "invariant 13");
+}
+
+TEST_CASE_FIXTURE(JudgesFixture, "F-7: a match that is given up without three low reports is objected to") {
+    const LinkNumber server = register_server(1);
+    ask();
+    offer(server, "MATCH_a");
+    acknowledge(server);
+    slots.happened(scene, event::MatchAllocated{lobby, eu, ServerId(1), "chat-1", 0s});
+    fleet.heard(scene, server, ServerHeartbeat{ServerId(1), 0, 0, 0});
+    fleet.heard(scene, server, ServerHeartbeat{ServerId(1), 0, 0, 0});
+    fleet.happened(scene, event::MatchEnded{lobby, ServerId(1), "Reported by heartbeat"});
+    CHECK(rule() == "F-7");
+}
+
+TEST_CASE_FIXTURE(JudgesFixture, "fault 29: a brake for nine servers is objected to") {
+    for (std::int32_t id = 1; id <= 9; ++id) register_server(id);
+    advance(15s);
+    fleet.happened(scene, event::BrakeOn{eu, 9, 9});
+    CHECK(rule() == "fault 29");
+}
+
+TEST_CASE_FIXTURE(JudgesFixture, "invariants 10 and 11: a silent server that is still a candidate is objected to") {
+    muster::testing::CoreWorld world({}, use_simulated_regions);
+    const auto joined = muster::testing::join(world, 7001, eu, 1);
+    register_server(joined.id.value, 1, world.core->fleet().find(joined.id)->epoch);
+    fleet.pass_ended(scene, *world.core);
+    CHECK(rule() == "");
+    SUBCASE("silent for 31.001 s by the wire, but core has not noticed") {
+        advance(31'001ms);
+        fleet.pass_ended(scene, *world.core);
+        CHECK(rule() == "invariant 10");
+    }
+    SUBCASE("full by the wire, but a candidate in core") {
+        registry.server(joined.id)->drained_by_server = true;
+        fleet.pass_ended(scene, *world.core);
+        CHECK(rule() == "invariant 12");
+    }
+    SUBCASE("unknown to the wire") {
+        registry.happened(scene, event::ServerRemoved{joined.id, eu, "Server left", false, 0s, 0s});
+        fleet.pass_ended(scene, *world.core);
+        CHECK(rule() == "invariant 11");
+    }
+}
+
+TEST_CASE_FIXTURE(JudgesFixture, "invariant 14: a success that is gone after a restart is objected to") {
+    MatchRecord record;
+    record.lobby = lobby;
+    record.state = MatchState::allocated;
+    record.server = ServerId(1);
+    record.server_ip = "10.0.0.1";
+    record.server_port = 7001;
+    record.token = "MATCH_a";
+    promises.durable(scene.now, {1, {record}});
+    promises.said(scene, chat_link,
+                  AllocationResponse{AllocationResponse::Accepted{lobby, ServerId(1), {"10.0.0.1", 7001}, "MATCH_a", {}}});
+    CHECK(rule() == "");
+    muster::testing::CoreWorld empty({}, use_simulated_regions);
+    promises.run_began(scene, *empty.core);
+    CHECK(rule() == "invariant 14");
+}
+
+TEST_CASE_FIXTURE(JudgesFixture, "A-10: an event of another kind than the latest is objected to") {
+    notices.said(scene, chat_link, AllocationResponse{AllocationResponse::Accepted{lobby, ServerId(1), {}, "MATCH_a", {}}});
+    notices.happened(scene, event::MatchStarted{lobby, ServerId(1)});
+    notices.said(scene, chat_link, MatchEventNotice{lobby, MatchEventKind::ready, {}});
+    CHECK(rule() == "A-10");
+}

@@ -1,0 +1,67 @@
+// What goes wrong, when, and to whom: faults by chance, at the rates of the scenario.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/random.h"
+#include "base/virtual_clock.h"
+#include "sim/chat_server_actor.h"
+#include "sim/court.h"
+#include "sim/game_server_actor.h"
+#include "sim/host.h"
+#include "sim/stage.h"
+
+namespace muster::sim {
+
+// One thread. All it is given outlives it.
+class Mischief {
+public:
+    struct Parts {
+        Stage& stage;
+        VirtualClock& clock;
+        Host& host;
+        Court& court;
+        std::vector<std::unique_ptr<GameServerActor>>& servers;
+        std::vector<std::unique_ptr<ChatServerActor>>& chat_servers;
+    };
+
+    Mischief(const Parts& parts, Random random) : parts_(parts), random_(random) {}
+
+    // From now on, until the stage is calm.
+    void begin();
+
+private:
+    struct Kind {
+        double per_minute;
+        void (Mischief::*befall)();
+    };
+
+    std::vector<Kind> kinds() const;
+    void next();
+    LinkNumber any_link();
+    GameServerActor& any_server() { return *parts_.servers[random_.below(parts_.servers.size())]; }
+    ChatServerActor& any_chat_server() { return *parts_.chat_servers[random_.below(parts_.chat_servers.size())]; }
+
+    void reset_link();
+    void lose_link();
+    void lose_one_way();
+    void reboot_server();
+    void send_server_off();
+    void take_server_away();
+    void take_chat_server_away();
+    void kill_muster();
+    void end_muster();
+    void stop_muster();
+    void change_date();
+    void fill_disk();
+    void drain_by_operator();
+    void abort_by_operator();
+
+    Parts parts_;
+    Random random_;
+    std::uint64_t disk_filled_ = 0;
+};
+
+}  // namespace muster::sim

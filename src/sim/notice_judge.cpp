@@ -1,0 +1,126 @@
+#include "sim/notice_judge.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+namespace muster::sim {
+
+void NoticeJudge::said(const Scene&, LinkNumber link, const AllocationResponse& answer) {
+    const auto* accepted = std::get_if<AllocationResponse::Accepted>(&answer.answer);
+    const KnownLink* known = registry_.link(link);
+    if (!accepted || !known) return;
+    Lobby& lobby = lobbies_[accepted->lobby];
+    lobby.chat_server = known->chat_server;
+    lobby.answered = true;
+}
+
+void NoticeJudge::said(const Scene& scene, LinkNumber link, const MatchEventNotice& notice) {
+    if (verdicts_.last_notice_answered_cancel()) {
+        due_.erase(notice.lobby);
+        return;
+    }
+    const auto found = lobbies_.find(notice.lobby);
+    const KnownLink* known = registry_.link(link);
+    if (found == lobbies_.end()) return object(scene, "an event for a lobby that has no match", notice.lobby);
+    if (!known || known->chat_server != found->second.chat_server) {
+        return object(scene, "an event for another chat server's lobby", notice.lobby);
+    }
+    if (!found->second.answered && !found->second.recovered) {
+        return object(scene, fmt::format("event {} leaves before the answer", to_string(notice.event)), notice.lobby);
+    }
+    const auto due = due_.find(notice.lobby);
+    if (due == due_.end()) {
+        told_.push_back({notice.lobby, notice.event});  // its event follows
+    } else if (due->second != notice.event) {
+        object(scene, fmt::format("event {}, but the latest is {}", to_string(notice.event), to_string(due->second)),
+               notice.lobby);
+    } else {
+        due_.erase(due);
+    }
+}
+
+// Core tells first and publishes then: what was told in this pass is not due any more.
+void NoticeJudge::came_about(LobbyId lobby, MatchEventKind kind) {
+    const auto told = std::find_if(told_.begin(), told_.end(),
+                                   [&](const Told& one) { return one.lobby == lobby && one.kind == kind; });
+    if (told == told_.end()) {
+        due_[lobby] = kind;
+    } else {
+        told_.erase(told);
+    }
+}
+
+void NoticeJudge::happened(const Scene&, const event::MatchAllocated& event) {
+    lobbies_[event.lobby].chat_server = event.chat_server;
+}
+
+void NoticeJudge::happened(const Scene&, const event::MatchReady& event) {
+    came_about(event.lobby, MatchEventKind::ready);
+}
+
+void NoticeJudge::happened(const Scene&, const event::MatchStarted& event) {
+    came_about(event.lobby, MatchEventKind::started);
+}
+
+void NoticeJudge::happened(const Scene&, const event::MatchEnded& event) {
+    came_about(event.lobby, MatchEventKind::ended);
+}
+
+void NoticeJudge::happened(const Scene& scene, const event::MatchAborted& event) {
+    // Who cancels is answered; that is the judge of answers' business.
+    if (scene.cause == CancelMatch::code && event.reason == text(Reason::cancelled)) {
+        due_.erase(event.lobby);
+        return;
+    }
+    came_about(event.lobby, MatchEventKind::aborted);
+}
+
+void NoticeJudge::happened(const Scene&, const event::MatchRefused& event) {
+    if (slots_.live(event.lobby)) return;  // another chat server's request for it
+    due_.erase(event.lobby);
+}
+
+void NoticeJudge::durable(Time, const RecordBatch& batch) {
+    for (const Record& record : batch.records) {
+        if (const auto* match = std::get_if<MatchRecord>(&record)) durable_[match->lobby] = *match;
+        if (const auto* forgotten = std::get_if<MatchForgotten>(&record)) durable_.erase(forgotten->lobby);
+    }
+}
+
+void NoticeJudge::run_began(const Scene&, const Core&) {
+    due_.clear();
+    told_.clear();
+    std::map<LobbyId, Lobby> before = std::exchange(lobbies_, {});
+    for (const auto& [id, record] : durable_) {
+        const bool over = record.state == MatchState::ended || record.state == MatchState::aborted;
+        if (record.state == MatchState::offering || (over && record.untold_event == 0)) continue;
+        Lobby& lobby = lobbies_[id];
+        lobby.chat_server = record.chat_server;
+        lobby.answered = before[id].answered;
+        lobby.recovered = true;
+        if (record.untold_event != 0) due_[id] = static_cast<MatchEventKind>(record.untold_event);
+    }
+}
+
+void NoticeJudge::pass_ended(const Scene& scene, const Core&) {
+    for (const Told& told : std::exchange(told_, {})) {
+        object(scene, fmt::format("event {} that nothing caused", to_string(told.kind)), told.lobby);
+    }
+    for (const auto& [lobby, kind] : due_) {
+        const auto known = lobbies_.find(lobby);
+        if (known == lobbies_.end()) continue;
+        const bool may_leave = known->second.answered || known->second.recovered;
+        if (may_leave && registry_.chat_link(known->second.chat_server) != 0) {
+            object(scene, fmt::format("event {} is withheld from a chat server that is there", to_string(kind)), lobby);
+        }
+    }
+}
+
+void NoticeJudge::object(const Scene& scene, std::string what, LobbyId lobby) {
+    objections_.add({"A-10", std::move(what), lobby, {}, scene.now});
+}
+
+}  // namespace muster::sim

@@ -1,0 +1,66 @@
+// Judges what chat servers are told of their matches: after the answer, to the right one, the latest, and soon.
+//
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/events.h"
+#include "sim/registry.h"
+#include "sim/slot_judge.h"
+#include "sim/verdict_judge.h"
+
+namespace muster::sim {
+
+// Judges after the judges of slots and of answers.
+class NoticeJudge final : public Judge {
+public:
+    NoticeJudge(Objections& objections, const Registry& registry, const SlotJudge& slots, const VerdictJudge& verdicts)
+        : objections_(objections), registry_(registry), slots_(slots), verdicts_(verdicts) {}
+
+    using Judge::happened;
+    using Judge::said;
+
+    void said(const Scene& scene, LinkNumber link, const AllocationResponse& answer);
+    void said(const Scene& scene, LinkNumber link, const MatchEventNotice& notice);
+    void happened(const Scene& scene, const event::MatchAllocated& event);
+    void happened(const Scene& scene, const event::MatchReady& event);
+    void happened(const Scene& scene, const event::MatchStarted& event);
+    void happened(const Scene& scene, const event::MatchEnded& event);
+    void happened(const Scene& scene, const event::MatchAborted& event);
+    void happened(const Scene& scene, const event::MatchRefused& event);
+    void durable(Time now, const RecordBatch& batch);
+    void run_began(const Scene& scene, const Core& core);
+    void pass_ended(const Scene& scene, const Core& core);
+
+    // Lobbies whose chat server has yet to be told something.
+    std::size_t due() const { return due_.size(); }
+
+private:
+    struct Lobby {
+        std::string chat_server;
+        bool answered = false;   // its success left for the chat server
+        bool recovered = false;  // it may have, in an earlier run
+    };
+    struct Told {
+        LobbyId lobby;
+        MatchEventKind kind;
+    };
+
+    void came_about(LobbyId lobby, MatchEventKind kind);
+    void object(const Scene& scene, std::string what, LobbyId lobby);
+
+    Objections& objections_;
+    const Registry& registry_;
+    const SlotJudge& slots_;
+    const VerdictJudge& verdicts_;
+    std::map<LobbyId, Lobby> lobbies_;
+    std::map<LobbyId, MatchEventKind> due_;  // the latest that was not told
+    std::vector<Told> told_;                 // in this pass, ahead of its event
+    std::map<LobbyId, MatchRecord> durable_;
+};
+
+}  // namespace muster::sim

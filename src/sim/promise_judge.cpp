@@ -1,0 +1,131 @@
+#include "sim/promise_judge.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+namespace muster::sim {
+namespace {
+
+bool is_over(MatchState state) {
+    return state == MatchState::ended || state == MatchState::aborted;
+}
+
+std::vector<AccountId> as_kept(std::vector<AccountId> accounts) {
+    std::sort(accounts.begin(), accounts.end());
+    accounts.erase(std::unique(accounts.begin(), accounts.end()), accounts.end());
+    return accounts;
+}
+
+}  // namespace
+
+void PromiseJudge::durable(Time, const RecordBatch& batch) {
+    for (const Record& record : batch.records) {
+        if (const auto* match = std::get_if<MatchRecord>(&record)) {
+            matches_[match->lobby] = *match;
+            if (match->state != MatchState::offering && !match->token.empty()) allocated_[match->token] = *match;
+            if (is_over(match->state)) {
+                uses_.erase(match->lobby);
+                players_.erase(match->lobby);
+            }
+        } else if (const auto* forgotten = std::get_if<MatchForgotten>(&record)) {
+            matches_.erase(forgotten->lobby);
+            uses_.erase(forgotten->lobby);
+        } else if (const auto* use = std::get_if<TokenUsed>(&record)) {
+            uses_[use->lobby].insert(use->account);
+            used_.insert({use->lobby, use->account});
+        } else if (const auto* list = std::get_if<PlayersRecord>(&record)) {
+            players_[list->lobby] = list->accounts;
+            listed_[list->lobby].insert(as_kept(list->accounts));
+        }
+    }
+}
+
+void PromiseJudge::said(const Scene& scene, LinkNumber, const AllocationResponse& answer) {
+    const auto* accepted = std::get_if<AllocationResponse::Accepted>(&answer.answer);
+    if (!accepted) return;
+    const LobbyId lobby = accepted->lobby;
+    const auto record = allocated_.find(accepted->token.string());
+    if (record == allocated_.end() || record->second.lobby != lobby) {
+        return object(scene, "invariant 3", "a success is told that is not on the disk", lobby);
+    }
+    const MatchRecord& kept = record->second;
+    if (kept.server != accepted->server || kept.server_ip != accepted->endpoint.ip.view() ||
+        kept.server_port != accepted->endpoint.port || kept.allocated_at != accepted->time) {
+        return object(scene, "invariant 3", "a success is told that is otherwise on the disk", lobby);
+    }
+    const auto [before, fresh] = promised_.try_emplace(lobby, *accepted);
+    if (!fresh && before->second != *accepted) {
+        object(scene, "A-8",
+               fmt::format("told server {} before and server {} now", before->second.server.value, accepted->server.value),
+               lobby);
+    }
+}
+
+void PromiseJudge::said(const Scene& scene, LinkNumber, const ValidateTokenResponse& answer) {
+    const auto* accepted = std::get_if<ValidateTokenResponse::Accepted>(&answer.answer);
+    if (!accepted) return;
+    if (!used_.contains({accepted->lobby, accepted->account})) {
+        return object(scene, "invariant 3", "an account is let in that is not on the disk", accepted->lobby);
+    }
+    let_in_[accepted->lobby].insert(accepted->account);
+}
+
+void PromiseJudge::said(const Scene& scene, LinkNumber, const MatchPlayersResponse& answer) {
+    const auto* accepted = std::get_if<LobbyAccepted>(&answer.answer);
+    if (!accepted) return;
+    if (!listed_.contains(accepted->lobby)) {
+        return object(scene, "invariant 3", "a list of players is taken that is not on the disk", accepted->lobby);
+    }
+    // Which of several lists in flight this one answers is not told; the disk has the latest.
+    const auto kept = players_.find(accepted->lobby);
+    if (kept != players_.end()) lists_told_[accepted->lobby] = as_kept(kept->second);
+}
+
+void PromiseJudge::run_began(const Scene& scene, const Core& core) {
+    for (const auto& [lobby, promised] : promised_) judge_recovered_match(scene, core, promised);
+    for (const auto& [lobby, told] : lists_told_) {
+        const auto kept = players_.find(lobby);
+        if (kept == players_.end()) continue;  // of the past
+        const auto* accounts = core.matches().accounts(lobby);
+        if (!accounts || as_kept(*accounts) != as_kept(kept->second)) {
+            object(scene, "invariant 14", "a list of players that was taken is gone", lobby);
+        }
+    }
+    // Recovering twice is recovering once: all that is on the disk is in core, and core has nothing else.
+    core.matches().for_each([&](const Match& match) {
+        const auto kept = matches_.find(match.lobby());
+        if (kept == matches_.end() || is_over(kept->second.state) || kept->second.state == MatchState::offering) {
+            object(scene, "invariant 14", "core recovers a match that is not on the disk", match.lobby());
+        }
+    });
+}
+
+void PromiseJudge::judge_recovered_match(const Scene& scene, const Core& core,
+                                         const AllocationResponse::Accepted& promised) {
+    const auto kept = matches_.find(promised.lobby);
+    if (kept == matches_.end() || kept->second.state == MatchState::offering) {
+        return object(scene, "invariant 14", "a success that was told is gone from the disk", promised.lobby);
+    }
+    if (is_over(kept->second.state)) return;
+    const Match* match = core.matches().find(promised.lobby);
+    if (!match) return object(scene, "invariant 14", "a success that was told is gone after the restart", promised.lobby);
+    if (match->record.token != promised.token.view() || match->record.server != promised.server) {
+        return object(scene, "invariant 14", "a success that was told is another after the restart", promised.lobby);
+    }
+    for (const AccountId account : let_in_[promised.lobby]) {
+        if (std::find(match->used.begin(), match->used.end(), account) == match->used.end()) {
+            return object(scene, "invariant 14",
+                          fmt::format("account {} was let in, and may come again after the restart", account.value),
+                          promised.lobby);
+        }
+    }
+}
+
+void PromiseJudge::object(const Scene& scene, std::string rule, std::string what, LobbyId lobby) {
+    objections_.add({std::move(rule), std::move(what), lobby, {}, scene.now});
+}
+
+}  // namespace muster::sim

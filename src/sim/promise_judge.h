@@ -1,0 +1,52 @@
+// Judges promises: nothing is told before it is durable, and what was told is there after any crash.
+// Invariants 3 and 14.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "protocol/messages.h"
+#include "sim/judge.h"
+
+namespace muster::sim {
+
+class PromiseJudge final : public Judge {
+public:
+    explicit PromiseJudge(Objections& objections) : objections_(objections) {}
+
+    using Judge::said;
+
+    void said(const Scene& scene, LinkNumber link, const AllocationResponse& answer);
+    void said(const Scene& scene, LinkNumber link, const ValidateTokenResponse& answer);
+    void said(const Scene& scene, LinkNumber link, const MatchPlayersResponse& answer);
+    void durable(Time now, const RecordBatch& batch);
+    void run_began(const Scene& scene, const Core& core);
+
+    // Lobbies whose success was told, ever.
+    std::size_t lobbies_allocated() const { return promised_.size(); }
+
+private:
+    void object(const Scene& scene, std::string rule, std::string what, LobbyId lobby);
+    void judge_recovered_match(const Scene& scene, const Core& core, const AllocationResponse::Accepted& promised);
+
+    Objections& objections_;
+
+    // On the disk now.
+    std::map<LobbyId, MatchRecord> matches_;
+    std::map<LobbyId, std::set<AccountId>> uses_;
+    std::map<LobbyId, std::vector<AccountId>> players_;
+    // Was on the disk at some time.
+    std::map<std::string, MatchRecord> allocated_;  // by token, as it stood when it was allocated
+    std::set<std::pair<LobbyId, AccountId>> used_;
+    std::map<LobbyId, std::set<std::vector<AccountId>>> listed_;
+    // What chat servers and game servers were told.
+    std::map<LobbyId, AllocationResponse::Accepted> promised_;
+    std::map<LobbyId, std::set<AccountId>> let_in_;
+    std::map<LobbyId, std::vector<AccountId>> lists_told_;
+};
+
+}  // namespace muster::sim

@@ -1,0 +1,108 @@
+// Who is connected as whom, from the wire alone: the ground that the judges stand on.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/events.h"
+#include "protocol/messages.h"
+#include "sim/judge.h"
+
+namespace muster::sim {
+
+struct KnownLink {
+    Port port = Port::servers;
+    bool greeted = false;
+    bool closing = false;  // core has said its last word
+    ServerId server;       // once greeted
+    std::string chat_server;
+    ServerHandshake server_hello;
+    ManagerHandshake chat_hello;
+};
+
+// A registered game server, as the frames that core heard and sent tell it.
+struct KnownServer {
+    ServerId id;
+    GameEndpoint endpoint;
+    RegionId region;
+    std::int32_t max_matches = 0;
+    LinkNumber link = 0;  // 0: not connected
+    Time last_beat;       // or handshake, or the run's beginning; running time
+    Time silent_since;    // when its link was lost, or its heartbeat will be overdue by half an interval
+    std::int32_t reported = 0;
+    float cpu = 0;
+    float memory = 0;
+    bool drained_by_server = false;
+    bool drained_by_operator = false;
+    std::int64_t epoch = 0;
+    bool speaks_of_matches = false;  // sent STARTED or ENDED in this run
+    int low_reports = 0;             // F-7, in a row
+};
+
+class Registry final : public Judge {
+public:
+    explicit Registry(Objections& objections) : objections_(objections) {}
+
+    using Judge::happened;
+    using Judge::heard;
+    using Judge::said;
+
+    void opened(const Scene& scene, LinkNumber link, Port port);
+    void closed(const Scene& scene, LinkNumber link);
+    void close_asked(const Scene& scene, LinkNumber link);
+    void heard(const Scene& scene, LinkNumber link, const ServerHandshake& hello);
+    void heard(const Scene& scene, LinkNumber link, const ManagerHandshake& hello);
+    void heard(const Scene& scene, LinkNumber link, const ServerHeartbeat& beat);
+    void heard(const Scene& scene, LinkNumber link, const SetDraining& wish);
+    void heard(const Scene& scene, LinkNumber link, const MatchStartedReport& report);
+    void heard(const Scene& scene, LinkNumber link, const MatchEndedReport& report);
+    void said(const Scene& scene, LinkNumber link, const ServerHandshakeResponse& response);
+    void said(const Scene& scene, LinkNumber link, const ManagerHandshakeResponse& response);
+    void happened(const Scene& scene, const event::ServerRegistered& event);
+    void happened(const Scene& scene, const event::ServerResumed& event);
+    void happened(const Scene& scene, const event::ServerRemoved& event);
+    void drained(const Scene& scene, const OperatorDrain& wish);
+    void run_began(const Scene& scene, const Core& core);
+    void durable(Time now, const RecordBatch& batch);
+
+    // Null for a link that core does not have now.
+    const KnownLink* link(LinkNumber number) const;
+    // Null when it is not registered.
+    const KnownServer* server(ServerId id) const;
+    KnownServer* server(ServerId id);
+    // The server that the link speaks for now, by its present registration.
+    const KnownServer* speaker(LinkNumber number) const;
+    // The link of a chat server that can be told something now; 0 when it is away.
+    LinkNumber chat_link(const std::string& chat_server) const;
+    const std::map<ServerId, KnownServer>& servers() const { return servers_; }
+    // The server that was removed last, as it was then.
+    const KnownServer& last_removed() const { return last_removed_; }
+    // Servers whose state may have changed since the last pass ended.
+    const std::set<ServerId>& touched() const { return touched_; }
+    void touch(ServerId id) { touched_.insert(id); }
+    void clear_touched() { touched_.clear(); }
+
+    // Registrations so far, resumed ones too.
+    std::uint64_t registrations() const { return registrations_; }
+
+private:
+    Objections& objections_;
+    std::unordered_map<LinkNumber, KnownLink> links_;
+    std::map<ServerId, KnownServer> servers_;
+    std::map<std::string, LinkNumber> chat_links_;
+    KnownServer last_removed_;
+    std::set<ServerId> touched_;
+    // Across runs: an id is never another endpoint's, an epoch only grows (invariant 13).
+    std::map<ServerId, std::string> endpoints_;
+    std::map<ServerId, std::int64_t> epochs_;
+    std::map<ServerId, ServerRecord> durable_;
+    std::uint64_t registrations_ = 0;
+};
+
+}  // namespace muster::sim

@@ -1,0 +1,232 @@
+// The judges can fail: each rule is broken on purpose between Muster and the world, and the right judge objects.
+#include "sim/sabotage.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "protocol/codec.h"
+#include "protocol/messages.h"
+#include "sim/simulation.h"
+
+using namespace muster;
+using namespace muster::sim;
+using namespace std::chrono_literals;
+
+namespace {
+
+template <class M>
+std::optional<M> as(const SentFrame& frame) {
+    if (frame.port != M::port || frame.code != M::code) return std::nullopt;
+    const auto message = decode<M>(std::span(frame.bytes).subspan(frame_head_size), ByteOrder::little);
+    return message ? std::optional(*message) : std::nullopt;
+}
+
+template <class M>
+SentFrame framed(LinkNumber link, const M& message) {
+    SentFrame frame{link, M::port, M::code, {}};
+    encode(message, ByteOrder::little, frame.bytes);
+    return frame;
+}
+
+// The rule that is broken first over some seeds, or "" when nobody objects.
+std::string objection_to(Sabotage& sabotage, Scenario scenario = Scenario::calm) {
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+        SimOptions options;
+        options.seed = seed;
+        options.scenario = scenario;
+        options.sabotage = &sabotage;
+        const SimReport report = run_simulation(options);
+        if (report.objection) return report.objection->rule;
+    }
+    return "";
+}
+
+bool is_success(const AllocationResponse& answer) {
+    return std::holds_alternative<AllocationResponse::Accepted>(answer.answer);
+}
+
+}  // namespace
+
+TEST_CASE("nobody objects to a sabotage that breaks nothing") {
+    Sabotage honest;
+    SimOptions options;
+    options.scenario = Scenario::calm;
+    const SimReport plain = run_simulation(options);
+    options.sabotage = &honest;
+    const SimReport same = run_simulation(options);
+    CHECK_FALSE(same.objection.has_value());
+    CHECK(same.trace_hash == plain.trace_hash);
+}
+
+TEST_CASE("invariant 3: a success that leaves before its commit is objected to") {
+    struct LyingStore final : Sabotage {
+        bool forges(const RecordBatch& batch) override {
+            for (const Record& record : batch.records) {
+                const auto* match = std::get_if<MatchRecord>(&record);
+                if (match && match->state == MatchState::allocated) return true;
+            }
+            return false;
+        }
+    } lying;
+    CHECK(objection_to(lying) == "invariant 3");
+}
+
+TEST_CASE("invariant 3: an account that is let in before its commit is objected to") {
+    struct LyingStore final : Sabotage {
+        bool forges(const RecordBatch& batch) override {
+            for (const Record& record : batch.records) {
+                if (std::holds_alternative<TokenUsed>(record)) return true;
+            }
+            return false;
+        }
+    } lying;
+    CHECK(objection_to(lying) == "invariant 3");
+}
+
+TEST_CASE("invariant 4: a second answer to one request is objected to") {
+    struct Echo final : Sabotage {
+        void send(SentFrame frame, std::vector<SentFrame>& out) override {
+            const bool twice = as<AllocationResponse>(frame).has_value();
+            out.push_back(frame);
+            if (twice) out.push_back(std::move(frame));
+        }
+    } echo;
+    CHECK(objection_to(echo) == "invariant 4");
+}
+
+TEST_CASE("A-7: an answer that never leaves is objected to when its 25 s are over") {
+    struct Silence final : Sabotage {
+        void send(SentFrame frame, std::vector<SentFrame>& out) override {
+            // From the first one on: else the next answer would be the first to look wrong.
+            if (!as<AllocationResponse>(frame) && !as<MatchPlayersResponse>(frame) && !as<MatchEventNotice>(frame)) {
+                out.push_back(std::move(frame));
+            }
+        }
+    } silence;
+    const std::string rule = objection_to(silence);
+    CHECK((rule == "A-7" || rule == "A-10"));
+}
+
+TEST_CASE("W-8: an answer that overtakes another is objected to") {
+    struct Swap final : Sabotage {
+        void send(SentFrame frame, std::vector<SentFrame>& out) override {
+            if (!as<AllocationResponse>(frame)) return out.push_back(std::move(frame));
+            if (!held || held->link != frame.link) {
+                if (held) out.push_back(std::move(*held));
+                held = std::move(frame);
+                return;
+            }
+            out.push_back(std::move(frame));
+            out.push_back(std::move(*std::exchange(held, std::nullopt)));
+        }
+        std::optional<SentFrame> held;
+    } swap;
+    CHECK(objection_to(swap, Scenario::last_slot) == "W-8");
+}
+
+TEST_CASE("invariant 6: a second offer of one request to the same server is objected to") {
+    struct DoubledOffer final : Sabotage {
+        void send(SentFrame frame, std::vector<SentFrame>& out) override {
+            auto offer = as<AllocateMatch>(frame);
+            const LinkNumber link = frame.link;
+            out.push_back(std::move(frame));
+            if (!offer) return;
+            offer->token = MatchTokenText(offer->token.string() + "0");
+            out.push_back(framed(link, *offer));
+        }
+    } doubled;
+    CHECK(objection_to(doubled) == "invariant 6");
+}
+
+TEST_CASE("invariant 8: a token that two offers share is objected to") {
+    struct OneToken final : Sabotage {
+        void send(SentFrame frame, std::vector<SentFrame>& out) override {
+            auto offer = as<AllocateMatch>(frame);
+            if (!offer) return out.push_back(std::move(frame));
+            offer->token = MatchTokenText("MATCH_1_the_same");
+            out.push_back(framed(frame.link, *offer));
+        }
+    } one_token;
+    CHECK(objection_to(one_token) == "invariant 8");
+}
+
+TEST_CASE("invariant 8, K-2: a token that is accepted twice for one account is objected to") {
+    struct OpenDoor final : Sabotage {
+        void send(SentFrame frame, std::vector<SentFrame>& out) override {
+            const auto answer = as<ValidateTokenResponse>(frame);
+            const auto* refused = answer ? std::get_if<ValidateTokenResponse::Refused>(&answer->answer) : nullptr;
+            if (!refused || refused->error != "Match token already used") return out.push_back(std::move(frame));
+            out.push_back(framed(frame.link, ValidateTokenResponse{ValidateTokenResponse::Accepted{refused->lobby, refused->account}}));
+        }
+    } open_door;
+    const std::string rule = objection_to(open_door, Scenario::lossy);
+    CHECK((rule == "invariant 8" || rule == "invariant 3"));
+}
+
+TEST_CASE("invariant 7: an acknowledgement that core does not hear is objected to") {
+    struct Deaf final : Sabotage {
+        bool hears(LinkNumber, Code code, std::span<const std::byte>) override { return code != AllocateMatchAck::code; }
+    } deaf;
+    CHECK(objection_to(deaf) == "invariant 7");
+}
+
+TEST_CASE("invariant 12: a wish to drain that core does not heed is objected to") {
+    struct Deaf final : Sabotage {
+        bool hears(LinkNumber, Code code, std::span<const std::byte>) override { return code != SetDraining::code; }
+    } deaf;
+    CHECK(objection_to(deaf, Scenario::lossy) == "invariant 12");
+}
+
+TEST_CASE("invariant 20: a request that core does not count is objected to") {
+    struct Deaf final : Sabotage {
+        bool hears(LinkNumber, Code code, std::span<const std::byte>) override { return code != AllocationRequest::code; }
+    } deaf;
+    CHECK(objection_to(deaf) == "invariant 20");
+}
+
+TEST_CASE("invariant 22: servers that cannot register when nothing is wrong are objected to") {
+    struct Deaf final : Sabotage {
+        bool hears(LinkNumber, Code code, std::span<const std::byte>) override { return code != ServerHandshake::code; }
+    } deaf;
+    CHECK(objection_to(deaf) == "invariant 22");
+}
+
+TEST_CASE("A-10: an event that leaves before its answer is objected to") {
+    struct Hasty final : Sabotage {
+        void send(SentFrame frame, std::vector<SentFrame>& out) override {
+            const auto answer = as<AllocationResponse>(frame);
+            if (answer && is_success(*answer)) {
+                const LobbyId lobby = std::get<AllocationResponse::Accepted>(answer->answer).lobby;
+                out.push_back(framed(frame.link, MatchEventNotice{lobby, MatchEventKind::ready, {}}));
+            }
+            out.push_back(std::move(frame));
+        }
+    } hasty;
+    CHECK(objection_to(hasty) == "A-10");
+}
+
+TEST_CASE("A-10: an event that is kept from a chat server that is there is objected to") {
+    struct Silence final : Sabotage {
+        void send(SentFrame frame, std::vector<SentFrame>& out) override {
+            if (!as<MatchEventNotice>(frame)) out.push_back(std::move(frame));
+        }
+    } silence;
+    CHECK(objection_to(silence) == "A-10");
+}
+
+TEST_CASE("A-8: another server for a lobby that was answered is objected to") {
+    struct Fickle final : Sabotage {
+        void send(SentFrame frame, std::vector<SentFrame>& out) override {
+            auto answer = as<AllocationResponse>(frame);
+            if (!answer || !is_success(*answer)) return out.push_back(std::move(frame));
+            std::get<AllocationResponse::Accepted>(answer->answer).server.value += 1;
+            out.push_back(framed(frame.link, *answer));
+        }
+    } fickle;
+    CHECK(objection_to(fickle) == "invariant 3");
+}

@@ -1,0 +1,178 @@
+#include "sim/scenario.h"
+
+#include <cstddef>
+
+namespace muster::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::array<std::string_view, scenarios.size()> names{
+    "calm", "lossy", "slow_disk", "full_disk", "crashing", "gaps", "mixed", "mass_silence", "last_slot", "reconnect",
+};
+
+// A small world, in which everybody meets everybody.
+void make_small(Conditions& world, Random& random) {
+    world.servers = static_cast<int>(random.between(1, 5));
+    world.chat_servers = static_cast<int>(random.between(1, 3));
+    world.regions = random.chance(0.3) ? 2 : 1;
+    world.slots_max = static_cast<int>(random.between(1, 3));
+    world.chat.asks_per_minute = static_cast<double>(random.between(4, 20));
+    world.network.pieces = 0.1;
+}
+
+// Peers as they are: some slow, some wrong, some both.
+void add_rough_peers(Conditions& world, Random& random) {
+    const double rough = random.unit();
+    world.server.refuse = 0.15 * rough;
+    world.server.never = 0.1 * rough;
+    world.server.late = 0.1 * rough;
+    world.server.twice = 0.1 * rough;
+    world.server.stray_ack = 0.05 * rough;
+    world.server.bad_load = 0.05 * rough;
+    world.server.lie = 0.1 * rough;
+    world.server.repeat = 0.2 * rough;
+    world.server.odd_token = 0.3 * rough;
+    world.server.garbage = 0.01 * rough;
+    world.server.drain = 0.05 * rough;
+    world.server.seeds_only = 0.25;
+    world.chat.repeat = 0.3 * rough;
+    world.chat.cancel = 0.15 * rough;
+    world.chat.odd = 0.1 * rough;
+    world.chat.garbage = 0.01 * rough;
+    world.faults.operator_drain = 0.5 * rough;
+    world.faults.operator_abort = 0.5 * rough;
+}
+
+void add_loss(Conditions& world, Random& random) {
+    const double loss = 0.2 + 0.8 * random.unit();
+    world.network.latency_max = 300ms;
+    world.network.stall = 0.03 * loss;
+    world.faults.reset = 4 * loss;
+    world.faults.vanish = 2 * loss;
+    world.faults.one_way = 1 * loss;
+    world.faults.server_reboot = 1.5 * loss;
+    world.faults.server_leave = 1 * loss;
+    world.faults.server_away = 1.5 * loss;
+    world.faults.chat_away = 1.5 * loss;
+}
+
+void add_slow_disk(Conditions& world, Random& random) {
+    world.disk.sync_max = random.chance(0.5) ? 300ms : 10ms;
+    world.disk.slow = 0.01 + 0.1 * random.unit();
+    world.disk.slow_max = random.chance(0.5) ? 10s : 40s;
+    world.disk.queue_max = random.chance(0.3) ? 4 : 64;
+}
+
+void add_full_disk(Conditions& world, Random& random) {
+    world.faults.disk_full = 1 + 3 * random.unit();
+    world.disk.fault = random.chance(0.5) ? 0.05 : 0;
+    world.disk.sync_max = random.chance(0.5) ? 500ms : 6ms;
+}
+
+void add_crashes(Conditions& world, Random& random) {
+    world.faults.crash = 1 + 4 * random.unit();
+    world.faults.shutdown = 0.3;
+    world.disk.sync_max = random.chance(0.5) ? 1s : 10ms;
+}
+
+void add_gaps(Conditions& world, Random& random) {
+    world.faults.freeze = 1 + 2 * random.unit();
+    world.faults.freeze_max = random.chance(0.3) ? 200s : 40s;
+    world.faults.wall_step = 1;
+    world.disk.sync_max = random.chance(0.5) ? 2s : 10ms;
+}
+
+void make_mass_silence(Conditions& world, Random& random) {
+    world.servers = static_cast<int>(random.between(12, 24));
+    world.chat_servers = 1;
+    world.regions = 1;
+    world.chat.asks_per_minute = 10;
+    world.server.seeds_only = 0.2;
+    world.silenced_at_once = random.chance(0.5) ? 1.0 : 0.1 + 0.9 * random.unit();
+}
+
+void make_last_slot(Conditions& world) {
+    world.servers = 1;
+    world.chat_servers = 3;
+    world.slots_min = world.slots_max = 1;
+    world.chat.asks_per_minute = 0;
+    world.duration = 40s;
+    world.server.play_min = 30s;
+    world.server.play_max = 30s;
+    world.burst = 1'000;
+    world.disk.queue_max = 1024;
+}
+
+void make_reconnect(Conditions& world) {
+    world.servers = 10'000;
+    world.chat_servers = 2;
+    world.slots_max = 4;
+    world.duration = 60s;
+    world.rest = 60s;
+    world.chat.asks_per_minute = 60;
+    world.all_reset_at_once = true;
+    world.disk.queue_max = 1024;
+    world.server.play_max = 8s;
+}
+
+}  // namespace
+
+std::string_view to_string(Scenario scenario) {
+    return names[static_cast<std::size_t>(scenario)];
+}
+
+std::optional<Scenario> scenario_named(std::string_view name) {
+    for (const Scenario scenario : scenarios) {
+        if (to_string(scenario) == name) return scenario;
+    }
+    return std::nullopt;
+}
+
+Conditions conditions_of(Scenario scenario, Random& random) {
+    Conditions world;
+    switch (scenario) {
+        case Scenario::calm:
+            make_small(world, random);
+            return world;
+        case Scenario::mass_silence:
+            make_mass_silence(world, random);
+            return world;
+        case Scenario::last_slot:
+            make_last_slot(world);
+            return world;
+        case Scenario::reconnect:
+            make_reconnect(world);
+            return world;
+        default:
+            break;
+    }
+    make_small(world, random);
+    if (scenario != Scenario::slow_disk || random.chance(0.5)) add_rough_peers(world, random);
+    const bool mixed = scenario == Scenario::mixed;
+    const auto has = [&](Scenario part) { return scenario == part || (mixed && random.chance(0.6)); };
+    if (has(Scenario::lossy)) add_loss(world, random);
+    if (has(Scenario::slow_disk)) add_slow_disk(world, random);
+    if (has(Scenario::full_disk)) add_full_disk(world, random);
+    if (has(Scenario::crashing)) add_crashes(world, random);
+    if (has(Scenario::gaps)) add_gaps(world, random);
+    return world;
+}
+
+Conditions calmed(const Conditions& conditions) {
+    Conditions calm = conditions;
+    calm.network = NetworkConditions{};
+    calm.disk = DiskConditions{};
+    calm.disk.queue_max = conditions.disk.queue_max;
+    const double seeds_only = conditions.server.seeds_only;
+    calm.server = ServerHabits{};
+    calm.server.seeds_only = seeds_only;
+    calm.server.play_min = 1s;
+    calm.server.play_max = 15s;
+    calm.chat = ChatHabits{};
+    calm.chat.asks_per_minute = 0;
+    calm.faults = FaultRates{};
+    return calm;
+}
+
+}  // namespace muster::sim

@@ -1,0 +1,129 @@
+// Which world is played: how many of everybody, how they behave, and what goes wrong how often.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/ids.h"
+#include "base/random.h"
+#include "base/time.h"
+
+namespace muster::sim {
+
+enum class Scenario : std::uint8_t {
+    calm,          // healthy servers, a fast disk, no faults
+    lossy,         // links are slow, cut, half open; servers and chat servers come and go
+    slow_disk,     // syncs of up to 40 s
+    full_disk,     // no room for a while, again and again
+    crashing,      // Muster is killed and restarted
+    gaps,          // Muster is stopped for a while (SIGSTOP), the date is changed
+    mixed,         // all of these
+    mass_silence,  // much of a region falls silent at once (fault 29)
+    last_slot,     // a thousand requests for one slot (fault 60)
+    reconnect,     // ten thousand servers lose their links at once (fault 28)
+};
+inline constexpr std::array scenarios{
+    Scenario::calm,  Scenario::lossy, Scenario::slow_disk,    Scenario::full_disk, Scenario::crashing,
+    Scenario::gaps,  Scenario::mixed, Scenario::mass_silence, Scenario::last_slot, Scenario::reconnect,
+};
+
+// The regions that Muster is configured with. A world of one region plays in the first.
+inline constexpr std::array region_ids{RegionId(2), RegionId(0), RegionId(9)};
+
+// As the command line and the environment spell it, such as slow_disk.
+std::string_view to_string(Scenario scenario);
+std::optional<Scenario> scenario_named(std::string_view name);
+
+struct NetworkConditions {
+    Duration latency_min = std::chrono::milliseconds(1);
+    Duration latency_max = std::chrono::milliseconds(40);
+    double pieces = 0;  // share of frames that arrive in pieces
+    double stall = 0;   // share of frames that are held up on their way
+    Duration stall_max = std::chrono::seconds(8);
+};
+
+struct DiskConditions {
+    Duration sync_min = std::chrono::milliseconds(1);
+    Duration sync_max = std::chrono::milliseconds(6);
+    double slow = 0;  // share of syncs that take up to `slow_max`
+    Duration slow_max = std::chrono::seconds(10);
+    double fault = 0;  // share of commits that fail although there is room
+    std::size_t queue_max = 64;
+};
+
+// Shares of what a game server does, each on its own.
+struct ServerHabits {
+    Duration ack_max = std::chrono::seconds(4);
+    double refuse = 0;       // says no to an offer
+    double never = 0;        // does not answer it
+    double late = 0;         // answers after its five seconds
+    double twice = 0;        // answers it again
+    double stray_ack = 0;    // with an answer for a lobby that was not offered
+    double bad_load = 0;     // reports NaN, infinity or negative figures
+    double lie = 0;          // reports a count that is not so
+    double repeat = 0;       // says READY, STARTED or ENDED again, or in another order
+    double odd_token = 0;    // validates what must be refused
+    double garbage = 0;      // sends what is no message, with a heartbeat
+    double seeds_only = 0;   // share of servers that only heartbeat and acknowledge
+    double drain = 0;        // drains or undrains itself, with a heartbeat
+    Duration play_min = std::chrono::seconds(4);
+    Duration play_max = std::chrono::seconds(40);
+};
+
+struct ChatHabits {
+    double asks_per_minute = 12;  // of each chat server
+    double repeat = 0;            // asks again, before or after the answer
+    double cancel = 0;
+    double list = 0.3;  // names the players, before or after the request
+    double odd = 0;     // asks for what must be refused
+    double garbage = 0;
+};
+
+// How often a minute, in the whole world.
+struct FaultRates {
+    double reset = 0;          // a link is reset
+    double vanish = 0;         // a link is half open from now on
+    double one_way = 0;        // one direction of a link is lost
+    double server_reboot = 0;  // comes back within 30 s without its matches
+    double server_leave = 0;   // GOODBYE, and a new registration later
+    double server_away = 0;    // off for up to a minute
+    double chat_away = 0;
+    double crash = 0;
+    double shutdown = 0;
+    double freeze = 0;  // Muster stands still
+    Duration freeze_max = std::chrono::seconds(60);
+    double wall_step = 0;
+    double disk_full = 0;  // for up to 20 s
+    double operator_drain = 0;
+    double operator_abort = 0;
+};
+
+struct Conditions {
+    int servers = 3;
+    int chat_servers = 2;
+    int regions = 1;
+    int slots_min = 1;  // of a server
+    int slots_max = 3;
+    Duration duration = std::chrono::minutes(3);  // until the faults are switched off
+    NetworkConditions network;
+    DiskConditions disk;
+    ServerHabits server;
+    ChatHabits chat;
+    FaultRates faults;
+    int burst = 0;                                     // requests at once, five seconds after the start
+    double silenced_at_once = 0;                       // share of servers whose links vanish at half time
+    bool all_reset_at_once = false;                    // all servers' links, at half time
+    Duration rest = std::chrono::seconds(150);         // after the faults, until nothing may be left half done
+};
+
+// The scenario's world. The seed's numbers vary it, so that no two seeds play the same odds.
+Conditions conditions_of(Scenario scenario, Random& random);
+
+// The same world with nothing going wrong any more: everybody honest, quick and patient.
+Conditions calmed(const Conditions& conditions);
+
+}  // namespace muster::sim

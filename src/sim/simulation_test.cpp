@@ -1,0 +1,171 @@
+#include "sim/simulation.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+using namespace muster;
+using namespace muster::sim;
+using namespace std::chrono_literals;
+
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
+constexpr std::uint64_t slowness = 25;
+#else
+constexpr std::uint64_t slowness = 1;
+#endif
+
+std::uint64_t seeds_to_play(std::uint64_t quick) {
+    const char* asked = std::getenv("MUSTER_TEST_LONG");
+    const std::uint64_t times = asked && std::string(asked) == "1" ? 17 : 1;
+    return std::max<std::uint64_t>(1, quick * times / slowness);
+}
+
+// Plays the failed options again, with a trace that a person can read.
+std::string told(SimOptions options) {
+    options.readable_trace = true;
+    const SimReport report = run_simulation(options);
+    if (!report.objection) return "the rule is kept when it is played again: the simulation is not deterministic";
+    std::string text = fmt::format("\n{}: {}\n  lobby {}, server {}\n  {}\n", report.objection->rule, report.objection->what,
+                                   report.objection->lobby.value, report.objection->server.value, replay_command(options));
+    for (const std::string& line : report.trace) text += "  " + line + "\n";
+    return text;
+}
+
+// Each scenario has seeds of its own, so that what one finds is not found again by another.
+void play_seeds(Scenario scenario, std::uint64_t quick) {
+    const std::uint64_t count = seeds_to_play(quick);
+    const std::uint64_t first = static_cast<std::uint64_t>(scenario) * 1'000'000 + 1;
+    for (std::uint64_t seed = first; seed < first + count; ++seed) {
+        SimOptions options;
+        options.seed = seed;
+        options.scenario = scenario;
+        if (run_simulation(options).objection) FAIL(told(options));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("invariants 1-14, 20 and 22, F, A and K hold over many seeds in calm weather") {
+    play_seeds(Scenario::calm, 60);
+}
+TEST_CASE("invariants 1-14, 20 and 22, F, A and K hold over many seeds with lost links and servers that come and go") {
+    play_seeds(Scenario::lossy, 200);
+}
+TEST_CASE("invariants 1-14, 20 and 22, A-9 and fault 5 hold over many seeds with a slow disk") {
+    play_seeds(Scenario::slow_disk, 160);
+}
+TEST_CASE("invariants 1-14, 20 and 22, X-4 and fault 4 hold over many seeds with a full disk") {
+    play_seeds(Scenario::full_disk, 160);
+}
+TEST_CASE("invariants 1-14, 20 and 22, faults 1, 2, 62 and 65 hold over many seeds with kill -9 at random instants") {
+    play_seeds(Scenario::crashing, 200);
+}
+TEST_CASE("invariants 1-14, 20 and 22, L-8, faults 11, 15 and 63 hold over many seeds with gaps and changed dates") {
+    play_seeds(Scenario::gaps, 160);
+}
+TEST_CASE("invariants 1-14, 20 and 22 hold over many seeds with everything going wrong at once") {
+    play_seeds(Scenario::mixed, 260);
+}
+
+TEST_CASE("F-8, fault 29: when much of a region falls silent at once, the brake keeps it") {
+    std::uint64_t brakes = 0;
+    const std::uint64_t count = seeds_to_play(30);
+    for (std::uint64_t seed = 1; seed <= count; ++seed) {
+        SimOptions options;
+        options.seed = seed;
+        options.scenario = Scenario::mass_silence;
+        const SimReport report = run_simulation(options);
+        if (report.objection) FAIL(told(options));
+        brakes += report.brakes;
+    }
+    CHECK(brakes > 0);
+}
+
+TEST_CASE("fault 60: of a thousand requests for the last slot exactly one gets it") {
+    const std::uint64_t count = seeds_to_play(10);
+    for (std::uint64_t seed = 1; seed <= count; ++seed) {
+        SimOptions options;
+        options.seed = seed;
+        options.scenario = Scenario::last_slot;
+        const SimReport report = run_simulation(options);
+        if (report.objection) FAIL(told(options));
+        CHECK(report.lobbies_allocated == 2);  // the slot's, and the one probe after it was free again
+        CHECK(report.failures.at("No servers available") == 999);
+    }
+}
+
+TEST_CASE("fault 28: ten thousand servers that lose their links at once are back within 10 s, and none is evicted") {
+    SimOptions options;
+    options.scenario = Scenario::reconnect;
+    if (slowness > 1) options.servers = 1'000;
+    const SimReport report = run_simulation(options);
+    if (report.objection) FAIL(told(options));
+    CHECK(report.servers_removed == 0);
+    CHECK(report.registrations == 2 * (slowness > 1 ? 1'000 : 10'000));
+    CHECK(report.longest_return <= 10s);
+}
+
+TEST_CASE("invariant 21: the same seed gives the same trace hash, and another seed another") {
+    for (const Scenario scenario : {Scenario::calm, Scenario::mixed, Scenario::crashing, Scenario::gaps}) {
+        SimOptions options;
+        options.scenario = scenario;
+        options.seed = 11;
+        const SimReport first = run_simulation(options);
+        CHECK(run_simulation(options).trace_hash == first.trace_hash);
+        options.readable_trace = true;
+        CHECK(run_simulation(options).trace_hash == first.trace_hash);
+        options.seed = 12;
+        CHECK(run_simulation(options).trace_hash != first.trace_hash);
+    }
+}
+
+TEST_CASE("A-12: with healthy servers that take 0-4 s, allocations succeed, under 5 s at the 95th percentile") {
+    SimOptions options;
+    options.scenario = Scenario::calm;
+    options.servers = 20;
+    options.slots = 20;
+    options.chat_servers = 3;
+    options.asks_per_minute = 100;
+    const SimReport report = run_simulation(options);
+    if (report.objection) FAIL(told(options));
+    CHECK(report.successes > 500);
+    CHECK(report.failures.empty());
+    CHECK(report.retries == 0);
+    CHECK(report.allocation_p95 < 5s);
+}
+
+// MUSTER_SIM_SEED and MUSTER_SIM_SCENARIO name it; with MUSTER_SIM_SEEDS it is the first of so many.
+TEST_CASE("the simulation that the environment names is played") {
+    const char* seed = std::getenv("MUSTER_SIM_SEED");
+    if (!seed) return;
+    SimOptions options;
+    options.seed = std::strtoull(seed, nullptr, 10);
+    if (const char* scenario = std::getenv("MUSTER_SIM_SCENARIO")) options.scenario = scenario_named(scenario).value();
+    if (const char* step = std::getenv("MUSTER_SIM_DIE_AT")) options.die_at_step = std::strtoull(step, nullptr, 10);
+    const char* many = std::getenv("MUSTER_SIM_SEEDS");
+    const std::uint64_t count = many ? std::strtoull(many, nullptr, 10) : 1;
+    std::map<std::string, std::vector<std::uint64_t>> broken;
+    SimReport report;
+    for (std::uint64_t i = 0; i < count; ++i, ++options.seed) {
+        report = run_simulation(options);
+        if (!report.objection) continue;
+        if (count == 1) FAIL(told(options));
+        broken[report.objection->rule + ": " + report.objection->what.substr(0, 60)].push_back(options.seed);
+    }
+    for (const auto& [what, seeds] : broken) MESSAGE(fmt::format("{} seeds, such as {}: {}", seeds.size(), seeds.front(), what));
+    CHECK(broken.empty());
+    if (count > 1) return;
+    MESSAGE(fmt::format("{:.0f} s of virtual time, {} passes, {} frames sent, {} crashes, {} stops, {} registrations, {} removed;"
+                        " {} successes (p50 {:.3f} s, p95 {:.3f} s), {} retries, {} tokens accepted, {} refused; hash {:016x}",
+                        to_seconds(report.virtual_time), report.muster.passes, report.muster.frames_sent, report.muster.crashes,
+                        report.muster.freezes, report.registrations, report.servers_removed, report.successes,
+                        to_seconds(report.allocation_p50), to_seconds(report.allocation_p95), report.retries,
+                        report.tokens_accepted, report.tokens_refused, report.trace_hash));
+    for (const auto& [why, times] : report.failures) MESSAGE(fmt::format("{} times: {}", times, why));
+}

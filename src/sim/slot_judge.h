@@ -1,0 +1,116 @@
+// Judges offers and slots: capacity, single placement, how an offer becomes a match, and how many are made.
+// Invariants 1, 2, 5, 6 and 7.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/events.h"
+#include "sim/registry.h"
+
+namespace muster::sim {
+
+struct SeenOffer {
+    enum class State : std::uint8_t { offered, held, over };
+
+    ServerId server;
+    LinkNumber link = 0;  // 0: recovered
+    std::string token;
+    State state = State::offered;
+    Time offered_at;  // running time
+    bool timed_out = false;
+    Time held_since;  // real time of the acknowledgement
+};
+
+// One lobby's request and match.
+struct SeenLobby {
+    std::string chat_server;
+    RegionId region;
+    std::int8_t player_count = 0;
+    std::vector<SeenOffer> offers;  // of the present request
+    bool seeking = false;           // a request is open: no verdict yet
+    bool allocated = false;         // durable, so that its success may be told
+    bool recovered = false;         // found at the start of a run
+
+    bool live() const { return seeking || allocated; }
+    // The offer that a server acknowledged; null when none is held.
+    const SeenOffer* held() const;
+};
+
+class SlotJudge final : public Judge {
+public:
+    SlotJudge(Objections& objections, Registry& registry) : objections_(objections), registry_(registry) {}
+
+    using Judge::happened;
+    using Judge::heard;
+    using Judge::said;
+
+    void heard(const Scene& scene, LinkNumber link, const AllocationRequest& request);
+    void heard(const Scene& scene, LinkNumber link, const AllocateMatchAck& ack);
+    void said(const Scene& scene, LinkNumber link, const AllocateMatch& offer);
+    void said(const Scene& scene, LinkNumber link, const AbortMatch& abort);
+    void happened(const Scene& scene, const event::MatchAllocated& event);
+    void happened(const Scene& scene, const event::MatchRefused& event);
+    void happened(const Scene& scene, const event::MatchEnded& event);
+    void happened(const Scene& scene, const event::MatchAborted& event);
+    void happened(const Scene& scene, const event::ServerOffline& event);
+    void happened(const Scene& scene, const event::ServerRemoved& event);
+    void durable(Time now, const RecordBatch& batch);
+    void run_began(const Scene& scene, const Core& core);
+    void pass_ended(const Scene& scene, const Core& core);
+
+    // Null for a lobby without a request or match now.
+    const SeenLobby* lobby(LobbyId lobby) const;
+    bool live(LobbyId id) const {
+        const SeenLobby* seen = lobby(id);
+        return seen && seen->live();
+    }
+    std::int32_t offered(ServerId server) const { return count(server).offered; }
+    std::int32_t held(ServerId server) const { return count(server).held; }
+    const std::map<LobbyId, SeenLobby>& lobbies() const { return lobbies_; }
+
+    // New requests of this run: all but those that joined one.
+    std::uint64_t requests() const { return requests_; }
+    // Further offers, of all runs.
+    std::uint64_t retries() const { return retries_; }
+    std::uint64_t allocations() const { return allocations_; }
+
+private:
+    struct Count {
+        std::int32_t offered = 0;
+        std::int32_t held = 0;
+    };
+
+    const Count& count(ServerId server) const;
+    void object(const Scene& scene, std::string rule, std::string what, LobbyId lobby, ServerId server = {});
+    SeenOffer* on_server(SeenLobby& lobby, ServerId server);
+    void free_offer(SeenOffer& offer);
+    void hold(const Scene& scene, LobbyId id, SeenLobby& lobby, SeenOffer& offer);
+    void close_lobby(LobbyId id);
+    void judge_refusal(const Scene& scene, LobbyId id, const SeenLobby& lobby, std::string_view reason);
+    bool can_surely_take(const Scene& scene, LobbyId id, const SeenLobby& lobby, const KnownServer& server) const;
+    void recount(const Scene& scene, const Core& core, ServerId server);
+
+    Objections& objections_;
+    Registry& registry_;
+    std::map<LobbyId, SeenLobby> lobbies_;
+    std::map<ServerId, Count> counts_;
+    std::map<ServerId, std::set<LobbyId>> on_server_;
+    // Offers that were taken back and whose answer is still owed: nothing is offered there again until it came.
+    std::set<std::pair<LinkNumber, LobbyId>> unanswered_;
+    std::set<LobbyId> seeking_;
+    std::set<std::string> tokens_;  // ever
+    std::map<LobbyId, MatchRecord> durable_;
+    std::uint64_t requests_ = 0;
+    std::uint64_t retries_ = 0;
+    std::uint64_t allocations_ = 0;
+    std::int64_t taken_ = 0;  // slots, in this run
+    std::int64_t freed_ = 0;
+};
+
+}  // namespace muster::sim
