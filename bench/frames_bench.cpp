@@ -135,7 +135,8 @@ double microseconds_a_request(const Contender& contender, std::size_t links, con
 }
 
 std::uint64_t instructions_of(const Contender& contender, std::size_t links, std::uint64_t requests) {
-    const auto report = std::filesystem::temp_directory_path() / ("frames_bench." + std::to_string(getpid()) + ".callgrind");
+    const auto report =
+        std::filesystem::temp_directory_path() / ("frames_bench." + std::to_string(getpid()) + ".callgrind");
     std::vector<std::string> command{"valgrind", "-q", "--tool=callgrind", "--callgrind-out-file=" + report.string()};
     command.insert(command.end(), contender.command.begin(), contender.command.end());
     {
@@ -176,8 +177,8 @@ std::vector<Contender> contenders(const std::filesystem::path& folder, const Opt
 // Returns the worst ratio of Muster to the bare server.
 double run_rounds(const std::vector<Contender>& all, const Options& options) {
     double worst = 0;
-    std::printf("server CPU a request, median of %d interleaved rounds of %lld ms; ratio to bare epoll\n", options.rounds,
-                static_cast<long long>(options.measure.count()));
+    std::printf("server CPU a request, median of %d interleaved rounds of %lld ms; ratio to bare epoll\n",
+                options.rounds, static_cast<long long>(options.measure.count()));
     for (const std::size_t links : options.links) {
         std::vector<std::vector<double>> costs(all.size());
         std::vector<std::vector<double>> ratios(all.size());

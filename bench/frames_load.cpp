@@ -19,7 +19,7 @@ namespace muster::bench {
 namespace {
 
 // NET_CHAT_SV_HEARTBEAT: length 18, code 0x1002, server 7, 3 matches, 12.5 % CPU, 40 % memory.
-constexpr std::array<std::uint8_t, 20> heartbeat{18, 0, 0x02, 0x10, 7, 0, 0,    0,    3, 0,
+constexpr std::array<std::uint8_t, 20> heartbeat{18, 0, 0x02, 0x10, 7,    0,    0, 0, 3,    0,
                                                  0,  0, 0,    0,    0x48, 0x41, 0, 0, 0x20, 0x42};
 // NET_CHAT_SV_HEARTBEAT_ACK up to its time: length 11, code 0x1003, 1.
 constexpr std::array<std::uint8_t, 5> ack_head{11, 0, 0x03, 0x10, 1};

@@ -22,7 +22,7 @@ function(muster_folder)
   endif()
   add_library(muster::${F_NAME} ALIAS ${lib})
 
-  if(F_HEADERS AND MUSTER_TESTS)
+  if(F_HEADERS AND MUSTER_HEADERS_ALONE)
     muster_headers_alone(${F_NAME} ${lib} ${F_HEADERS})
   endif()
 
@@ -49,4 +49,5 @@ function(muster_headers_alone name lib)
   endforeach()
   add_library(${name}_headers_alone OBJECT ${units})
   target_link_libraries(${name}_headers_alone PRIVATE muster_build ${lib})
+  target_compile_options(${name}_headers_alone PRIVATE -O0 -g0)  # nobody runs it
 endfunction()

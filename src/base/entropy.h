@@ -1,4 +1,5 @@
-// Bytes nobody can guess, passed in where secrets are made. The daemon passes SystemEntropy; the simulator a seeded one.
+// Bytes nobody can guess, passed in where secrets are made. The daemon passes SystemEntropy; the simulator a seeded
+// one.
 #pragma once
 
 #include <cstddef>

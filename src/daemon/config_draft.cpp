@@ -7,7 +7,7 @@
 namespace muster {
 
 void ConfigDraft::refuse(std::string_view place, std::size_t line, std::string_view what) {
-    problems_.push_back({line, fmt::format("{}: {}", place, what)});
+    problems_.push_back({line, problems_.size(), fmt::format("{}: {}", place, what)});
 }
 
 void ConfigDraft::refuse(const ConfigKey& key, std::string_view place, std::size_t line, std::string_view what) {
@@ -23,8 +23,7 @@ void ConfigDraft::refuse(const ConfigKey& key, std::string_view what) {
 
 std::vector<std::string> ConfigDraft::problems() const {
     std::vector<Problem> sorted = problems_;
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [](const Problem& one, const Problem& other) { return one.line < other.line; });
+    std::sort(sorted.begin(), sorted.end());
     std::vector<std::string> texts;
     for (const Problem& problem : sorted) {
         if (texts.size() == problems_shown_max) {

@@ -1,6 +1,7 @@
 // A config in the making: the values so far, where each came from, and what was wrong on the way.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -60,7 +61,9 @@ public:
 private:
     struct Problem {
         std::size_t line;
+        std::size_t number;  // in the order they were found
         std::string text;
+        friend auto operator<=>(const Problem&, const Problem&) = default;
     };
     std::vector<Problem> problems_;
     std::vector<bool> refused_ = std::vector<bool>(config_keys().size());

@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // Where a key's value lives, as a function of the config.
-#define AT(member) [](Config& config) -> auto& { return config.member; }
+#define AT(member) ([](Config& config) -> auto& { return config.member; })
 
 constexpr Duration day = 24h;
 

@@ -53,7 +53,12 @@ public:
     }
 
     ~Acceptor() {
-        asio::post(*context_, [this] { stop(); });
+        try {
+            asio::post(*context_, [this] { stop(); });
+        } catch (...) {
+            // No memory for a graceful end.
+            context_->stop();
+        }
         thread_.join();
     }
 
@@ -151,6 +156,7 @@ private:
     // A copy, since connections leave the map as they end.
     std::vector<std::shared_ptr<HttpConnection>> live_connections() const {
         std::vector<std::shared_ptr<HttpConnection>> all;
+        all.reserve(connections_.size());
         for (const auto& [key, connection] : connections_) all.push_back(connection);
         return all;
     }

@@ -29,6 +29,7 @@ prometheus::MetricType to_prometheus(MetricType type) {
 
 std::vector<prometheus::ClientMetric::Label> to_prometheus(const std::vector<MetricLabel>& labels) {
     std::vector<prometheus::ClientMetric::Label> out;
+    out.reserve(labels.size());
     for (const MetricLabel& label : labels) out.push_back({label.name, label.value});
     return out;
 }
@@ -52,30 +53,32 @@ prometheus::ClientMetric to_prometheus(const MetricHistogram& histogram) {
     return out;
 }
 
-void append(prometheus::MetricFamily& family, const Metric& metric) {
-    for (const MetricSample& sample : metric.samples) family.metric.push_back(to_prometheus(sample, metric.type));
-    for (const MetricHistogram& histogram : metric.histograms) family.metric.push_back(to_prometheus(histogram));
-}
+// All that was told under one name. Sorted by labels; the first of equal ones stays.
+struct Family {
+    prometheus::MetricFamily head;
+    std::map<std::vector<MetricLabel>, prometheus::ClientMetric> series;
+};
 
-void sort_series(prometheus::MetricFamily& family) {
-    const auto same = [](const auto& one, const auto& other) { return one.label == other.label; };
-    std::stable_sort(family.metric.begin(), family.metric.end(),
-                     [](const auto& one, const auto& other) { return one.label < other.label; });
-    family.metric.erase(std::unique(family.metric.begin(), family.metric.end(), same), family.metric.end());
+void add(Family& family, const Metric& metric) {
+    for (const MetricSample& sample : metric.samples)
+        family.series.try_emplace(sample.labels, to_prometheus(sample, metric.type));
+    for (const MetricHistogram& histogram : metric.histograms)
+        family.series.try_emplace(histogram.labels, to_prometheus(histogram));
 }
 
 std::string serialize(const std::vector<Metric>& metrics) {
-    std::map<std::string, prometheus::MetricFamily> by_name;
+    std::map<std::string, Family> by_name;
     for (const Metric& metric : metrics) {
-        prometheus::MetricFamily& family = by_name[metric.name];
-        if (family.name.empty()) family = {metric.name, metric.help, to_prometheus(metric.type), {}};
-        MUSTER_CHECK(family.type == to_prometheus(metric.type), "a metric is of one type");
-        append(family, metric);
+        Family& family = by_name[metric.name];
+        if (family.head.name.empty()) family.head = {metric.name, metric.help, to_prometheus(metric.type), {}};
+        MUSTER_CHECK(family.head.type == to_prometheus(metric.type), "a metric is of one type");
+        add(family, metric);
     }
     std::vector<prometheus::MetricFamily> families;
+    families.reserve(by_name.size());
     for (auto& [name, family] : by_name) {
-        sort_series(family);
-        families.push_back(std::move(family));
+        for (auto& [labels, series] : family.series) family.head.metric.push_back(std::move(series));
+        families.push_back(std::move(family.head));
     }
     return prometheus::TextSerializer().Serialize(families);
 }

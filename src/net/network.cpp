@@ -95,24 +95,24 @@ std::vector<NetWorker*> Network::worker_pointers() const {
 }
 
 void Network::open_listeners(const NetworkConfig& config) {
-    std::vector<Listener> listeners;
     for (const Port port : ports) {
         const auto& address = config.of(port).listen;
         if (!address) continue;
-        listeners.emplace_back(port, *address);
-        bound_[static_cast<std::size_t>(port)] = listeners.back().bound();
+        listeners_.emplace_back(port, *address);
+        bound_[static_cast<std::size_t>(port)] = listeners_.back().bound();
     }
-    workers_.front()->listen(std::move(listeners), worker_pointers());
 }
 
 void Network::start() {
     MUSTER_CHECK(!started_, "a network is started once");
     started_ = true;
+    workers_.front()->listen(std::exchange(listeners_, {}), worker_pointers());
     for (std::size_t number = 0; number < threads_wanted_; ++number)
         threads_.emplace_back(run_worker, std::ref(*workers_[number]), number);
 }
 
 void Network::stop_accepting() {
+    listeners_.clear();
     for (const auto& worker : workers_) worker->stop_accepting();
 }
 

@@ -16,6 +16,7 @@
 #include "net/connection_quota.h"
 #include "net/limits.h"
 #include "net/links.h"
+#include "net/listener.h"
 #include "net/net_counters.h"
 #include "net/net_worker.h"
 #include "net/port_inbox.h"
@@ -53,8 +54,8 @@ public:
     // How long catch_up() waits for a worker.
     static constexpr std::chrono::milliseconds catch_up_max{1'000};
 
-    // Opens the listeners, so that their addresses are known; nobody is let in before start(). Throws ListenError, or
-    // std::system_error when the process may open no more files. Clock and waiter outlive the network.
+    // Opens the listeners, so that their addresses are known; newcomers wait in the kernel until start(). Throws
+    // ListenError, or std::system_error when the process may open no more files. Clock and waiter outlive the network.
     Network(const Clock& clock, Waiter& loop, const NetworkConfig& config);
     // Stops.
     ~Network();
@@ -132,6 +133,7 @@ private:
     // The game thread.
     Links links_;
     std::array<std::optional<SocketAddress>, ports.size()> bound_;
+    std::vector<Listener> listeners_;  // until the start
     std::vector<std::thread> threads_;
     bool started_ = false;
     bool stopped_ = false;

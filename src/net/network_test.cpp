@@ -222,6 +222,20 @@ TEST_CASE("a port without an address stays shut") {
     CHECK(network.bound(Port::servers)->port != 0);
 }
 
+TEST_CASE("newcomers wait for the start, also where the loop's own wait does the work") {
+    const SystemClock clock;
+    CountingWaiter waiter;
+    Network network(clock, waiter, config_with(0));
+    Peer early(*network.bound(Port::servers));
+    early.send(frame_of(0x1002));
+    for (int i = 0; i < 3; ++i) network.waiter().wait_until(clock.now() + 1ms);
+    CHECK(network.inbox(Port::servers).size() == 0);
+    network.start();
+    for (int i = 0; i < 1'000 && network.inbox(Port::servers).size() < 2; ++i)
+        network.waiter().wait_until(clock.now() + 1ms);
+    CHECK(network.inbox(Port::servers).size() == 2);
+}
+
 TEST_CASE("L-3: an idle network without threads waits in the kernel and wakes for a word from another thread") {
     const SystemClock clock;
     CountingWaiter waiter;

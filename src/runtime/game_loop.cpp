@@ -42,16 +42,19 @@ void GameLoop::add_source(MessageSource& source) {
 
 void GameLoop::on_update(Update update) {
     check_between_passes();
+    MUSTER_CHECK(static_cast<bool>(update), "a hook can be called");
     updates_.push_back(std::move(update));
 }
 
 void GameLoop::on_flush(Flush flush) {
     check_between_passes();
+    MUSTER_CHECK(static_cast<bool>(flush), "a hook can be called");
     flushes_.push_back(std::move(flush));
 }
 
 void GameLoop::on_gap(Gap gap) {
     check_between_passes();
+    MUSTER_CHECK(static_cast<bool>(gap), "a hook can be called");
     gap_hooks_.push_back(std::move(gap));
 }
 
@@ -205,7 +208,7 @@ std::size_t GameLoop::drain(Inlet& inlet, const Pass& pass, const PhaseLimit& li
     budget_.begin_phase(limit);
     while (inlet.open && budget_.allows()) {
         guarded_call([&] { inlet.open = source.handle_next(pass); },
-                     [&](std::string_view why) { source_failed(source, why); });
+                     [&](std::string_view why) { message_failed(source, why); });
         if (inlet.open) budget_.ended(HandlerKind::message, [&] { return source.last_handled(); });
     }
     return budget_.used();
@@ -259,10 +262,15 @@ void GameLoop::warn_of_overrun(Duration took) {
         [](std::string_view) {});
 }
 
-void GameLoop::source_failed(const MessageSource& source, std::string_view why) {
+void GameLoop::message_failed(const MessageSource& source, std::string_view why) {
     metrics_.callback_failed(HandlerKind::message);
     log_.with(LogLevel::error, {{"source", source.name()}, {"message", source.last_handled()}, {"error", why}},
               "Message handler failed");
+}
+
+void GameLoop::source_failed(const MessageSource& source, std::string_view why) {
+    metrics_.callback_failed(HandlerKind::message);
+    log_.with(LogLevel::error, {{"source", source.name()}, {"error", why}}, "Message source failed");
 }
 
 void GameLoop::hook_failed(HandlerKind kind, std::string_view why) {

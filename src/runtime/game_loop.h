@@ -125,6 +125,7 @@ private:
     void run_flushes(const Pass& pass);
     void end_pass(const Pass& pass, TurnReport& report);
     void warn_of_overrun(Duration took);
+    void message_failed(const MessageSource& source, std::string_view why);
     void source_failed(const MessageSource& source, std::string_view why);
     void hook_failed(HandlerKind kind, std::string_view why);
 

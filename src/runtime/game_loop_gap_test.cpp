@@ -146,7 +146,7 @@ TEST_CASE_FIXTURE(GapFixture,
     clock.advance(10s);
     loop.turn();
     CHECK(heard == Heard{"gap", "last"});
-    CHECK(kept.count("Message handler failed source=servers message=first error=closed") == 1);
+    CHECK(kept.count("Message source failed source=servers error=closed") == 1);
     CHECK(kept.count("Loop hook gap failed error=\"not ready\"") == 1);
 }
 

@@ -149,7 +149,7 @@ private:
     void arm(TimerId id, Time deadline);
     void pause(TimerId id);
     void resume(TimerId id);
-    void join_group(std::uint32_t index, TimerGroups::Index group);
+    void join_group(std::uint32_t index, TimerGroups::Index into);
     void leave_group(std::uint32_t index);
 
     const LoopTime& time_;

@@ -42,6 +42,7 @@ ServerRecord random_server(Random& random, UnixMs now) {
 MatchRecord random_match(Random& random, UnixMs now) {
     const auto lobby = static_cast<std::int32_t>(random.between(1, 8));
     MatchRecord match = sample_match(lobby, static_cast<MatchState>(random.below(6)), random_time(random, now));
+    if (random.chance(0.3)) match.token = "MATCH_forgotten_in_a_record";
     match.chat_server = random_text(random);
     match.reason = random_text(random);
     match.region = RegionId(static_cast<std::int8_t>(random.between(-128, 127)));

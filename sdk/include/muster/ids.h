@@ -15,14 +15,14 @@ struct Id {
     friend constexpr auto operator<=>(const Id&, const Id&) = default;
 };
 
-struct ServerTag;
-struct LobbyTag;
-struct AccountTag;
-struct RegionTag;
+struct ServerIdTag;
+struct LobbyIdTag;
+struct AccountIdTag;
+struct RegionIdTag;
 
-using ServerId = Id<ServerTag, std::int32_t>;    // given by Muster at the handshake
-using LobbyId = Id<LobbyTag, std::int32_t>;      // one match; chosen by the matchmaker, positive, used once
-using AccountId = Id<AccountTag, std::int32_t>;  // a player
-using RegionId = Id<RegionTag, std::int8_t>;     // as in Muster's config: 0 USE, 1 USW, 2 EU, 9 RU, 11 AU, 15 BR
+using ServerId = Id<ServerIdTag, std::int32_t>;    // given by Muster at the handshake
+using LobbyId = Id<LobbyIdTag, std::int32_t>;      // one match; chosen by the matchmaker, positive, used once
+using AccountId = Id<AccountIdTag, std::int32_t>;  // a player
+using RegionId = Id<RegionIdTag, std::int8_t>;     // as in Muster's config: 0 USE, 1 USW, 2 EU, 9 RU, 11 AU, 15 BR
 
 }  // namespace muster::sdk
