@@ -27,7 +27,8 @@ if(MUSTER_SANITIZE)
   add_compile_options(-fsanitize=${MUSTER_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${MUSTER_SANITIZE})
   if(MUSTER_SANITIZE MATCHES "undefined")
-    add_compile_options(-fno-sanitize-recover=undefined)
+    # The vptr check opens a pipe to look at memory, so it reports nonsense where a test has run out of descriptors on purpose.
+    add_compile_options(-fno-sanitize-recover=undefined -fno-sanitize=vptr)
   endif()
   if(MUSTER_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # ThreadSanitizer does not model fences; Boost.Asio has one on a path that is guarded by a mutex anyway.
