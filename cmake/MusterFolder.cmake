@@ -4,7 +4,7 @@
 #   TESTS    a_test.cpp      become the test program base_tests, one CTest test per case
 #   LINKS    muster::x fmt   what the library needs, public
 #   TEST_LINKS …             what only the tests need
-#   COST …                   CTest timeout in seconds per test case; 120 by default)
+#   COST …                   CTest timeout in seconds per test case; 900 by default, against a hang)
 #
 # Declares the library muster::base with the warnings and flags of the house.
 function(muster_folder)
@@ -28,12 +28,13 @@ function(muster_folder)
 
   if(F_TESTS AND MUSTER_TESTS)
     if(NOT F_COST)
-      set(F_COST 120)
+      set(F_COST 900)
     endif()
     add_executable(${F_NAME}_tests ${F_TESTS} ${CMAKE_SOURCE_DIR}/tests/doctest_main.cpp)
     target_link_libraries(${F_NAME}_tests PRIVATE muster_build ${lib} doctest::doctest ${F_TEST_LINKS})
     doctest_discover_tests(${F_NAME}_tests TEST_PREFIX "${F_NAME}: " ADD_LABELS 0
-      PROPERTIES LABELS unit TIMEOUT ${F_COST})
+      PROPERTIES LABELS unit TIMEOUT ${F_COST}
+      FAIL_REGULAR_EXPRESSION "test cases: +0 ")  # a name that matched nothing must not pass
   endif()
 endfunction()
 

@@ -144,6 +144,7 @@ class Journey(Served):
         self.figure("muster_timer_timer_processed_ticks_total ")
 
     def test_sigterm_ends_it_in_time_with_exit_0_and_the_match_is_there_after_the_restart_X_3_fault_10(self):
+        """X-3, fault 10."""
         server = self.daemon.game_server(7777)
         chat = self.daemon.chat_server()
         chat.request(1)

@@ -51,15 +51,15 @@ muster_client* muster_allocator_client(muster_allocator* allocator) {
 }
 
 void muster_allocator_request(muster_allocator* allocator, const muster_match_request* match,
-                              void (*done_function)(void* user, const muster_allocation* allocation), void* user) {
+                              void (*done)(void* user, const muster_allocation* allocation), void* user) {
     const MatchRequest request{.lobby = LobbyId{match->lobby},
                                .game_type = match->game_type,
                                .game_mode = match->game_mode,
                                .region = RegionId{match->region},
                                .player_count = match->player_count,
                                .average_rating = match->average_rating};
-    const auto answered = [done_function, user](const Allocation& allocation) {
-        if (!done_function) return;
+    const auto answered = [done, user](const Allocation& allocation) {
+        if (!done) return;
         const auto since = allocation.allocated_at.time_since_epoch();
         const muster_allocation shown{
             .error = static_cast<int>(allocation.outcome.code),
@@ -70,29 +70,28 @@ void muster_allocator_request(muster_allocator* allocator, const muster_match_re
             .port = allocation.port,
             .token = allocation.token.c_str(),
             .allocated_at_ms = std::chrono::duration_cast<std::chrono::milliseconds>(since).count()};
-        done_function(user, &shown);
+        done(user, &shown);
     };
-    done([&] { allocator->allocator.request(request, answered); });
+    attempt([&] { allocator->allocator.request(request, answered); });
 }
 
 void muster_allocator_cancel(muster_allocator* allocator, int32_t lobby) {
-    done([&] { allocator->allocator.cancel(LobbyId{lobby}); });
+    attempt([&] { allocator->allocator.cancel(LobbyId{lobby}); });
 }
 
 void muster_allocator_players(muster_allocator* allocator, int32_t lobby, const int32_t* accounts, size_t account_count,
-                              void (*done_function)(void* user, int32_t lobby, int error, const char* text),
-                              void* user) {
-    done([&] {
+                              void (*done)(void* user, int32_t lobby, int error, const char* text), void* user) {
+    attempt([&] {
         std::vector<AccountId> list;
         for (std::size_t i = 0; i < account_count; ++i) list.emplace_back(accounts[i]);
         allocator->allocator.players(LobbyId{lobby}, list, [=](const Outcome& outcome) {
-            if (done_function) done_function(user, lobby, static_cast<int>(outcome.code), outcome.text.c_str());
+            if (done) done(user, lobby, static_cast<int>(outcome.code), outcome.text.c_str());
         });
     });
 }
 
 void muster_allocator_close(muster_allocator* allocator) {
-    done([&] { allocator->allocator.close(); });
+    attempt([&] { allocator->allocator.close(); });
 }
 
 size_t muster_allocator_servers(const muster_allocator* allocator, muster_known_server* servers, size_t size) {

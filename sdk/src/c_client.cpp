@@ -46,25 +46,25 @@ bool muster_client_wants_connection(const muster_client* client) {
 void muster_client_connected(muster_client* client, int64_t now_us) {
     client->unsent.clear();
     client->unsent_from = 0;
-    done([&] { client->client().connected(c_time(now_us)); });
+    attempt([&] { client->client().connected(c_time(now_us)); });
 }
 
 void muster_client_disconnected(muster_client* client, int64_t now_us) {
     client->unsent.clear();
     client->unsent_from = 0;
-    done([&] { client->client().disconnected(c_time(now_us)); });
+    attempt([&] { client->client().disconnected(c_time(now_us)); });
 }
 
 void muster_client_receive(muster_client* client, const void* bytes, size_t count, int64_t now_us) {
     const std::span given(static_cast<const std::byte*>(bytes), count);
-    done([&] { client->client().receive(given, c_time(now_us)); });
+    attempt([&] { client->client().receive(given, c_time(now_us)); });
 }
 
 size_t muster_client_take_output(muster_client* client, void* buffer, size_t size) {
     if (client->unsent_from == client->unsent.size()) {
         client->unsent.clear();
         client->unsent_from = 0;
-        done([&] { client->unsent = client->client().take_output(); });
+        attempt([&] { client->unsent = client->client().take_output(); });
     }
     const std::size_t taken = std::min(size, client->unsent.size() - client->unsent_from);
     if (taken > 0) std::memcpy(buffer, client->unsent.data() + client->unsent_from, taken);
@@ -73,7 +73,7 @@ size_t muster_client_take_output(muster_client* client, void* buffer, size_t siz
 }
 
 void muster_client_tick(muster_client* client, int64_t now_us) {
-    done([&] { client->client().tick(c_time(now_us)); });
+    attempt([&] { client->client().tick(c_time(now_us)); });
 }
 
 int64_t muster_client_next_tick(const muster_client* client) {

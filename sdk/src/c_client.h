@@ -10,6 +10,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "muster/allocator.h"
@@ -20,8 +21,13 @@
 #include "muster/outcome.h"
 #include "muster/time.h"
 
+// NOLINTBEGIN(readability-identifier-naming): the names are the C interface's.
+
 // A client with the bytes that the caller's buffer had no room for.
 struct muster_client {
+    muster_client() = default;
+    muster_client(const muster_client&) = delete;
+    muster_client& operator=(const muster_client&) = delete;
     virtual ~muster_client() = default;
     virtual muster::sdk::Client& client() = 0;
     virtual const muster::sdk::ClockEstimate& clock() const = 0;
@@ -50,6 +56,8 @@ struct muster_allocator final : muster_client {
 
     muster::sdk::Allocator allocator;
 };
+
+// NOLINTEND(readability-identifier-naming)
 
 namespace muster::sdk {
 
@@ -100,7 +108,7 @@ auto made_or_null(Make make, char* why, std::size_t why_size) noexcept -> declty
 
 // Runs a command. Only lack of memory makes one throw; false then.
 template <class Command>
-bool done(Command command) noexcept {
+bool attempt(Command command) noexcept {
     try {
         command();
         return true;

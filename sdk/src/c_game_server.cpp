@@ -84,43 +84,42 @@ bool muster_game_server_answer(muster_game_server* server, int32_t lobby, enum m
                               : answer == MUSTER_LATER ? OfferAnswer::later
                                                        : OfferAnswer::decline;
     bool open = false;
-    return done([&] { open = server->server.answer(LobbyId{lobby}, given); }) && open;
+    return attempt([&] { open = server->server.answer(LobbyId{lobby}, given); }) && open;
 }
 
 bool muster_game_server_ready(muster_game_server* server, int32_t lobby) {
     bool held = false;
-    return done([&] { held = server->server.ready(LobbyId{lobby}); }) && held;
+    return attempt([&] { held = server->server.ready(LobbyId{lobby}); }) && held;
 }
 
 bool muster_game_server_start(muster_game_server* server, int32_t lobby) {
     bool held = false;
-    return done([&] { held = server->server.start(LobbyId{lobby}); }) && held;
+    return attempt([&] { held = server->server.start(LobbyId{lobby}); }) && held;
 }
 
 bool muster_game_server_end(muster_game_server* server, int32_t lobby) {
     bool held = false;
-    return done([&] { held = server->server.end(LobbyId{lobby}); }) && held;
+    return attempt([&] { held = server->server.end(LobbyId{lobby}); }) && held;
 }
 
 void muster_game_server_validate(muster_game_server* server, int32_t lobby, int32_t account, const char* token,
-                                 void (*done_function)(void* user, int32_t lobby, int32_t account, int error,
-                                                       const char* text),
+                                 void (*done)(void* user, int32_t lobby, int32_t account, int error, const char* text),
                                  void* user) {
-    done([&] {
+    attempt([&] {
         server->server.validate(LobbyId{lobby}, AccountId{account}, c_string(token), [=](const Outcome& outcome) {
-            if (done_function) {
-                done_function(user, lobby, account, static_cast<int>(outcome.code), outcome.text.c_str());
+            if (done) {
+                done(user, lobby, account, static_cast<int>(outcome.code), outcome.text.c_str());
             }
         });
     });
 }
 
 void muster_game_server_drain(muster_game_server* server, bool draining) {
-    done([&] { server->server.drain(draining); });
+    attempt([&] { server->server.drain(draining); });
 }
 
 void muster_game_server_goodbye(muster_game_server* server) {
-    done([&] { server->server.goodbye(); });
+    attempt([&] { server->server.goodbye(); });
 }
 
 void muster_game_server_report_load(muster_game_server* server, float cpu_percent, float memory_percent) {

@@ -7,7 +7,7 @@
 
 using namespace muster::sdk;
 
-struct muster_runner {
+struct muster_runner {  // NOLINT(readability-identifier-naming): the C interface's name
     explicit muster_runner(std::function<void(const Outcome&)> on_error) : runner(std::move(on_error)) {}
 
     TcpRunner runner;
@@ -23,24 +23,24 @@ void muster_runner_free(muster_runner* runner) {
 }
 
 int muster_runner_add(muster_runner* runner, muster_client* client, const char* address) {
-    const bool added = done([&] { runner->runner.add(client->client(), c_string(address)); });
+    const bool added = attempt([&] { runner->runner.add(client->client(), c_string(address)); });
     return added ? MUSTER_OK : MUSTER_INVALID_ARGUMENT;
 }
 
 void muster_runner_remove(muster_runner* runner, muster_client* client) {
-    done([&] { runner->runner.remove(client->client()); });
+    attempt([&] { runner->runner.remove(client->client()); });
 }
 
 void muster_runner_run(muster_runner* runner) {
-    done([&] { runner->runner.run(); });
+    attempt([&] { runner->runner.run(); });
 }
 
 bool muster_runner_start(muster_runner* runner) {
-    return done([&] { runner->runner.start(); });
+    return attempt([&] { runner->runner.start(); });
 }
 
 void muster_runner_wait(muster_runner* runner) {
-    done([&] { runner->runner.wait(); });
+    attempt([&] { runner->runner.wait(); });
 }
 
 void muster_runner_stop(muster_runner* runner) {
@@ -48,10 +48,10 @@ void muster_runner_stop(muster_runner* runner) {
 }
 
 bool muster_runner_post(muster_runner* runner, void (*function)(void* user), void* user) {
-    return done([&] { runner->runner.post([function, user] { function(user); }); });
+    return attempt([&] { runner->runner.post([function, user] { function(user); }); });
 }
 
 bool muster_runner_post_after(muster_runner* runner, int64_t delay_us, void (*function)(void* user), void* user) {
     const std::chrono::microseconds delay(delay_us);
-    return done([&] { runner->runner.post_after(delay, [function, user] { function(user); }); });
+    return attempt([&] { runner->runner.post_after(delay, [function, user] { function(user); }); });
 }

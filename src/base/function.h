@@ -18,13 +18,13 @@ template <class R, class... Args, std::size_t Capacity>
 class Function<R(Args...), Capacity> {
 public:
     Function() = default;
-    Function(std::nullptr_t) {}
+    explicit(false) Function(std::nullptr_t) {}
 
     // An empty std::function, or a null function pointer, makes an empty Function.
     template <class F>
         requires(!std::same_as<std::remove_cvref_t<F>, Function> &&
                  std::is_invocable_r_v<R, std::remove_cvref_t<F>&, Args...>)
-    Function(F&& callable) {
+    explicit(false) Function(F&& callable) {
         using Callable = std::remove_cvref_t<F>;
         static_assert(sizeof(Callable) <= Capacity, "capture less, or raise the capacity");
         static_assert(alignof(Callable) <= alignof(std::max_align_t));

@@ -90,7 +90,7 @@ public:
     void observe_wall(const Pass& pass, UnixMs wall);
 
     // What an operator does. False when there is no such server or match.
-    bool drain(ServerId server, bool draining);
+    bool drain(ServerId id, bool draining);
     bool abort_match(const Pass& pass, LobbyId lobby, std::string_view reason);
 
     // refuses what is new, fails what is in flight, says good-bye.

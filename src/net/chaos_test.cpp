@@ -3,6 +3,7 @@
 #include <atomic>
 #include <map>
 #include <optional>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -61,6 +62,7 @@ public:
     void saw(const InboundItem& item, std::span<const std::byte> payload, Links& links, Random& random) {
         if (item.kind == InboundKind::opened) {
             REQUIRE(lives_.try_emplace(item.connection).second);
+            workers.insert(ConnectionTable::worker_of(item.connection));
             if (random.chance(0.9)) links.greeted(item.connection);
             return;
         }
@@ -94,6 +96,7 @@ public:
 
     std::size_t closed = 0;
     std::size_t frames = 0;
+    std::set<std::size_t> workers;
 
 private:
     struct Life {
@@ -196,5 +199,6 @@ TEST_CASE("invariants 18 and 19: the same with two worker threads, a slow loop, 
     CHECK(judge.closed == judge.opened());
     CHECK(judge.opened() > 100);
     CHECK(judge.frames > 1'000);
+    CHECK(judge.workers == std::set<std::size_t>{0, 1});
     CHECK(network.buffered_bytes() == 0);
 }

@@ -4,7 +4,9 @@
 
 namespace muster {
 
-Links::Links(std::vector<NetWorker*> workers, const std::array<ByteOrder, ports.size()>& orders) : orders_(orders) {
+Links::Links(std::vector<NetWorker*> workers, const std::array<ByteOrder, ports.size()>& orders,
+             std::size_t waiting_max)
+    : orders_(orders), waiting_max_(waiting_max) {
     workers_.resize(workers.size());
     for (std::size_t i = 0; i < workers.size(); ++i) workers_[i].worker = workers[i];
 }
@@ -73,10 +75,10 @@ Links::OfWorker& Links::of(ConnectionId link) {
 OutboundBatch* Links::batch_for(ConnectionId to, std::size_t bytes) {
     OfWorker& worker = of(to);
     const std::size_t filled = worker.batch.bytes.size() + worker.batch.entries.size() * sizeof(OutboundEntry);
-    if (worker.waiting + filled + bytes <= waiting_bytes_max) return &worker.batch;
+    if (worker.waiting + filled + bytes <= waiting_max_) return &worker.batch;
     // What the worker took since the last flush leaves room again.
     worker.waiting = worker.worker->outbox().size();
-    if (worker.waiting + filled + bytes <= waiting_bytes_max) return &worker.batch;
+    if (worker.waiting + filled + bytes <= waiting_max_) return &worker.batch;
     ++overruns_;
     cut(to);
     return nullptr;

@@ -24,10 +24,12 @@ namespace muster {
 // is for one connection arrives in the order it was given here. For a connection that is gone it has no effect.
 class Links {
 public:
-    // What may wait for one worker; a connection that needs more is cut instead, for then its worker does not keep up.
-    static constexpr std::size_t waiting_bytes_max = std::size_t{256} << 20;
+    static constexpr std::size_t default_waiting_max = std::size_t{256} << 20;
 
-    Links(std::vector<NetWorker*> workers, const std::array<ByteOrder, ports.size()>& orders);
+    // `waiting_max` bytes may wait for one worker; a connection that needs more is cut instead, for then its worker
+    // does not keep up (invariant 18).
+    Links(std::vector<NetWorker*> workers, const std::array<ByteOrder, ports.size()>& orders,
+          std::size_t waiting_max = default_waiting_max);
 
     // Encodes the message in the byte order of its port, straight into what the worker will send.
     template <Message M>
@@ -84,6 +86,7 @@ private:
 
     std::vector<OfWorker> workers_;
     const std::array<ByteOrder, ports.size()> orders_;
+    const std::size_t waiting_max_;
     std::vector<std::byte> encoded_;
     std::uint64_t overruns_ = 0;
 };

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -136,7 +137,7 @@ class CountingWaiter final : public Waiter {
 public:
     void wait_until(std::optional<Time>) override {}
     void notify() override { ++notified; }
-    int notified = 0;
+    std::atomic<int> notified{0};
 };
 
 // What came out of an inbox, with its bytes.

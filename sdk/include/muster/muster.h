@@ -16,6 +16,8 @@
 #ifndef MUSTER_MUSTER_H
 #define MUSTER_MUSTER_H
 
+/* NOLINTBEGIN: names and types as is the custom in C. */
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -282,5 +284,7 @@ MUSTER_API bool muster_runner_post_after(muster_runner* runner, int64_t delay_us
 #ifdef __cplusplus
 }
 #endif
+
+/* NOLINTEND */
 
 #endif /* MUSTER_MUSTER_H */
