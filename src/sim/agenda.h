@@ -38,9 +38,7 @@ private:
         std::uint64_t order;
         std::uint32_t slot;
     };
-    static bool later(const Entry& a, const Entry& b) {
-        return a.when != b.when ? a.when > b.when : a.order > b.order;
-    }
+    static bool later(const Entry& a, const Entry& b) { return a.when != b.when ? a.when > b.when : a.order > b.order; }
 
     VirtualClock& clock_;
     std::vector<Entry> heap_;

@@ -121,8 +121,8 @@ void ChatServerActor::ask_new() {
     if (chance(habits().odd)) return send(odd_request());
     const LobbyId lobby(++stage_.last_lobby);
     Ask& fresh = asks_[lobby];
-    fresh.request = AllocationRequest{lobby, 6, 0, regions_[random_.below(regions_.size())],
-                                      static_cast<std::int8_t>(random_.between(1, 6)), 1650};
+    fresh.request = AllocationRequest{
+        lobby, 6, 0, regions_[random_.below(regions_.size())], static_cast<std::int8_t>(random_.between(1, 6)), 1650};
     if (chance(habits().list / 2)) name_players(lobby);
     ask(lobby);
     if (chance(habits().list / 2)) name_players(lobby);
@@ -168,7 +168,8 @@ void ChatServerActor::patience_over(LobbyId lobby, std::uint32_t serial) {
 void ChatServerActor::name_players(LobbyId lobby) {
     MatchPlayers list{lobby, {}};
     const auto count = random_.between(1, 5);
-    for (std::int64_t i = 0; i < count; ++i) list.accounts.items.push_back(AccountId(lobby.value * 10 + static_cast<std::int32_t>(i)));
+    for (std::int64_t i = 0; i < count; ++i)
+        list.accounts.items.push_back(AccountId(lobby.value * 10 + static_cast<std::int32_t>(i)));
     send(list);
 }
 
@@ -218,7 +219,8 @@ void ChatServerActor::go_away(Duration by, bool silently) {
 
 void ChatServerActor::misspeak() {
     if (link_ == 0) return;
-    if (chance(0.3)) return send(ManagerHandshake{HandshakeTokenText(manager_secret), ChatServerIdText(id_), {regions_}});
+    if (chance(0.3))
+        return send(ManagerHandshake{HandshakeTokenText(manager_secret), ChatServerIdText(id_), {regions_}});
     std::vector<std::byte> bytes(random_.below(12) + 4);
     for (std::byte& byte : bytes) byte = static_cast<std::byte>(random_.below(256));
     bytes[1] = std::byte{0};

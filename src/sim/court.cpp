@@ -116,19 +116,25 @@ void Court::durable(Time now, const RecordBatch& batch) {
         if (const auto* match = std::get_if<MatchRecord>(&record)) {
             constexpr std::string_view states[] = {"offering", "allocated", "ready", "started", "ended", "aborted"};
             note(now,
-                 fmt::format("  disk: batch {} has lobby {} {} on server {}, untold event {}", batch.number, match->lobby.value,
-                             states[static_cast<std::size_t>(match->state)], match->server.value, match->untold_event),
+                 fmt::format("  disk: batch {} has lobby {} {} on server {}, untold event {}", batch.number,
+                             match->lobby.value, states[static_cast<std::size_t>(match->state)], match->server.value,
+                             match->untold_event),
                  match->lobby, match->server);
         } else if (const auto* forgotten = std::get_if<MatchForgotten>(&record)) {
-            note(now, fmt::format("  disk: batch {} forgets lobby {}", batch.number, forgotten->lobby.value), forgotten->lobby);
+            note(now, fmt::format("  disk: batch {} forgets lobby {}", batch.number, forgotten->lobby.value),
+                 forgotten->lobby);
         } else if (const auto* use = std::get_if<TokenUsed>(&record)) {
-            note(now, fmt::format("  disk: batch {} has account {} in lobby {}", batch.number, use->account.value, use->lobby.value),
+            note(now,
+                 fmt::format("  disk: batch {} has account {} in lobby {}", batch.number, use->account.value,
+                             use->lobby.value),
                  use->lobby);
         } else if (const auto* server = std::get_if<ServerRecord>(&record)) {
-            note(now, fmt::format("  disk: batch {} has server {} epoch {}", batch.number, server->id.value, server->epoch), {},
-                 server->id);
+            note(now,
+                 fmt::format("  disk: batch {} has server {} epoch {}", batch.number, server->id.value, server->epoch),
+                 {}, server->id);
         } else if (const auto* removed = std::get_if<ServerRemoved>(&record)) {
-            note(now, fmt::format("  disk: batch {} removes server {}", batch.number, removed->id.value), {}, removed->id);
+            note(now, fmt::format("  disk: batch {} removes server {}", batch.number, removed->id.value), {},
+                 removed->id);
         }
     }
 }
@@ -210,7 +216,8 @@ void Court::pass_ended(Time now, Time running, const Core& core, std::size_t eve
     std::int32_t last_heard = -1;
     const auto judge_events_until = [&](std::uint64_t sequence) {
         for (; event != events_.end() && event->sequence <= sequence; ++event) {
-            const bool caused = last_heard >= 0 && event->sequence <= notes_[static_cast<std::size_t>(last_heard)].until;
+            const bool caused =
+                last_heard >= 0 && event->sequence <= notes_[static_cast<std::size_t>(last_heard)].until;
             set_cause(caused ? last_heard : -1);
             judge_event(event->event);
         }
@@ -241,7 +248,8 @@ void Court::set_cause(std::int32_t cause) {
     scene_.cause = note.code;
     scene_.cause_link = note.link;
     if (note.code != AllocationRequest::code || note.port != Port::managers) return;
-    if (const auto request = decode<AllocationRequest>(bytes_of(note), ByteOrder::little)) scene_.cause_lobby = request->lobby;
+    if (const auto request = decode<AllocationRequest>(bytes_of(note), ByteOrder::little))
+        scene_.cause_lobby = request->lobby;
 }
 
 std::span<const std::byte> Court::bytes_of(const Note& note) const {
@@ -284,8 +292,12 @@ void Court::judge_note(const Note& note) {
                 return visit_outbound<Port::managers>(ByteOrder::little, note.code, payload, tell);
             }();
             if (!known && !in) {
-                objections_.add({"W-4", fmt::format("Muster sends {:#x}, which is no message: {}", note.code, to_string(known.error())),
-                                 {}, {}, scene_.now});
+                objections_.add(
+                    {"W-4",
+                     fmt::format("Muster sends {:#x}, which is no message: {}", note.code, to_string(known.error())),
+                     {},
+                     {},
+                     scene_.now});
             }
             return;
         }
@@ -299,7 +311,8 @@ void Court::judge_note(const Note& note) {
             return for_each_judge([&](auto& judge) { judge.close_asked(scene_, note.link); });
         case Kind::drained:
             this->note(scene_.now,
-                       fmt::format("operator: {} server {}", note.drain.draining ? "drain" : "undrain", note.drain.server.value),
+                       fmt::format("operator: {} server {}", note.drain.draining ? "drain" : "undrain",
+                                   note.drain.server.value),
                        {}, note.drain.server);
             return for_each_judge([&](auto& judge) { judge.drained(scene_, note.drain); });
     }
@@ -309,7 +322,8 @@ void Court::judge_event(const Event& event) {
     trace_.mix(event.index());
     std::visit(
         [&]<class E>(const E& one) {
-            if (trace_.readable()) note(scene_.now, fmt::format("   {} {}", E::name, described(one)), lobby_of(one), server_of(one));
+            if (trace_.readable())
+                note(scene_.now, fmt::format("   {} {}", E::name, described(one)), lobby_of(one), server_of(one));
             for_each_judge([&](auto& judge) { judge.happened(scene_, one); });
         },
         event);

@@ -81,9 +81,10 @@ private:
         std::uint64_t until = 0;  // of a frame heard: events published when it was handled
         OperatorDrain drain;
     };
-    using Event = std::variant<event::ServerRegistered, event::ServerResumed, event::ServerOffline, event::ServerRemoved,
-                               event::MatchOffered, event::MatchAllocated, event::MatchRefused, event::MatchReady,
-                               event::MatchStarted, event::MatchEnded, event::MatchAborted, event::BrakeOn>;
+    using Event =
+        std::variant<event::ServerRegistered, event::ServerResumed, event::ServerOffline, event::ServerRemoved,
+                     event::MatchOffered, event::MatchAllocated, event::MatchRefused, event::MatchReady,
+                     event::MatchStarted, event::MatchEnded, event::MatchAborted, event::BrakeOn>;
     struct Published {
         std::uint64_t sequence = 0;
         Event event;

@@ -1,5 +1,5 @@
-// Muster is killed at every single step at which it touches the world: before and after each commit, between a batch and
-// its outcome, and between any two frames that it sends.
+// Muster is killed at every single step at which it touches the world: before and after each commit, between a batch
+// and its outcome, and between any two frames that it sends.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -31,7 +31,8 @@ constexpr std::uint64_t stride = 1;
 
 }  // namespace
 
-TEST_CASE("faults 1 and 65, invariant 14: killed at any step of its store and its sends, Muster recovers what it answered") {
+TEST_CASE(
+    "faults 1 and 65, invariant 14: killed at any step of its store and its sends, Muster recovers what it answered") {
     for (const std::uint64_t seed : {1, 2}) {
         SimOptions options = small_world(seed);
         const SimReport whole = run_simulation(options);

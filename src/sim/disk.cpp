@@ -30,7 +30,8 @@ bool Disk::submit(RecordBatch&& batch) {
 void Disk::begin_sync() {
     // Most of the time all that waits goes in one transaction; now and then it is too much for one.
     in_sync_ = waiting_.size();
-    if (in_sync_ > 1 && random_.chance(0.2)) in_sync_ = static_cast<std::size_t>(random_.between(1, static_cast<std::int64_t>(in_sync_)));
+    if (in_sync_ > 1 && random_.chance(0.2))
+        in_sync_ = static_cast<std::size_t>(random_.between(1, static_cast<std::int64_t>(in_sync_)));
     agenda_.in(sync_time(), [this, run = run_] { end_sync(run); });
 }
 

@@ -54,7 +54,8 @@ TEST_CASE_FIXTURE(DiskFixture, "batches become durable in order, and are answere
     }
 }
 
-TEST_CASE_FIXTURE(DiskFixture, "fault 4: a full disk answers so and keeps nothing, and works again when there is room") {
+TEST_CASE_FIXTURE(DiskFixture,
+                  "fault 4: a full disk answers so and keeps nothing, and works again when there is room") {
     disk.set_full(true);
     CHECK(disk.submit(batch(1)));
     run(1s);

@@ -60,10 +60,12 @@ void FleetJudge::happened(const Scene& scene, const event::ServerRemoved& event)
     if (!event.timed_out || moved) return;
     const Duration silence = scene.running - was.last_beat;
     if (silence < timeout) {
-        return object(scene, "invariant 9", fmt::format("removed after {:.3f} s of silence", to_seconds(silence)), event.server);
+        return object(scene, "invariant 9", fmt::format("removed after {:.3f} s of silence", to_seconds(silence)),
+                      event.server);
     }
     if (braked_.contains(event.server) && silence < brake_hold) {
-        object(scene, "fault 29", fmt::format("removed after {:.3f} s with the brake on", to_seconds(silence)), event.server);
+        object(scene, "fault 29", fmt::format("removed after {:.3f} s with the brake on", to_seconds(silence)),
+               event.server);
     }
 }
 
@@ -72,14 +74,16 @@ void FleetJudge::happened(const Scene& scene, const event::MatchAborted& event) 
     const SeenLobby* lobby = slots_.lobby(event.lobby);
     const SeenOffer* held = lobby ? lobby->held() : nullptr;
     if (event.server != reconciled_ || !held || held->link == reconciled_link_) {
-        object(scene, "F-7", "a match is lost by a server that did not show so by three reports", event.server, event.lobby);
+        object(scene, "F-7", "a match is lost by a server that did not show so by three reports", event.server,
+               event.lobby);
     }
 }
 
 void FleetJudge::happened(const Scene& scene, const event::MatchEnded& event) {
     if (event.reason != text(Reason::reported_by_heartbeat)) return;
     const KnownServer* known = registry_.server(event.server);
-    if (event.server != reconciled_ || !known || known->speaks_of_matches || slots_.held(event.server) <= known->reported) {
+    if (event.server != reconciled_ || !known || known->speaks_of_matches ||
+        slots_.held(event.server) <= known->reported) {
         object(scene, "F-7", "a match ends by a count that does not say so", event.server, event.lobby);
     }
 }
@@ -91,7 +95,8 @@ void FleetJudge::happened(const Scene& scene, const event::BrakeOn& event) {
     for (const auto& [id, known] : registry_.servers()) {
         if (known.region != event.region) continue;
         ++all;
-        if (known.silent_since <= scene.running && scene.running - known.silent_since <= brake_window + timer_slack) ++silent;
+        if (known.silent_since <= scene.running && scene.running - known.silent_since <= brake_window + timer_slack)
+            ++silent;
     }
     if (silent < brake_servers || static_cast<double>(silent) <= brake_share * static_cast<double>(all)) {
         object(scene, "fault 29", fmt::format("the brake is pulled for {} of {} servers", silent, all), {});
@@ -131,11 +136,14 @@ void FleetJudge::pass_ended(const Scene& scene, const Core& core) {
 void FleetJudge::judge_server(const Scene& scene, const Core& core, const KnownServer& known) {
     const Server* server = core.fleet().find(known.id);
     if (!server) return object(scene, "invariant 11", "a registered server is unknown to core", known.id);
-    if (server->connected() != (known.link != 0)) return object(scene, "F-6", "connected or not: the wire says otherwise", known.id);
-    if (server->drained_by_server != known.drained_by_server || server->drained_by_operator != known.drained_by_operator) {
+    if (server->connected() != (known.link != 0))
+        return object(scene, "F-6", "connected or not: the wire says otherwise", known.id);
+    if (server->drained_by_server != known.drained_by_server ||
+        server->drained_by_operator != known.drained_by_operator) {
         return object(scene, "invariant 12", "draining changed by nobody's word", known.id);
     }
-    if (server->epoch != known.epoch) return object(scene, "invariant 13", "another epoch than its registration's", known.id);
+    if (server->epoch != known.epoch)
+        return object(scene, "invariant 13", "another epoch than its registration's", known.id);
     if (server->max_matches != known.max_matches || server->region != known.region) {
         return object(scene, "F-6", "another capacity or region than its handshake's", known.id);
     }
@@ -149,7 +157,8 @@ void FleetJudge::judge_server(const Scene& scene, const Core& core, const KnownS
     }
     const bool candidate = is_free(known) && !server->braked;
     if (core.fleet().candidates(server->region).offered(server->place) != candidate) {
-        return object(scene, "invariant 11", candidate ? "free, but no candidate" : "a candidate that is not free", known.id);
+        return object(scene, "invariant 11", candidate ? "free, but no candidate" : "a candidate that is not free",
+                      known.id);
     }
     judge_silence(scene, *server, known);
 }
@@ -158,15 +167,16 @@ void FleetJudge::judge_silence(const Scene& scene, const Server& server, const K
     const Duration silence = scene.running - known.last_beat;
     if (server.braked) {
         braked_.insert(known.id);
-        if (known.silent_since > scene.running) object(scene, "fault 29", "kept by the brake, but not silent", known.id);
+        if (known.silent_since > scene.running)
+            object(scene, "fault 29", "kept by the brake, but not silent", known.id);
         if (silence > brake_hold + 1s) object(scene, "fault 29", "kept for longer than the brake holds", known.id);
         return;
     }
     braked_.erase(known.id);
     if (silence <= timeout + 1s) return;
     const bool candidate = server.status() == ServerStatus::available;
-    object(scene, candidate ? "invariant 10" : "F-2", fmt::format("silent for {:.3f} s and not removed", to_seconds(silence)),
-           known.id);
+    object(scene, candidate ? "invariant 10" : "F-2",
+           fmt::format("silent for {:.3f} s and not removed", to_seconds(silence)), known.id);
 }
 
 bool FleetJudge::is_free(const KnownServer& known) const {
@@ -204,10 +214,12 @@ void FleetJudge::judge_brake(const Scene& scene, const Core& core, RegionId regi
                             scene.running - known.silent_since < brake_window - timer_slack;
         if (surely) silent.push_back(id);
     }
-    if (silent.size() < brake_servers || static_cast<double>(silent.size()) <= brake_share * static_cast<double>(all)) return;
+    if (silent.size() < brake_servers || static_cast<double>(silent.size()) <= brake_share * static_cast<double>(all))
+        return;
     for (const ServerId id : silent) {
         const Server* server = core.fleet().find(id);
-        if (server && !server->braked) return object(scene, "fault 29", "silent with much of its region, and the brake is off", id);
+        if (server && !server->braked)
+            return object(scene, "fault 29", "silent with much of its region, and the brake is off", id);
     }
 }
 

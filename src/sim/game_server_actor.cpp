@@ -37,7 +37,8 @@ struct GameServerActor::FromMuster {
     void operator()(const AllocateMatch& offer) const { server.offered(offer); }
     void operator()(const AbortMatch& abort) const { server.running_.erase(abort.lobby); }
     void operator()(const ReadyForMatchResponse& response) const {
-        if (const auto* refused = std::get_if<LobbyRefused>(&response.answer)) server.refused(refused->lobby, refused->error.view());
+        if (const auto* refused = std::get_if<LobbyRefused>(&response.answer))
+            server.refused(refused->lobby, refused->error.view());
     }
     void operator()(const MatchResponse& response) const {
         if (const auto* refused = std::get_if<LobbyRefused>(&response.answer)) {
@@ -108,9 +109,11 @@ void GameServerActor::beat() {
 }
 
 void GameServerActor::send_beat() {
-    ServerHeartbeat report{id_, static_cast<std::int32_t>(running_.size()), static_cast<float>(random_.between(0, 1000)) / 10,
+    ServerHeartbeat report{id_, static_cast<std::int32_t>(running_.size()),
+                           static_cast<float>(random_.between(0, 1000)) / 10,
                            static_cast<float>(random_.between(0, 1000)) / 10};
-    if (chance(habits().lie)) report.match_count = static_cast<std::int32_t>(random_.between(0, traits_.max_matches + 1));
+    if (chance(habits().lie))
+        report.match_count = static_cast<std::int32_t>(random_.between(0, traits_.max_matches + 1));
     if (chance(habits().bad_load)) {
         constexpr float nan = std::numeric_limits<float>::quiet_NaN();
         constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -143,9 +146,8 @@ void GameServerActor::offered(const AllocateMatch& offer) {
     if (!chance(habit.twice)) return;
     const Duration again = between(random_, 0ms, 8s);
     const bool same = chance(0.8);
-    stage_.agenda.in(delay + again, [this, lobby, accepts, same, session] {
-        acknowledge(lobby, same ? accepts : !accepts, session);
-    });
+    stage_.agenda.in(delay + again,
+                     [this, lobby, accepts, same, session] { acknowledge(lobby, same ? accepts : !accepts, session); });
 }
 
 void GameServerActor::acknowledge(LobbyId lobby, bool accepted, std::uint32_t session) {
@@ -192,7 +194,8 @@ Duration GameServerActor::play_on(LobbyId lobby, Running& match) {
             return soon;
         case Phase::ready:
             validate(lobby, match);
-            if (++match.validated < 4 || chance(0.3)) return !stage_.calm && chance(0.03) ? between(random_, 105s, 122s) : soon;
+            if (++match.validated < 4 || chance(0.3))
+                return !stage_.calm && chance(0.03) ? between(random_, 105s, 122s) : soon;
             send(MatchStartedReport{id_, lobby});
             if (chance(habits().repeat)) send(MatchStartedReport{id_, lobby});
             match.phase = Phase::started;

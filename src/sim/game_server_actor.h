@@ -30,13 +30,13 @@ public:
     void start(Duration delay);
 
     // What befalls it.
-    void reboot();            // loses its link and its matches, and is back within thirty seconds
-    void leave();             // GOODBYE, and back later
-    void go_away(Duration);   // falls off the net for that long, and keeps its matches
-    void move(RegionId);      // comes back in another region
-    void hang_up();           // forgets its link without a word, and connects anew
-    void misspeak();          // sends what is no message
-    void calm_down();         // the faults are over
+    void reboot();           // loses its link and its matches, and is back within thirty seconds
+    void leave();            // GOODBYE, and back later
+    void go_away(Duration);  // falls off the net for that long, and keeps its matches
+    void move(RegionId);     // comes back in another region
+    void hang_up();          // forgets its link without a word, and connects anew
+    void misspeak();         // sends what is no message
+    void calm_down();        // the faults are over
 
     bool registered() const { return id_.value != 0; }
     ServerId id() const { return id_; }

@@ -33,9 +33,9 @@ void Host::start() {
         process_->outcome(outcome);
         wake_soon();
     });
-    process_ = std::make_unique<Process>(
-        Process::Parts{parts_.clock, parts_.network, disk_, parts_.court, entropy_, parts_.sabotage, [this] { return step(); }},
-        random_.next(), recovered);
+    process_ = std::make_unique<Process>(Process::Parts{parts_.clock, parts_.network, disk_, parts_.court, entropy_,
+                                                        parts_.sabotage, [this] { return step(); }},
+                                         random_.next(), recovered);
     parts_.network.listen(this);
     wake_soon();
 }
@@ -54,11 +54,12 @@ void Host::shut_down() {
     process_->shut_down();
     parts_.court.note(parts_.clock.now(), "Muster is told to end");
     wake_soon();
-    parts_.agenda.in(Duration(random_.between(Duration(100ms).count(), Duration(3s).count())), [this, run = process_.get()] {
-        if (process_.get() != run || !shutting_down_) return;
-        disk_.close();
-        end_run("ends");
-    });
+    parts_.agenda.in(Duration(random_.between(Duration(100ms).count(), Duration(3s).count())),
+                     [this, run = process_.get()] {
+                         if (process_.get() != run || !shutting_down_) return;
+                         disk_.close();
+                         end_run("ends");
+                     });
 }
 
 void Host::end_run(std::string_view how) {

@@ -22,9 +22,7 @@ constexpr LobbyId lobby{12345};
 
 // Judges without a court: what they hear is written down here.
 struct JudgesFixture {
-    JudgesFixture() {
-        chat_link = greet_chat_server("chat-1");
-    }
+    JudgesFixture() { chat_link = greet_chat_server("chat-1"); }
 
     std::string rule() const { return objections.first() ? objections.first()->rule : ""; }
 
@@ -157,11 +155,13 @@ TEST_CASE_FIXTURE(JudgesFixture, "A-3: no servers available while one is, is obj
 TEST_CASE_FIXTURE(JudgesFixture, "invariant 4: a success after 25 s is objected to") {
     ask();
     advance(25'001ms);
-    verdicts.said(scene, chat_link, AllocationResponse{AllocationResponse::Accepted{lobby, ServerId(1), {}, "MATCH_a", {}}});
+    verdicts.said(scene, chat_link,
+                  AllocationResponse{AllocationResponse::Accepted{lobby, ServerId(1), {}, "MATCH_a", {}}});
     CHECK(rule() == "invariant 4");
 }
 
-TEST_CASE_FIXTURE(JudgesFixture, "invariant 8: a token that is accepted 120 s after its acknowledgement is objected to") {
+TEST_CASE_FIXTURE(JudgesFixture,
+                  "invariant 8: a token that is accepted 120 s after its acknowledgement is objected to") {
     const LinkNumber server = register_server(1);
     ask();
     offer(server, "MATCH_a");
@@ -199,7 +199,8 @@ TEST_CASE_FIXTURE(JudgesFixture, "K-2: more accounts than players, and one that 
     SUBCASE("an account that is not on the list") {
         tokens.list_asked(chat_link, MatchPlayers{lobby, {{AccountId(1)}}});
         tokens.list_answered(scene, lobby, {AccountId(1)}, true);
-        tokens.answered(scene, tokens.ask(scene, server, ValidateToken{ServerId(1), lobby, AccountId(2), "MATCH_a"}), true, "");
+        tokens.answered(scene, tokens.ask(scene, server, ValidateToken{ServerId(1), lobby, AccountId(2), "MATCH_a"}),
+                        true, "");
         CHECK(rule() == "invariant 8");
     }
 }
@@ -270,8 +271,9 @@ TEST_CASE_FIXTURE(JudgesFixture, "invariant 14: a success that is gone after a r
     record.server_port = 7001;
     record.token = "MATCH_a";
     promises.durable(scene.now, {1, {record}});
-    promises.said(scene, chat_link,
-                  AllocationResponse{AllocationResponse::Accepted{lobby, ServerId(1), {"10.0.0.1", 7001}, "MATCH_a", {}}});
+    promises.said(
+        scene, chat_link,
+        AllocationResponse{AllocationResponse::Accepted{lobby, ServerId(1), {"10.0.0.1", 7001}, "MATCH_a", {}}});
     CHECK(rule() == "");
     muster::testing::CoreWorld empty({}, use_simulated_regions);
     promises.run_began(scene, *empty.core);
@@ -279,7 +281,8 @@ TEST_CASE_FIXTURE(JudgesFixture, "invariant 14: a success that is gone after a r
 }
 
 TEST_CASE_FIXTURE(JudgesFixture, "A-10: an event of another kind than the latest is objected to") {
-    notices.said(scene, chat_link, AllocationResponse{AllocationResponse::Accepted{lobby, ServerId(1), {}, "MATCH_a", {}}});
+    notices.said(scene, chat_link,
+                 AllocationResponse{AllocationResponse::Accepted{lobby, ServerId(1), {}, "MATCH_a", {}}});
     notices.happened(scene, event::MatchStarted{lobby, ServerId(1)});
     notices.said(scene, chat_link, MatchEventNotice{lobby, MatchEventKind::ready, {}});
     CHECK(rule() == "A-10");

@@ -79,7 +79,8 @@ void Mischief::lose_one_way() {
     const LinkNumber link = any_link();
     if (link == 0) return;
     const Way way = random_.chance(0.5) ? Way::to_muster : Way::to_peer;
-    parts_.court.note(parts_.clock.now(), fmt::format("fault: link {} is lost {}", link, way == Way::to_muster ? "to Muster" : "to its peer"));
+    parts_.court.note(parts_.clock.now(), fmt::format("fault: link {} is lost {}", link,
+                                                      way == Way::to_muster ? "to Muster" : "to its peer"));
     parts_.stage.network.lose(link, way);
 }
 

@@ -77,8 +77,7 @@ void Network::deliver_frames(LinkNumber number) {
     std::vector<std::byte> bytes = std::move(link.arrived);
     std::size_t used = 0;
     while (link.peer_open) {
-        const FrameSplit split =
-            next_frame(std::span(bytes).subspan(used), default_byte_order(link.port), length_most);
+        const FrameSplit split = next_frame(std::span(bytes).subspan(used), default_byte_order(link.port), length_most);
         if (split.kind != FrameSplit::Kind::frame) break;
         used += split.size;
         link.peer->frame(number, split.code, split.payload);
@@ -102,7 +101,8 @@ void Network::close(LinkNumber number) {
     Link& link = at(number);
     if (!link.peer_open) return;
     link.peer_open = false;
-    if (link.to_muster.lost) return find_dead(number, Duration(random_.between(Duration(45s).count(), Duration(75s).count())));
+    if (link.to_muster.lost)
+        return find_dead(number, Duration(random_.between(Duration(45s).count(), Duration(75s).count())));
     end_at_muster(number, next_arrival(link, link.to_muster));
 }
 

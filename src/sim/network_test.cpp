@@ -27,7 +27,9 @@ struct HeardListener final : Listener {
         ++accepted;
         return accepting;
     }
-    void bytes(LinkNumber, std::span<const std::byte> bytes) override { received.insert(received.end(), bytes.begin(), bytes.end()); }
+    void bytes(LinkNumber, std::span<const std::byte> bytes) override {
+        received.insert(received.end(), bytes.begin(), bytes.end());
+    }
     void ended(LinkNumber) override { ++ends; }
     bool accepting = true;
     int accepted = 0;

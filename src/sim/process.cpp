@@ -170,7 +170,8 @@ void Process::handle(const Pass& pass, const Inbound& message) {
             if (has_link) core_.malformed(pass, socket->second.id, message.fault);
             return;
         case Inbound::Kind::deadline:
-            if (has_link && !socket->second.greeted) core_.gave_up(pass, socket->second.id, LinkFault::handshake_deadline);
+            if (has_link && !socket->second.greeted)
+                core_.gave_up(pass, socket->second.id, LinkFault::handshake_deadline);
             return;
         case Inbound::Kind::closed:
             if (has_link) close_socket(pass, message.link);
@@ -228,7 +229,9 @@ void Process::send(ConnectionId to, std::span<const std::byte> frame) {
     if (link == 0) return;
     Socket& socket = sockets_[link];
     std::vector<SentFrame> leaving;
-    parts_.sabotage.send({link, socket.port, wire::get<ByteOrder::little, Code>(frame.data() + sizeof(std::uint16_t)),
+    parts_.sabotage.send({link,
+                          socket.port,
+                          wire::get<ByteOrder::little, Code>(frame.data() + sizeof(std::uint16_t)),
                           {frame.begin(), frame.end()}},
                          leaving);
     for (SentFrame& one : leaving) {

@@ -58,9 +58,10 @@ void PromiseJudge::said(const Scene& scene, LinkNumber, const AllocationResponse
     }
     const auto [before, fresh] = promised_.try_emplace(lobby, *accepted);
     if (!fresh && before->second != *accepted) {
-        object(scene, "A-8",
-               fmt::format("told server {} before and server {} now", before->second.server.value, accepted->server.value),
-               lobby);
+        object(
+            scene, "A-8",
+            fmt::format("told server {} before and server {} now", before->second.server.value, accepted->server.value),
+            lobby);
     }
 }
 
@@ -111,7 +112,8 @@ void PromiseJudge::judge_recovered_match(const Scene& scene, const Core& core,
     }
     if (is_over(kept->second.state)) return;
     const Match* match = core.matches().find(promised.lobby);
-    if (!match) return object(scene, "invariant 14", "a success that was told is gone after the restart", promised.lobby);
+    if (!match)
+        return object(scene, "invariant 14", "a success that was told is gone after the restart", promised.lobby);
     if (match->record.token != promised.token.view() || match->record.server != promised.server) {
         return object(scene, "invariant 14", "a success that was told is another after the restart", promised.lobby);
     }

@@ -87,7 +87,8 @@ void Registry::said(const Scene& scene, LinkNumber number, const ServerHandshake
     KnownLink& link = links_[number];
     KnownServer* known = server(accepted->server);
     if (!known) {
-        return objections_.add({"F-1", "a server is told an id that no event registered", {}, accepted->server, scene.now});
+        return objections_.add(
+            {"F-1", "a server is told an id that no event registered", {}, accepted->server, scene.now});
     }
     if (known->region != link.server_hello.region) {
         return objections_.add({"F-6", "another region is a new registration", {}, known->id, scene.now});
@@ -115,8 +116,11 @@ void Registry::said(const Scene&, LinkNumber number, const ManagerHandshakeRespo
 void Registry::happened(const Scene& scene, const event::ServerRegistered& event) {
     const auto [endpoint, fresh] = endpoints_.try_emplace(event.server, event.endpoint);
     if (!fresh) {
-        objections_.add({"fault 46", fmt::format("id {} was given before, to {}", event.server.value, endpoint->second),
-                         {}, event.server, scene.now});
+        objections_.add({"fault 46",
+                         fmt::format("id {} was given before, to {}", event.server.value, endpoint->second),
+                         {},
+                         event.server,
+                         scene.now});
     }
     KnownServer& known = servers_[event.server];
     known = KnownServer{};
@@ -131,8 +135,11 @@ void Registry::happened(const Scene& scene, const event::ServerRegistered& event
 void Registry::happened(const Scene& scene, const event::ServerResumed& event) {
     std::int64_t& highest = epochs_[event.server];
     if (event.epoch <= highest) {
-        objections_.add({"invariant 13", fmt::format("epoch {} follows epoch {}", event.epoch, highest), {},
-                         event.server, scene.now});
+        objections_.add({"invariant 13",
+                         fmt::format("epoch {} follows epoch {}", event.epoch, highest),
+                         {},
+                         event.server,
+                         scene.now});
     }
     highest = std::max(highest, event.epoch);
     if (KnownServer* known = server(event.server)) known->epoch = event.epoch;

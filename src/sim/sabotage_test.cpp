@@ -161,7 +161,8 @@ TEST_CASE("invariant 8, K-2: a token that is accepted twice for one account is o
             const auto answer = as<ValidateTokenResponse>(frame);
             const auto* refused = answer ? std::get_if<ValidateTokenResponse::Refused>(&answer->answer) : nullptr;
             if (!refused || refused->error != "Match token already used") return out.push_back(std::move(frame));
-            out.push_back(framed(frame.link, ValidateTokenResponse{ValidateTokenResponse::Accepted{refused->lobby, refused->account}}));
+            out.push_back(framed(
+                frame.link, ValidateTokenResponse{ValidateTokenResponse::Accepted{refused->lobby, refused->account}}));
         }
     } open_door;
     const std::string rule = objection_to(open_door, Scenario::lossy);
@@ -170,7 +171,9 @@ TEST_CASE("invariant 8, K-2: a token that is accepted twice for one account is o
 
 TEST_CASE("invariant 7: an acknowledgement that core does not hear is objected to") {
     struct Deaf final : Sabotage {
-        bool hears(LinkNumber, Code code, std::span<const std::byte>) override { return code != AllocateMatchAck::code; }
+        bool hears(LinkNumber, Code code, std::span<const std::byte>) override {
+            return code != AllocateMatchAck::code;
+        }
     } deaf;
     CHECK(objection_to(deaf) == "invariant 7");
 }
@@ -184,7 +187,9 @@ TEST_CASE("invariant 12: a wish to drain that core does not heed is objected to"
 
 TEST_CASE("invariant 20: a request that core does not count is objected to") {
     struct Deaf final : Sabotage {
-        bool hears(LinkNumber, Code code, std::span<const std::byte>) override { return code != AllocationRequest::code; }
+        bool hears(LinkNumber, Code code, std::span<const std::byte>) override {
+            return code != AllocationRequest::code;
+        }
     } deaf;
     CHECK(objection_to(deaf) == "invariant 20");
 }

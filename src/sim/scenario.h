@@ -27,8 +27,8 @@ enum class Scenario : std::uint8_t {
     reconnect,     // ten thousand servers lose their links at once (fault 28)
 };
 inline constexpr std::array scenarios{
-    Scenario::calm,  Scenario::lossy, Scenario::slow_disk,    Scenario::full_disk, Scenario::crashing,
-    Scenario::gaps,  Scenario::mixed, Scenario::mass_silence, Scenario::last_slot, Scenario::reconnect,
+    Scenario::calm, Scenario::lossy, Scenario::slow_disk,    Scenario::full_disk, Scenario::crashing,
+    Scenario::gaps, Scenario::mixed, Scenario::mass_silence, Scenario::last_slot, Scenario::reconnect,
 };
 
 // The regions that Muster is configured with. A world of one region plays in the first.
@@ -58,18 +58,18 @@ struct DiskConditions {
 // Shares of what a game server does, each on its own.
 struct ServerHabits {
     Duration ack_max = std::chrono::seconds(4);
-    double refuse = 0;       // says no to an offer
-    double never = 0;        // does not answer it
-    double late = 0;         // answers after its five seconds
-    double twice = 0;        // answers it again
-    double stray_ack = 0;    // with an answer for a lobby that was not offered
-    double bad_load = 0;     // reports NaN, infinity or negative figures
-    double lie = 0;          // reports a count that is not so
-    double repeat = 0;       // says READY, STARTED or ENDED again, or in another order
-    double odd_token = 0;    // validates what must be refused
-    double garbage = 0;      // sends what is no message, with a heartbeat
-    double seeds_only = 0;   // share of servers that only heartbeat and acknowledge
-    double drain = 0;        // drains or undrains itself, with a heartbeat
+    double refuse = 0;      // says no to an offer
+    double never = 0;       // does not answer it
+    double late = 0;        // answers after its five seconds
+    double twice = 0;       // answers it again
+    double stray_ack = 0;   // with an answer for a lobby that was not offered
+    double bad_load = 0;    // reports NaN, infinity or negative figures
+    double lie = 0;         // reports a count that is not so
+    double repeat = 0;      // says READY, STARTED or ENDED again, or in another order
+    double odd_token = 0;   // validates what must be refused
+    double garbage = 0;     // sends what is no message, with a heartbeat
+    double seeds_only = 0;  // share of servers that only heartbeat and acknowledge
+    double drain = 0;       // drains or undrains itself, with a heartbeat
     Duration play_min = std::chrono::seconds(4);
     Duration play_max = std::chrono::seconds(40);
 };
@@ -114,10 +114,10 @@ struct Conditions {
     ServerHabits server;
     ChatHabits chat;
     FaultRates faults;
-    int burst = 0;                                     // requests at once, five seconds after the start
-    double silenced_at_once = 0;                       // share of servers whose links vanish at half time
-    bool all_reset_at_once = false;                    // all servers' links, at half time
-    Duration rest = std::chrono::seconds(150);         // after the faults, until nothing may be left half done
+    int burst = 0;                              // requests at once, five seconds after the start
+    double silenced_at_once = 0;                // share of servers whose links vanish at half time
+    bool all_reset_at_once = false;             // all servers' links, at half time
+    Duration rest = std::chrono::seconds(150);  // after the faults, until nothing may be left half done
 };
 
 // The scenario's world. The seed's numbers vary it, so that no two seeds play the same odds.

@@ -31,8 +31,9 @@ std::string told(SimOptions options) {
     options.readable_trace = true;
     const SimReport report = run_simulation(options);
     if (!report.objection) return "the rule is kept when it is played again: the simulation is not deterministic";
-    std::string text = fmt::format("\n{}: {}\n  lobby {}, server {}\n  {}\n", report.objection->rule, report.objection->what,
-                                   report.objection->lobby.value, report.objection->server.value, replay_command(options));
+    std::string text =
+        fmt::format("\n{}: {}\n  lobby {}, server {}\n  {}\n", report.objection->rule, report.objection->what,
+                    report.objection->lobby.value, report.objection->server.value, replay_command(options));
     for (const std::string& line : report.trace) text += "  " + line + "\n";
     return text;
 }
@@ -158,14 +159,16 @@ TEST_CASE("the simulation that the environment names is played") {
         if (count == 1) FAIL(told(options));
         broken[report.objection->rule + ": " + report.objection->what.substr(0, 60)].push_back(options.seed);
     }
-    for (const auto& [what, seeds] : broken) MESSAGE(fmt::format("{} seeds, such as {}: {}", seeds.size(), seeds.front(), what));
+    for (const auto& [what, seeds] : broken)
+        MESSAGE(fmt::format("{} seeds, such as {}: {}", seeds.size(), seeds.front(), what));
     CHECK(broken.empty());
     if (count > 1) return;
-    MESSAGE(fmt::format("{:.0f} s of virtual time, {} passes, {} frames sent, {} crashes, {} stops, {} registrations, {} removed;"
-                        " {} successes (p50 {:.3f} s, p95 {:.3f} s), {} retries, {} tokens accepted, {} refused; hash {:016x}",
-                        to_seconds(report.virtual_time), report.muster.passes, report.muster.frames_sent, report.muster.crashes,
-                        report.muster.freezes, report.registrations, report.servers_removed, report.successes,
-                        to_seconds(report.allocation_p50), to_seconds(report.allocation_p95), report.retries,
-                        report.tokens_accepted, report.tokens_refused, report.trace_hash));
+    MESSAGE(fmt::format(
+        "{:.0f} s of virtual time, {} passes, {} frames sent, {} crashes, {} stops, {} registrations, {} removed;"
+        " {} successes (p50 {:.3f} s, p95 {:.3f} s), {} retries, {} tokens accepted, {} refused; hash {:016x}",
+        to_seconds(report.virtual_time), report.muster.passes, report.muster.frames_sent, report.muster.crashes,
+        report.muster.freezes, report.registrations, report.servers_removed, report.successes,
+        to_seconds(report.allocation_p50), to_seconds(report.allocation_p95), report.retries, report.tokens_accepted,
+        report.tokens_refused, report.trace_hash));
     for (const auto& [why, times] : report.failures) MESSAGE(fmt::format("{} times: {}", times, why));
 }

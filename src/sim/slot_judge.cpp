@@ -43,20 +43,25 @@ void SlotJudge::heard(const Scene&, LinkNumber link, const AllocationRequest& re
 
 void SlotJudge::said(const Scene& scene, LinkNumber link, const AllocateMatch& message) {
     const KnownServer* server = registry_.speaker(link);
-    if (!server) return object(scene, "invariant 5", "an offer goes to a link that is no registered server", message.lobby);
+    if (!server)
+        return object(scene, "invariant 5", "an offer goes to a link that is no registered server", message.lobby);
     SeenLobby& lobby = lobbies_[message.lobby];
-    if (!lobby.seeking) return object(scene, "A-6", "an offer for a lobby that nobody asked for", message.lobby, server->id);
+    if (!lobby.seeking)
+        return object(scene, "A-6", "an offer for a lobby that nobody asked for", message.lobby, server->id);
     if (!tokens_.insert(message.token.string()).second) {
         return object(scene, "invariant 8", "a token was given before", message.lobby, server->id);
     }
-    if (lobby.offers.size() >= offers_most) return object(scene, "invariant 6", "a fifth offer", message.lobby, server->id);
+    if (lobby.offers.size() >= offers_most)
+        return object(scene, "invariant 6", "a fifth offer", message.lobby, server->id);
     for (const SeenOffer& before : lobby.offers) {
-        if (before.server == server->id) return object(scene, "invariant 6", "offered twice to one server", message.lobby, server->id);
+        if (before.server == server->id)
+            return object(scene, "invariant 6", "offered twice to one server", message.lobby, server->id);
     }
     if (unanswered_.contains({link, message.lobby})) {
         return object(scene, "A-7", "offered again before the old offer was answered", message.lobby, server->id);
     }
-    if (server->region != lobby.region) return object(scene, "A-3", "offered in another region", message.lobby, server->id);
+    if (server->region != lobby.region)
+        return object(scene, "A-3", "offered in another region", message.lobby, server->id);
     const std::int32_t slots = held(server->id) + offered(server->id);
     if (std::max(slots, server->reported) >= server->max_matches) {
         return object(scene, "invariant 1",
@@ -95,9 +100,10 @@ void SlotJudge::heard(const Scene& scene, LinkNumber link, const AllocateMatchAc
 
 void SlotJudge::hold(const Scene& scene, LobbyId id, SeenLobby& lobby, SeenOffer& offer) {
     if (const SeenOffer* other = lobby.held()) {
-        return object(scene, "invariant 2",
-                      fmt::format("acknowledged on server {} and on server {}", other->server.value, offer.server.value),
-                      id, offer.server);
+        return object(
+            scene, "invariant 2",
+            fmt::format("acknowledged on server {} and on server {}", other->server.value, offer.server.value), id,
+            offer.server);
     }
     offer.state = SeenOffer::State::held;
     offer.held_since = scene.now;
@@ -127,7 +133,8 @@ void SlotJudge::happened(const Scene& scene, const event::MatchAllocated& event)
         return object(scene, "invariant 5", "a match is allocated without an acknowledgement on its registration",
                       event.lobby, event.server);
     }
-    if (!lobby.seeking) return object(scene, "invariant 4", "a second verdict on one request", event.lobby, event.server);
+    if (!lobby.seeking)
+        return object(scene, "invariant 4", "a second verdict on one request", event.lobby, event.server);
     lobby.seeking = false;
     seeking_.erase(event.lobby);
     lobby.allocated = true;

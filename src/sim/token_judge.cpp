@@ -22,8 +22,8 @@ TokenQuestion TokenJudge::ask(const Scene& scene, LinkNumber link, const Validat
     TokenQuestion question{request.lobby, request.account, request.token.string(), 0, {}, false};
     if (const SeenLobby* lobby = slots_.lobby(request.lobby)) question.player_count = lobby->player_count;
     question.forbidden = forbidden(scene, link, request);
-    const bool listed = !lists_.contains(request.lobby) || (lists_[request.lobby].pending.empty() &&
-                                                            may_be_listed(request.lobby, request.account));
+    const bool listed = !lists_.contains(request.lobby) ||
+                        (lists_[request.lobby].pending.empty() && may_be_listed(request.lobby, request.account));
     question.plain = question.forbidden.empty() && listed &&
                      used_[question.token].size() < static_cast<std::size_t>(question.player_count);
     return question;
@@ -123,6 +123,10 @@ void TokenJudge::run_began(const Scene&, const Core& core) {
     for (auto& [lobby, lists] : lists_) {
         if (const auto* accounts = core.matches().accounts(lobby)) lists.pending.push_back(*accounts);
     }
+}
+
+void TokenJudge::object(const Scene& scene, std::string what, const TokenQuestion& question) {
+    objections_.add({"invariant 8", std::move(what), question.lobby, {}, scene.now});
 }
 
 }  // namespace muster::sim

@@ -110,14 +110,15 @@ void VerdictJudge::said(const Scene& scene, LinkNumber link, const ValidateToken
     const auto* refused = std::get_if<ValidateTokenResponse::Refused>(&answer.answer);
     const LobbyId lobby = accepted ? accepted->lobby : refused->lobby;
     const auto asked = answered(scene, link, ValidateTokenResponse::code, lobby);
-    if (asked && asked->token) tokens_.answered(scene, *asked->token, accepted != nullptr, refused ? refused->error.view() : "");
+    if (asked && asked->token)
+        tokens_.answered(scene, *asked->token, accepted != nullptr, refused ? refused->error.view() : "");
 }
 
 // Also sent when an operator changes the status: then nobody asked.
 void VerdictJudge::said(const Scene& scene, LinkNumber link, const ServerStatusNotice&) {
     const auto queue = queues_.find(link);
-    const bool asked = queue != queues_.end() && !queue->second.empty() &&
-                       queue->second.front().answer == ServerStatusNotice::code;
+    const bool asked =
+        queue != queues_.end() && !queue->second.empty() && queue->second.front().answer == ServerStatusNotice::code;
     if (asked || scene.cause == SetDraining::code) answered(scene, link, ServerStatusNotice::code, {});
 }
 
@@ -130,16 +131,18 @@ std::optional<VerdictJudge::Asked> VerdictJudge::answered(const Scene& scene, Li
     const auto queue = queues_.find(link);
     if (queue == queues_.end() || queue->second.empty()) {
         out_of_order_.try_emplace(
-            link, Objection{"invariant 4", fmt::format("an answer {:#x} that nobody waits for", code), lobby, {}, scene.now});
+            link,
+            Objection{"invariant 4", fmt::format("an answer {:#x} that nobody waits for", code), lobby, {}, scene.now});
         return std::nullopt;
     }
     Asked& first = queue->second.front();
     if (first.answer != code || first.lobby != lobby) {
-        out_of_order_.try_emplace(
-            link, Objection{"W-8",
-                            fmt::format("an answer {:#x} overtakes {:#x} for lobby {}", code, first.answer,
-                                        first.lobby.value),
-                            lobby, {}, scene.now});
+        out_of_order_.try_emplace(link, Objection{"W-8",
+                                                  fmt::format("an answer {:#x} overtakes {:#x} for lobby {}", code,
+                                                              first.answer, first.lobby.value),
+                                                  lobby,
+                                                  {},
+                                                  scene.now});
         return std::nullopt;
     }
     Asked asked = std::move(first);
@@ -182,7 +185,8 @@ void VerdictJudge::pass_ended(const Scene& scene, const Core& core) {
     const std::uint64_t in_flight = core.matches().in_flight();
     if (verdicts + in_flight != slots_.requests()) {
         object(scene, "invariant 20",
-               fmt::format("{} requests, but {} verdicts and {} in flight", slots_.requests(), verdicts, in_flight), {});
+               fmt::format("{} requests, but {} verdicts and {} in flight", slots_.requests(), verdicts, in_flight),
+               {});
     }
     std::uint64_t counted = 0;
     for (const auto& [region, requests] : core.matches().figures().requests) counted += requests;

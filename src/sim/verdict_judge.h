@@ -58,10 +58,10 @@ public:
 private:
     struct Asked {
         Code answer = 0;
-        LobbyId lobby;
-        Time heard;
-        std::optional<TokenQuestion> token;
-        std::vector<AccountId> accounts;
+        LobbyId lobby{};
+        Time heard{};
+        std::optional<TokenQuestion> token{};
+        std::vector<AccountId> accounts{};
     };
     using Queue = std::deque<Asked>;
 

@@ -31,8 +31,8 @@ World::World(const SimOptions& options)
       court_(trace_),
       stage_{agenda_, network_, conditions_for(options), false, 0, {}},
       network_(agenda_, Random(part_of(options.seed, 2)), stage_.conditions.network),
-      host_({agenda_, clock_, network_, court_, options.sabotage ? *options.sabotage : honest_}, part_of(options.seed, 3),
-            stage_.conditions.disk, options.die_at_step),
+      host_({agenda_, clock_, network_, court_, options.sabotage ? *options.sabotage : honest_},
+            part_of(options.seed, 3), stage_.conditions.disk, options.die_at_step),
       mischief_({stage_, clock_, host_, court_, servers_, chat_servers_}, Random(part_of(options.seed, 4))),
       start_(clock_.now()),
       calm_at_(start_ + stage_.conditions.duration) {
@@ -144,7 +144,8 @@ void World::reset_all() {
 }
 
 void World::watch_return() {
-    const bool all = std::all_of(servers_.begin(), servers_.end(), [](const auto& server) { return server->registered(); });
+    const bool all =
+        std::all_of(servers_.begin(), servers_.end(), [](const auto& server) { return server->registered(); });
     longest_return_ = clock_.now() - all_reset_at_;
     if (!all) agenda_.in(100ms, [this] { watch_return(); });
 }
@@ -164,8 +165,8 @@ void World::probe() {
         const bool has_room = std::any_of(known.begin(), known.end(), [&](const auto& entry) {
             const KnownServer& server = entry.second;
             const auto slots = court_.slots().held(server.id) + court_.slots().offered(server.id);
-            return server.region == region && server.link != 0 && !server.drained_by_server && !server.drained_by_operator &&
-                   std::max(server.reported, slots) < server.max_matches;
+            return server.region == region && server.link != 0 && !server.drained_by_server &&
+                   !server.drained_by_operator && std::max(server.reported, slots) < server.max_matches;
         });
         if (has_room) chat_servers_[0]->probe(region);
     }
@@ -180,16 +181,20 @@ void World::judge_probes() {
         answered += chat_server->probes_answered();
         if (!chat_server->last_probe_error().empty()) why = chat_server->last_probe_error();
     }
-    if (answered < asked) object("invariant 22", fmt::format("with a free slot a request did not succeed within 10 s: {}", why));
+    if (answered < asked)
+        object("invariant 22", fmt::format("with a free slot a request did not succeed within 10 s: {}", why));
 }
 
 // Nothing is left half done.
 void World::judge_rest() {
     const Core* core = host_.core();
     if (court_.objections().first() || !core) return;
-    core->matches().for_each([&](const Match& match) { object("invariant 22", "a match is left over", match.lobby(), match.record.server); });
+    core->matches().for_each([&](const Match& match) {
+        object("invariant 22", "a match is left over", match.lobby(), match.record.server);
+    });
     if (core->matches().in_flight() != 0) object("invariant 22", "a request is left in flight");
-    if (core->ledger().waiting() || core->ledger().in_flight() != 0) object("invariant 22", "records are left unwritten");
+    if (core->ledger().waiting() || core->ledger().in_flight() != 0)
+        object("invariant 22", "records are left unwritten");
     if (court_.verdicts().waiting() != 0) object("invariant 22", "an answer is still owed");
     core->fleet().for_each([&](const Server& server) {
         if (server.held != 0 || server.offered != 0) object("invariant 22", "a slot is left taken", {}, server.id);
