@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows that tools/check_words.sh refuses paths of one machine and markers of unfinished work, and little else."""
+"""Shows that tools/check_words.sh refuses paths of one machine, unfinished work and bad test names, and little else."""
 
 import pathlib
 import subprocess
@@ -11,7 +11,8 @@ CHECK = pathlib.Path(__file__).resolve().parent.parent / "tools" / "check_words.
 # In two parts each, so that this file may hold them.
 PATHS = ["/wo" "rk/main", "/ro" "ot/.cache", "/ro" "ot", "/ho" "me/ann/x", "/tm" "p/abc1"]
 MARKERS = ["TO" "DO", "FIX" "ME", "XX" "X", "HA" "CK"]
-FINE = ["/tmp", "network/", "homework/x", "mktemp -d muster.XXXXXX", "hackney", "example.org/work", "todos", "src/root/x"]
+FINE = ["/tmp", "network/", "homework/x", "mktemp -d muster.XXXXXX", "hackney", "example.org/work", "todos", "src/root/x",
+        'TEST_CASE("T-1: a, b") {', 'const auto list = values["a"];', 'if (text == ";") {']
 
 
 class CheckWords(unittest.TestCase):
@@ -37,6 +38,13 @@ class CheckWords(unittest.TestCase):
                 self.assertEqual(status, 1)
                 self.assertTrue(told.startswith("FILE:2:"), told)
                 self.assertIn("unfinished work", told)
+
+    def test_names_that_ctest_takes_apart_are_refused(self):
+        for each in ("TEST_CASE(\"a; b\") {", "TEST_CASE_FIXTURE(World, \"a [b\") {", "        \"T-1: a] b\") {"):
+            with self.subTest(each):
+                status, told = self.check(each)
+                self.assertEqual(status, 1)
+                self.assertIn("a test's name", told)
 
     def test_what_only_looks_like_it_passes(self):
         for each in FINE:

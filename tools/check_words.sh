@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Fails when a file of ours names a path of somebody's machine, or leaves a marker of unfinished work.
+# Fails when a file of ours names a path of somebody's machine, leaves a marker of unfinished work, or gives a test a
+# name that CTest takes apart.
 #
 #   tools/check_words.sh [FILE…]      all tracked and new files when none is named
 set -u
@@ -14,6 +15,8 @@ esac
 places='[w]ork|[r]oot|[h]ome/[a-z][^/ ]*|[U]sers/[A-Za-z][^/ ]*|[t]mp/[A-Za-z0-9._]+'
 machine_paths="(^|[^A-Za-z0-9_.])/($places)(/|\$|[^A-Za-z0-9])"
 unfinished='\b(T[O]DO|F[I]XME|X[X]X|H[A]CK|T[B]D)\b'
+
+test_names='^ *(TEST_CASE.*)?"[^"]*[][;\\][^"]*"\) \{$'
 
 files=("$@")
 if [ ${#files[@]} -eq 0 ]; then
@@ -33,6 +36,7 @@ refuse() {
 }
 
 status=0
+refuse "$test_names" "a test's name has none of ; [ ] and backslash" || status=1
 refuse "$machine_paths" "a path of one machine" || status=1
 refuse "$unfinished" "unfinished work: finish it, or open an issue" || status=1
 [ $status -eq 0 ] && echo "check_words: ${#files[@]} files"

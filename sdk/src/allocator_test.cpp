@@ -121,7 +121,7 @@ TEST_CASE_FIXTURE(AllocatorFixture,
 }
 
 TEST_CASE_FIXTURE(AllocatorFixture,
-                  "A-1: heartbeats go out every 30 s; one without an answer for 45 s means a dead link") {
+                  "A-1: heartbeats go out every 30 s, and one without an answer for 45 s means a dead link") {
     joined();
     for (int i = 0; i < 3; ++i) {
         muster.advance(29'999ms);

@@ -176,7 +176,7 @@ TEST_CASE("F-12: what is said before stop() still goes out: a goodbye is heard")
     CHECK(muster.goodbyes() == 1);
 }
 
-TEST_CASE("fault 13: what a posted function throws is told, and the runner goes on; functions run in their order") {
+TEST_CASE("fault 13: what a posted function throws is told, and the runner goes on, and functions run in their order") {
     std::vector<int> order;
     std::string told;
     TcpRunner runner([&](const Outcome& error) { told = error.text; });

@@ -120,7 +120,8 @@ TEST_CASE("K-2: the 10 s of a token that came before the server was ever driven 
     CHECK(codes == Codes{ErrorCode::no_answer});
 }
 
-TEST_CASE_FIXTURE(ValidationFixture, "K-2: an unregistered link judges no token; it is asked again after registering") {
+TEST_CASE_FIXTURE(ValidationFixture,
+                  "K-2: an unregistered link judges no token, and it is asked again after registering") {
     joined();
     validate(1);
     muster.forget();

@@ -216,8 +216,8 @@ TEST_CASE_FIXTURE(CoreWorld, "F-5: a draining server takes no match, and removal
     CHECK(state_of(*this, anew).status() == ServerStatus::available);
 }
 
-TEST_CASE_FIXTURE(CoreWorld,
-                  "F-6: a lost link makes the server Offline at once; a return in time resumes it with its matches") {
+TEST_CASE_FIXTURE(
+    CoreWorld, "F-6: a lost link makes the server Offline at once, and a return in time resumes it with its matches") {
     const TestServer server = join(*this, 7777);
     const ConnectionId chat = join_chat(*this);
     allocate(*this, chat, server, 5);

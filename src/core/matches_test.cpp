@@ -303,7 +303,7 @@ TEST_CASE_FIXTURE(CoreWorld,
 }
 
 TEST_CASE_FIXTURE(CoreWorld,
-                  "A-8, fault 62: the chat server leaves while waiting; the answer is kept until it asks again") {
+                  "A-8, fault 62: the chat server leaves while waiting, and the answer is kept until it asks again") {
     const TestServer server = join(*this, 7777);
     const ConnectionId chat = join_chat(*this);
     send(chat, request_for(1));
@@ -372,9 +372,9 @@ TEST_CASE_FIXTURE(CoreWorld, "A-9: a match that nobody used when its token expir
     CHECK(core->fleet().find(server.id)->held == 0);
 }
 
-TEST_CASE_FIXTURE(
-    CoreWorld,
-    "A-10: READY is checked in the order server, match, allocated server, token; repeats succeed and publish nothing") {
+TEST_CASE_FIXTURE(CoreWorld,
+                  "A-10: READY is checked in the order server, match, allocated server, token, and repeats succeed and "
+                  "publish nothing") {
     const TestServer one = join(*this, 7777);
     const TestServer two = join(*this, 7778);
     const ConnectionId chat = join_chat(*this);
@@ -431,7 +431,8 @@ TEST_CASE_FIXTURE(CoreWorld, "A-10: the latest event of each lobby is kept and s
     CHECK(quiet(join_chat(*this)));
 }
 
-TEST_CASE_FIXTURE(CoreWorld, "A-11: CANCEL is always answered by event 4; a pending request first gets its refusal") {
+TEST_CASE_FIXTURE(CoreWorld,
+                  "A-11: CANCEL is always answered by event 4, and a pending request first gets its refusal") {
     const TestServer server = join(*this, 7777);
     const ConnectionId chat = join_chat(*this);
     send(chat, CancelMatch{LobbyId(404)});
