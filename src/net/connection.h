@@ -1,6 +1,7 @@
 // One TCP connection as its worker sees it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -29,8 +30,9 @@ struct LinkTimer {
     Time due;  // in the port's read time
 };
 
-// The worker's thread only. What every request touches stands first.
-struct Connection {
+// The worker's thread only. A request touches the first two cache lines and no more: with many links, memory is what
+// it costs.
+struct alignas(64) Connection {
     Connection(ConnectionId name, Port of, FileDescriptor opened, const IpAddress& peer, const MessageRate& bucket,
                BufferBudget& budget)
         : id(name), socket(std::move(opened)), port(of), rate(bucket), in(budget), out(budget), from(peer) {}
@@ -42,26 +44,27 @@ struct Connection {
     Port port;
     LinkStage stage = LinkStage::open;
     CloseReason close_reason = CloseReason::asked;  // once it is closing
-    bool unread = false;                            // the socket may have bytes for us
-    bool listed = false;                            // among its lane's ready links
-    bool ending = false;                            // the peer sends no more: after the last bytes comes the end
-    bool writable = true;                           // the socket may take bytes
-    bool broken = false;                            // it took no more bytes
-    bool throttled = false;                         // over its rate, waiting for credit
-    bool resuming = false;                          // was throttled; frames in `in` come before new bytes
-    bool over_rate = false;                         // told to the loop as paused, not yet as resumed
-    bool handshake_missed = false;                  // told for its handshake deadline, which the loop may overrule
+    bool unread : 1 = false;                        // the socket may have bytes for us
+    bool listed : 1 = false;                        // among its lane's ready links
+    bool ending : 1 = false;                        // the peer sends no more: after the last bytes comes the end
+    bool writable : 1 = true;                       // the socket may take bytes
+    bool broken : 1 = false;                        // it took no more bytes
+    bool throttled : 1 = false;                     // over its rate, waiting for credit
+    bool resuming : 1 = false;                      // was throttled; frames in `in` come before new bytes
+    bool over_rate : 1 = false;                     // told to the loop as paused, not yet as resumed
+    bool handshake_missed : 1 = false;              // told for its handshake deadline, which the loop may overrule
+    bool frame_begun : 1 = false;                   // its frame deadline runs
+    std::uint32_t rtt_sampled_ms = 0;               // when; wraps round
 
     // The entries of the outbox batch under way that are for this connection.
     std::uint64_t batch = 0;
     std::uint32_t first_entry = 0;
     std::uint32_t last_entry = 0;
-
     MessageRate rate;
+
     LinkBuffer in;   // an unfinished frame; of a throttled link also frames it may not send yet
     LinkBuffer out;  // what the peer has not taken yet
 
-    Time rtt_sampled;
     LinkTimer frame_timer;
     LinkTimer handshake_timer;
     TimerId pause_timer;
@@ -69,5 +72,7 @@ struct Connection {
     Time over_rate_since;  // in the port's read time
     IpAddress from;
 };
+static_assert(offsetof(Connection, in) == 64);
+static_assert(offsetof(Connection, frame_timer) == 128);
 
 }  // namespace muster

@@ -27,6 +27,11 @@ public:
     explicit ConnectionTable(std::size_t worker) : first_slot_(static_cast<std::uint32_t>(worker) << index_bits) {
         MUSTER_CHECK(worker < workers_max, "a worker's number has eight bits");
     }
+    ConnectionTable(const ConnectionTable&) = delete;
+    ConnectionTable& operator=(const ConnectionTable&) = delete;
+    ~ConnectionTable() {
+        for_each([this](Connection& connection) { remove(connection); });
+    }
 
     std::size_t size() const { return size_; }
 
@@ -34,10 +39,10 @@ public:
     template <class... Arguments>
     Connection& add(Arguments&&... arguments) {
         if (free_.empty()) add_block();
-        Slot& place = slot(free_.back());
-        const ConnectionId id{first_slot_ | free_.back(), place.generation};
-        Connection& added = *std::construct_at(&place.connection, id, std::forward<Arguments>(arguments)...);
-        place.taken = true;
+        const std::uint32_t index = free_.back();
+        const ConnectionId id{first_slot_ | index, generations_[index] + 1};
+        Connection& added = *std::construct_at(&at(index), id, std::forward<Arguments>(arguments)...);
+        generations_[index] = id.generation;
         free_.pop_back();
         ++size_;
         return added;
@@ -46,21 +51,19 @@ public:
     // Null when it is gone.
     Connection* find(ConnectionId id) {
         const std::uint32_t index = id.slot - first_slot_;
-        if (index >= blocks_.size() * block_size) return nullptr;
-        Slot& place = slot(index);
-        return place.generation == id.generation && place.taken ? &place.connection : nullptr;
+        if (index >= generations_.size() || generations_[index] != id.generation || !is_live(id.generation))
+            return nullptr;
+        return &at(index);
     }
 
     // By the index that index_of() gave; only while the connection exists.
-    Connection& at(std::uint32_t index) { return slot(index).connection; }
+    Connection& at(std::uint32_t index) { return blocks_[index / block_size][index % block_size].connection; }
 
     void remove(Connection& connection) {
         const std::uint32_t index = index_of(connection.id);
-        Slot& place = slot(index);
-        MUSTER_CHECK(place.taken && &place.connection == &connection, "a connection is removed once");
+        MUSTER_CHECK(find(connection.id) == &connection, "a connection is removed once");
         std::destroy_at(&connection);
-        place.taken = false;
-        if (++place.generation == 0) place.generation = 1;
+        ++generations_[index];
         free_.push_back(index);
         --size_;
     }
@@ -68,42 +71,39 @@ public:
     // Calls visit(connection) for each; `visit` may remove the one it is called with.
     template <class Visit>
     void for_each(Visit visit) {
-        for (const auto& block : blocks_) {
-            for (std::size_t i = 0; i < block_size; ++i) {
-                if (block[i].taken) visit(block[i].connection);
-            }
+        for (std::uint32_t index = 0; index < generations_.size(); ++index) {
+            if (is_live(generations_[index])) visit(at(index));
         }
     }
 
 private:
     static constexpr std::size_t block_size = 256;
 
-    struct Slot {
-        Slot() {}
-        ~Slot() {
-            if (taken) std::destroy_at(&connection);
-        }
-        union {
-            Connection connection;  // while taken
-        };
-        std::uint32_t generation = 1;
-        bool taken = false;
+    // Whether a connection lives here is said by its generation, apart from it: looking for one that is gone, or for
+    // one of many, takes as little memory into the cache as can be.
+    union Place {
+        Place() {}
+        ~Place() {}
+        Connection connection;
     };
 
-    Slot& slot(std::uint32_t index) { return blocks_[index / block_size][index % block_size]; }
+    static constexpr bool is_live(std::uint32_t generation) { return generation % 2 == 1; }
 
     // Makes room in `free_` for every slot, so that removing takes no memory.
     void add_block() {
-        const std::size_t first = blocks_.size() * block_size;
+        const std::size_t first = generations_.size();
         MUSTER_CHECK(first + block_size <= std::size_t{1} << index_bits,
                      "limits keep the connections under 16 million");
         free_.reserve(first + block_size);
-        blocks_.push_back(std::make_unique<Slot[]>(block_size));
+        generations_.reserve(first + block_size);
+        blocks_.push_back(std::make_unique<Place[]>(block_size));
+        generations_.resize(first + block_size);
         for (std::size_t i = block_size; i-- > 0;) free_.push_back(static_cast<std::uint32_t>(first + i));
     }
 
     const std::uint32_t first_slot_;
-    std::vector<std::unique_ptr<Slot[]>> blocks_;
+    std::vector<std::unique_ptr<Place[]>> blocks_;
+    std::vector<std::uint32_t> generations_;  // odd while a connection lives in the slot
     std::vector<std::uint32_t> free_;
     std::size_t size_ = 0;
 };

@@ -162,7 +162,7 @@ void LinkKeeper::throttle(Connection& link, const TurnTime& at) {
         return tell(link, InboundKind::flooded, 0, at);
     }
     link.throttled = true;
-    wheel_.disarm(link.frame_timer.id);
+    stop_frame_deadline(link);
     const Time until = at.running + link.rate.until_refilled(lane.message_cost());
     if (!wheel_.reschedule(link.pause_timer, until))
         link.pause_timer = wheel_.schedule(until, payload_of(TimerKind::pause, link));
@@ -177,10 +177,17 @@ void LinkKeeper::pause_ended(Connection& link) {
 // A frame that is still unfinished and began before this read keeps its deadline.
 void LinkKeeper::keep_frame_deadline(Connection& link, bool frames, const TurnTime& at) {
     if (link.in.empty()) {
-        if (link.frame_timer.id != TimerId()) wheel_.disarm(link.frame_timer.id);
-    } else if (frames || !wheel_.armed(link.frame_timer.id)) {
+        stop_frame_deadline(link);
+    } else if (frames || !link.frame_begun) {
         arm(link.frame_timer, TimerKind::frame, link, lane_of(link).limits().frame_deadline, at);
+        link.frame_begun = true;
     }
+}
+
+void LinkKeeper::stop_frame_deadline(Connection& link) {
+    if (!link.frame_begun) return;
+    wheel_.disarm(link.frame_timer.id);
+    link.frame_begun = false;
 }
 
 void LinkKeeper::arm(LinkTimer& timer, TimerKind kind, const Connection& link, Duration delay, const TurnTime& at) {
@@ -228,14 +235,15 @@ void LinkKeeper::deadline_came(Connection& link, LinkTimer& timer, LinkDeadline 
 void LinkKeeper::tell(Connection& link, InboundKind kind, std::uint8_t detail, const TurnTime& at) {
     lane_of(link).batch.add(kind, link.id, at.now, detail);
     link.stage = LinkStage::told;
-    wheel_.disarm(link.frame_timer.id);
+    stop_frame_deadline(link);
     wheel_.disarm(link.pause_timer);
 }
 
 void LinkKeeper::greeted(Connection& link) {
     wheel_.cancel(link.handshake_timer.id);
     // The loop accepted the handshake before it heard of the deadline: the two crossed, and the link goes on.
-    if (link.stage == LinkStage::told && std::exchange(link.handshake_missed, false)) {
+    if (link.stage == LinkStage::told && link.handshake_missed) {
+        link.handshake_missed = false;
         link.stage = LinkStage::open;
         pause_ended(link);
     }

@@ -102,6 +102,7 @@ private:
     void timer_fired(Connection& link, TimerKind kind, const TurnTime& at);
     void throttle(Connection& link, const TurnTime& at);
     void keep_frame_deadline(Connection& link, bool frames, const TurnTime& at);
+    void stop_frame_deadline(Connection& link);
     void arm(LinkTimer& timer, TimerKind kind, const Connection& link, Duration delay, const TurnTime& at);
     void deadline_came(Connection& link, LinkTimer& timer, LinkDeadline which, const TurnTime& at);
     void pause_ended(Connection& link);

@@ -5,14 +5,13 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <chrono>
 
 #include "protocol/frame_reader.h"
 
 namespace muster {
 namespace {
 
-constexpr Duration rtt_sample_interval = std::chrono::seconds(1);
+constexpr std::uint32_t rtt_sample_interval_ms = 1'000;
 
 // Microseconds, as the kernel smoothed them; 0 when it does not say.
 std::uint32_t kernel_rtt_us(int socket) {
@@ -23,8 +22,8 @@ std::uint32_t kernel_rtt_us(int socket) {
 }
 
 std::uint32_t sampled_rtt_us(Connection& link, const PortLane& lane, const TurnTime& at) {
-    if (!lane.sample_rtt || at.now - link.rtt_sampled < rtt_sample_interval) return 0;
-    link.rtt_sampled = at.now;
+    if (!lane.sample_rtt || at.now_ms - link.rtt_sampled_ms < rtt_sample_interval_ms) return 0;
+    link.rtt_sampled_ms = at.now_ms;
     return kernel_rtt_us(link.socket.number());
 }
 

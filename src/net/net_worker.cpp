@@ -30,7 +30,7 @@ constexpr ConnectionId door_name(Port port) {
 NetWorker::NetWorker(std::size_t number, NetShared& shared)
     : shared_(shared),
       arrivals_(arrivals_max),
-      at_{shared.clock.now(), shared.clock.now(), Duration::zero()},
+      at_(shared.clock.now(), Duration::zero()),
       lanes_(lanes_for(shared)),
       links_(number, at_.running, poller_, lanes_, shared.quota, shared.budget),
       orders_(links_, shared.counters),
@@ -49,12 +49,11 @@ void NetWorker::do_work(std::optional<Duration> wait) {
     const Time before = shared_.clock.now();
     const Duration planned = next_wait(wait, before - at_.gaps);
     const auto events = poller_.wait(planned);
-    at_.now = shared_.clock.now();
-    if (const Duration late = at_.now - before - planned; late > gap_least) {
-        at_.gaps += late;
-        shared_.counters.gaps.add();
-    }
-    at_.running = at_.now - at_.gaps;
+    const Time now = shared_.clock.now();
+    const Duration late = now - before - planned;
+    const bool stood_still = late > gap_least;
+    if (stood_still) shared_.counters.gaps.add();
+    at_ = TurnTime(now, at_.gaps + (stood_still ? late : Duration::zero()));
 
     take_new_limits();
     for (PortLane& lane : lanes_) {
