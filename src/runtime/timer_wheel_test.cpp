@@ -19,6 +19,13 @@ namespace {
 
 constexpr Time start{1h};
 
+// How many of the million are moved: all in a release build, some in the slower ones.
+#ifdef NDEBUG
+constexpr std::size_t churn_step = 1;
+#else
+constexpr std::size_t churn_step = 10;
+#endif
+
 struct WheelFixture {
     TimerWheel wheel{start};
 
@@ -226,7 +233,7 @@ TEST_CASE("T-1: a million timers outstanding, 24 bytes each, and warm use takes 
     std::vector<TimerId> ids;
     ids.reserve(outstanding);
     for (std::size_t i = 0; i < outstanding; ++i) ids.push_back(wheel.schedule(deadline(), i));
-    for (std::size_t i = 0; i < outstanding; ++i) {
+    for (std::size_t i = 0; i < outstanding; i += churn_step) {
         const std::size_t victim = random.below(outstanding);
         wheel.cancel(ids[victim]);
         ids[victim] = wheel.schedule(deadline(), victim);
