@@ -4,7 +4,6 @@
 #include <chrono>
 #include <filesystem>
 #include <string>
-#include <thread>
 
 #include <fmt/core.h>
 
@@ -66,9 +65,8 @@ Rate through_store(const Clock& clock, const std::string& path, std::int64_t row
     const Time began = clock.now();
     std::uint64_t number = 0;
     while (clock.now() - began < measured) {
-        RecordBatch batch = events(number + 1, rows_per_batch, clock.wall());
-        while (!store.submit(std::move(batch))) std::this_thread::yield();
-        ++number;
+        if (number >= in_flight) log.wait_for(number + 1 - in_flight);
+        if (store.submit(events(number + 1, rows_per_batch, clock.wall()))) ++number;
     }
     log.wait_for(number);
     const double seconds = to_seconds(clock.now() - began);
