@@ -108,7 +108,14 @@ public:
     void end() {
         if (pid_ <= 0) return;
         kill(pid_, SIGTERM);
-        waitpid(pid_, nullptr, 0);
+        constexpr int patience = 500;
+        for (int i = 0; i < patience && waitpid(pid_, nullptr, WNOHANG) == 0; ++i) {
+            usleep(10'000);
+            if (i + 1 == patience) {
+                kill(pid_, SIGKILL);
+                waitpid(pid_, nullptr, 0);
+            }
+        }
         pid_ = 0;
     }
 
