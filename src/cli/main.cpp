@@ -13,6 +13,7 @@
 #include <fmt/core.h>
 
 #include "cli/config_command.h"
+#include "cli/player_token_command.h"
 #include "cli/protocol_command.h"
 #include "cli/serve_command.h"
 #include "daemon/exit_code.h"
@@ -51,11 +52,17 @@ constexpr const char* after_config_help =
     R"(Without --config the defaults are shown, with what the environment changes. A secret is shown as set or not set.
 )";
 
+constexpr const char* after_player_token_help =
+    R"(The key is the one that the daemon has: from MUSTER_AUTH_PLAYER_KEY, or from the file that the config names.
+  MUSTER_AUTH_PLAYER_KEY=… muster player-token Ann --account 7 --for 1h
+)";
+
 // What the command line asks for.
 struct CommandLine {
     CommandLine() {
         app.set_version_flag("--version", fmt::format("muster {}", muster::version()), "Show the version");
-        for (CLI::App* each : {&app, serve, config, protocol}) each->set_help_flag("-h,--help", "Show this help");
+        for (CLI::App* each : {&app, serve, config, protocol, player_token})
+            each->set_help_flag("-h,--help", "Show this help");
         app.require_subcommand(1);
         app.footer(after_help);
 
@@ -73,15 +80,28 @@ struct CommandLine {
         defaults->excludes(file)->excludes(reference);
         reference->excludes(file);
         config->footer(after_config_help);
+
+        player_token->add_option("NAME", player_token_arguments.name, "The player's name")->required();
+        player_token->add_option("--account", player_token_arguments.account, "The player's id, from 1 on")
+            ->type_name("N")
+            ->required();
+        player_token->add_option("--for", player_token_arguments.valid_for, "How long it is good: 30s, 10m, 1h, 7d")
+            ->type_name("TIME")
+            ->capture_default_str();
+        player_token->add_option("--config", player_token_arguments.config, "The config file that names the key's file")
+            ->type_name("FILE");
+        player_token->footer(after_player_token_help);
     }
 
     CLI::App app{about, "muster"};
     CLI::App* serve = app.add_subcommand("serve", "Run the daemon in the foreground");
     CLI::App* config = app.add_subcommand("config", "Show the effective config and where each value came from");
     CLI::App* protocol = app.add_subcommand("protocol", "Show the messages of the game ports, byte by byte");
+    CLI::App* player_token = app.add_subcommand("player-token", "Make a signed credential for a player");
 
     muster::ServeArguments serve_arguments;
     muster::ConfigArguments config_arguments;
+    muster::PlayerTokenArguments player_token_arguments;
     bool print_default = false;
     bool print_reference = false;
 };
@@ -126,7 +146,7 @@ std::string complaint(const CommandLine& line, std::span<char* const> arguments,
 int usage_error(const CommandLine& line, std::span<char* const> arguments, const CLI::ParseError& error) {
     fmt::print(stderr, "muster: {}\n\nUsage: muster COMMAND [FLAGS]\n", complaint(line, arguments, error));
     for (const CLI::App* command : line.app.get_subcommands({}))
-        fmt::print(stderr, "  muster {:<10} {}\n", command->get_name(), command->get_description());
+        fmt::print(stderr, "  muster {:<12} {}\n", command->get_name(), command->get_description());
     fmt::print(stderr, "`muster --help` and `muster COMMAND --help` say more.\n");
     return to_int(ExitCode::usage);
 }
@@ -147,6 +167,7 @@ int run(int argc, char** argv) {
         if (line.print_reference) line.config_arguments.what = What::reference;
         return muster::config_command(line.config_arguments);
     }
+    if (line.player_token->parsed()) return muster::player_token_command(line.player_token_arguments);
     return muster::protocol_command();
 }
 

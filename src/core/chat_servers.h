@@ -67,6 +67,11 @@ public:
     const ChatServer* find(std::string_view id) const;
     std::size_t size() const { return by_number_.size(); }
 
+    template <class Visit>
+    void for_each(Visit visit) const {
+        for (const auto& [number, chat_server] : by_number_) visit(chat_server);
+    }
+
 private:
     void silence_due(const Pass& pass, std::int32_t number);
     void forget(std::int32_t number);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "core/events.h"
 #include "protocol/messages.h"
 #include "protocol/refusal_answer.h"
 
@@ -40,28 +41,43 @@ Core::Core(CoreConfig config, const Parts& parts, const RecoveredState& recovere
                     }),
       fleet_(config.fleet, {parts.loop.time(), parts.loop.timers(), parts.loop.events(), parts.log, ledger_, numbers_,
                             static_cast<FleetWatcher&>(*this)}),
+      players_(config.players, {parts.loop.time(), parts.loop.timers(), parts.loop.events(), parts.log, links_, issued_,
+                                parts.entropy}),
+      notices_(links_, players_),
       matches_(config.matches, {parts.loop.time(), parts.loop.timers(), parts.loop.events(), parts.log, ledger_, links_,
-                                fleet_, chat_servers_, issued_, parts.entropy}),
+                                fleet_, chat_servers_, issued_, parts.entropy, notices_}),
+      accounts_(ledger_, recovered.accounts),
+      world_(config.world,
+             {parts.loop.time(), parts.loop.timers(), parts.loop.events(), parts.log, ledger_, links_,
+              players_.sessions()},
+             recovered),
       server_port_(links_, fleet_, matches_, issued_, parts.loop.timers(), std::move(config.server_token)),
       manager_port_(links_, chat_servers_, fleet_, matches_, issued_, std::move(config.manager_token)),
+      player_port_({parts.clock, links_, players_, world_, notices_, accounts_, issued_, parts.wall},
+                   std::move(config.player_credential)),
       telemetry_(parts.loop.events(), fleet_.config().regions),
       history_(parts.loop.events(), ledger_, numbers_, issued_) {
     const Pass pass{parts.loop.time().now(), parts.loop.time().running()};
     numbers_.reserve();
     fleet_.recover(pass, recovered.servers);
     matches_.recover(pass, recovered);
+    parts.loop.events().subscribe<event::PlayerClosed>(
+        [this](const event::PlayerClosed& closed) { notices_.player_left(closed.player); });
+    parts.loop.on_update([this](const Pass& now) { return players_.update(now) + world_.update(now); });
 }
 
 void Core::configure(CoreConfig config) {
     fleet_.configure(std::move(config.fleet));
     chat_servers_.configure(std::move(config.managers));
     matches_.configure(config.matches);
+    players_.configure(config.players);
+    player_port_.configure(std::move(config.player_credential));
     server_port_.configure(std::move(config.server_token));
     manager_port_.configure(std::move(config.manager_token));
 }
 
-void Core::opened(const Pass&, ConnectionId id, Port port, const IpAddress& peer) {
-    links_.opened(id, port, peer);
+void Core::opened(const Pass& pass, ConnectionId id, Port port, const IpAddress& peer) {
+    links_.opened(id, port, peer).opened = ShortTime(pass.running);
 }
 
 void Core::frame(const Pass& pass, ConnectionId id, const PeerFrame& frame) {
@@ -72,30 +88,31 @@ void Core::frame(const Pass& pass, ConnectionId id, const PeerFrame& frame) {
     }
     switch (classify(link->port, Direction::in, frame.code)) {
         case CodeClass::unknown_code:
-            return refuse(*link, frame, WireError::unknown_code);
+            return refuse(pass, *link, frame, WireError::unknown_code);
         case CodeClass::wrong_direction:
-            return refuse(*link, frame, WireError::wrong_direction);
+            return refuse(pass, *link, frame, WireError::wrong_direction);
         case CodeClass::known:
             break;
     }
     const bool greeting = is_greeting(link->port, frame.code);
-    if (!link->greeted && !greeting) return refuse(*link, frame, WireError::before_handshake);
-    if (link->greeted && greeting) return refuse(*link, frame, WireError::second_handshake);
+    if (!link->greeted && !greeting) return refuse(pass, *link, frame, WireError::before_handshake);
+    if (link->greeted && greeting) return refuse(pass, *link, frame, WireError::second_handshake);
 
     Result<void, WireError> read = Failure(WireError::unknown_code);
     if (link->port == Port::servers) read = server_port_.frame(pass, *link, frame);
     if (link->port == Port::managers) read = manager_port_.frame(pass, *link, frame);
+    if (link->port == Port::players) read = player_port_.frame(pass, *link, frame);
     if (read) return;
-    if (Link* still = links_.find(id)) refuse(*still, frame, read.error());
+    if (Link* still = links_.find(id)) refuse(pass, *still, frame, read.error());
 }
 
-void Core::malformed(const Pass&, ConnectionId id, WireError kind) {
+void Core::malformed(const Pass& pass, ConnectionId id, WireError kind) {
     Link* link = links_.find(id);
-    if (link && !link->closing) refuse(*link, PeerFrame{}, kind);
+    if (link && !link->closing) refuse(pass, *link, PeerFrame{}, kind);
 }
 
 // Says what is wrong and closes: whoever breaks the protocol once will not be understood better the next time (W-6).
-void Core::refuse(Link& link, const PeerFrame& frame, WireError kind) {
+void Core::refuse(const Pass& pass, Link& link, const PeerFrame& frame, WireError kind) {
     ++protocol_errors_[static_cast<std::size_t>(link.port)][static_cast<std::size_t>(kind)];
     log_.with(LogLevel::warning,
               {{"port", to_string(link.port)}, {"peer", link.peer.to_string()}, {"code", frame.code}},
@@ -103,22 +120,23 @@ void Core::refuse(Link& link, const PeerFrame& frame, WireError kind) {
     std::vector<std::byte> answer;
     malformed_answer({link.port, links_.order(link.port), link.greeted, frame.code, frame.payload}, kind, answer);
     links_.close_with(link, answer);
+    if (link.port == Port::players) players_.link_closed(pass, link, malformed_text(kind));
 }
 
-void Core::gave_up(const Pass&, ConnectionId id, LinkFault fault) {
+void Core::gave_up(const Pass& pass, ConnectionId id, LinkFault fault) {
     Link* link = links_.find(id);
     if (!link || link->closing) return;
     switch (fault) {
         case LinkFault::handshake_deadline:
-            return say_last(*link, Reason::handshake_timeout);
+            return say_last(pass, *link, Reason::handshake_timeout);
         case LinkFault::flooded:
-            return say_last(*link, Reason::too_many_messages);
+            return say_last(pass, *link, Reason::too_many_messages);
         case LinkFault::frame_deadline:
-            return refuse(*link, PeerFrame{}, WireError::truncated);
+            return refuse(pass, *link, PeerFrame{}, WireError::truncated);
     }
 }
 
-void Core::say_last(Link& link, Reason reason) {
+void Core::say_last(const Pass& pass, Link& link, Reason reason) {
     switch (link.port) {
         case Port::servers:
             links_.send(link.id, ServerError{0, ErrorText(text(reason))});
@@ -131,13 +149,14 @@ void Core::say_last(Link& link, Reason reason) {
             break;
     }
     links_.close(link);
+    if (link.port == Port::players) players_.link_closed(pass, link, text(reason));
 }
 
 void Core::paused(const Pass& pass, ConnectionId id) {
     Link* link = links_.find(id);
     if (!link || link->paused) return;
     link->paused = true;
-    link->paused_since = pass.running;
+    link->paused_since = ShortTime(pass.running);
 }
 
 // What Muster did not read does not count as the peer's silence (B-1).
@@ -145,15 +164,18 @@ void Core::resumed(const Pass& pass, ConnectionId id) {
     Link* link = links_.find(id);
     if (!link || !link->paused) return;
     link->paused = false;
-    const Duration unread = pass.running - link->paused_since;
+    const Duration unread = pass.running - link->paused_since.seen_from(pass.running);
     if (!link->greeted) return;
     if (link->port == Port::servers) fleet_.unread(ServerId(link->who), unread);
     if (link->port == Port::managers) chat_servers_.unread(link->who, unread);
+    if (const auto place = players_.of(*link); link->port == Port::players && place != Sessions::none)
+        players_.unread(place, unread);
 }
 
 void Core::closed(const Pass& pass, ConnectionId id) {
     Link* link = links_.find(id);
     if (!link) return;
+    if (link->port == Port::players) players_.link_lost(pass, *link);
     const Port port = link->port;
     const bool greeted = link->greeted;
     const std::int32_t who = link->who;
@@ -163,9 +185,9 @@ void Core::closed(const Pass& pass, ConnectionId id) {
     if (port == Port::managers) chat_servers_.link_lost(who, id);
 }
 
-void Core::handler_failed(ConnectionId id) {
+void Core::handler_failed(const Pass& pass, ConnectionId id) {
     Link* link = links_.find(id);
-    if (link && !link->closing) say_last(*link, Reason::internal_error);
+    if (link && !link->closing) say_last(pass, *link, Reason::internal_error);
 }
 
 void Core::store_outcome(const Pass& pass, const BatchOutcome& outcome) {
@@ -173,6 +195,9 @@ void Core::store_outcome(const Pass& pass, const BatchOutcome& outcome) {
 }
 
 void Core::end_of_pass(const Pass& pass) {
+    player_port_.end_of_pass();
+    // Refused at the start: nobody can come and ask for a number, so they are asked for again here.
+    if (!numbers_.ready()) numbers_.reserve();
     // While the store is down everything that would be written is refused: somebody must try.
     if (!ledger_.store_up() && !ledger_.waiting() && ledger_.in_flight() == 0) numbers_.write_again();
     ledger_.end_of_pass(pass.now);
@@ -195,10 +220,21 @@ bool Core::abort_match(const Pass& pass, LobbyId lobby, std::string_view reason)
     return matches_.abort(pass, lobby, reason.empty() ? text(Reason::aborted_by_operator) : reason);
 }
 
+bool Core::kick(const Pass& pass, AccountId player, std::string_view reason) {
+    return players_.kick(pass, player, reason);
+}
+
+void Core::set_clock(const Pass& pass, std::optional<GameTime> time, std::optional<std::int32_t> speed) {
+    world_.set(pass, time, speed);
+}
+
 void Core::shut_down(const Pass& pass) {
     matches_.shut_down(pass);
-    links_.for_each([this](Link& link) {
-        if (link.port == Port::players && !link.closing) say_last(link, Reason::server_shutting_down);
+    player_port_.shut_down();
+    players_.shut_down(pass);
+    world_.save(pass);
+    links_.for_each([&](Link& link) {
+        if (link.port == Port::players && !link.closing) say_last(pass, link, Reason::server_shutting_down);
     });
 }
 

@@ -7,7 +7,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/entropy.h"
 #include "base/ids.h"
@@ -15,6 +17,7 @@
 #include "base/issued_time.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "core/accounts.h"
 #include "core/chat_servers.h"
 #include "core/event_history.h"
 #include "core/fleet.h"
@@ -22,11 +25,15 @@
 #include "core/link_output.h"
 #include "core/link_table.h"
 #include "core/manager_port.h"
+#include "core/match_notices.h"
 #include "core/matches.h"
 #include "core/numbers.h"
 #include "core/peer_frame.h"
+#include "core/player_port.h"
+#include "core/players.h"
 #include "core/server_port.h"
 #include "core/telemetry.h"
+#include "core/world.h"
 #include "protocol/port.h"
 #include "protocol/wire_error.h"
 #include "runtime/game_loop.h"
@@ -37,9 +44,12 @@ struct CoreConfig {
     FleetConfig fleet;
     ChatServersConfig managers;
     MatchesConfig matches;
+    PlayersConfig players;
+    WorldConfig world;
     ByteOrder player_order = ByteOrder::big;
     ServerPort::TokenCheck server_token;
     ManagerPort::TokenCheck manager_token;
+    PlayerPort::CredentialCheck player_credential;
 };
 
 // Why the network gave up on a link.
@@ -54,7 +64,8 @@ public:
         LinkOutput& links;
         BatchOutput& store;
         Entropy& entropy;
-        UnixMs wall;  // the machine's date now
+        const Clock& clock;  // for the one stamp that must be later than its pass: a clock answer's
+        UnixMs wall;         // the machine's date now
     };
 
     // Starts from what the last run left. Nothing may be asked of it before ready().
@@ -78,7 +89,7 @@ public:
     void resumed(const Pass& pass, ConnectionId id);
     void closed(const Pass& pass, ConnectionId id);
     // A handler failed on this link: it is closed, the others go on (fault 13).
-    void handler_failed(ConnectionId id);
+    void handler_failed(const Pass& pass, ConnectionId id);
 
     // The store's word on a batch.
     void store_outcome(const Pass& pass, const BatchOutcome& outcome);
@@ -89,15 +100,23 @@ public:
     // About once a second: what the machine's date is.
     void observe_wall(const Pass& pass, UnixMs wall);
 
-    // What an operator does. False when there is no such server or match.
+    // What an operator does. False when there is no such server, match or player.
     bool drain(ServerId id, bool draining);
     bool abort_match(const Pass& pass, LobbyId lobby, std::string_view reason);
+    bool kick(const Pass& pass, AccountId player, std::string_view reason);
+    void set_clock(const Pass& pass, std::optional<GameTime> time, std::optional<std::int32_t> speed);
+
+    // For a program that embeds the library: the players' own messages, and who keeps an entity's heartbeat (H-1).
+    void on_game_message(PlayerPort::GameHandler handler) { player_port_.on_game_message(std::move(handler)); }
+    bool set_authority(AccountId player, bool here) { return players_.set_authority(player, here); }
 
     // refuses what is new, fails what is in flight, says good-bye.
     void shut_down(const Pass& pass);
 
     const Fleet& fleet() const { return fleet_; }
     const Matches& matches() const { return matches_; }
+    const Players& players() const { return players_; }
+    const World& world() const { return world_; }
     const ChatServers& chat_servers() const { return chat_servers_; }
     const Ledger& ledger() const { return ledger_; }
     const Telemetry& telemetry() const { return telemetry_; }
@@ -110,8 +129,8 @@ private:
     void server_removed(const Pass& pass, const Server& server, ConnectionId link, Reason reason) override;
     void load_mismatch(const Pass& pass, const Server& server) override;
 
-    void refuse(Link& link, const PeerFrame& frame, WireError kind);
-    void say_last(Link& link, Reason reason);
+    void refuse(const Pass& pass, Link& link, const PeerFrame& frame, WireError kind);
+    void say_last(const Pass& pass, Link& link, Reason reason);
 
     static constexpr std::size_t port_count = 3;
     static constexpr std::size_t kind_count = wire_errors.size();
@@ -123,9 +142,14 @@ private:
     LinkTable links_;
     ChatServers chat_servers_;
     Fleet fleet_;
+    Players players_;
+    MatchNotices notices_;
     Matches matches_;
+    Accounts accounts_;
+    World world_;
     ServerPort server_port_;
     ManagerPort manager_port_;
+    PlayerPort player_port_;
     Telemetry telemetry_;
     EventHistory history_;
     std::array<std::array<std::uint64_t, kind_count>, port_count> protocol_errors_{};

@@ -114,8 +114,12 @@ public:
         config.managers.regions = config.fleet.regions;
         config.server_token = [](std::string_view token) { return token == "server-secret"; };
         config.manager_token = [](std::string_view token) { return token == "manager-secret"; };
+        config.player_credential = [](std::string_view, std::string_view credential, UnixMs) {
+            return credential == "wrong" ? Failure(Refusal::invalid_credential)
+                                         : Result<std::optional<AccountId>, Refusal>(std::nullopt);
+        };
         if (adjust) adjust(config);
-        core = std::make_unique<Core>(std::move(config), Core::Parts{loop, log, links, store, entropy, clock.wall()},
+        core = std::make_unique<Core>(std::move(config), Core::Parts{loop, log, links, store, entropy, clock, clock.wall()},
                                       recovered);
         loop.add_source(*this);
         loop.on_flush([this](const Pass& pass) { core->end_of_pass(pass); });

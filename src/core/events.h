@@ -1,4 +1,4 @@
-// What happens in the fleet and its matches, as typed events. Logs, metrics, the audit history, the live feed and other
+// What happens in the fleet, its matches and among the players, as typed events. Logs, metrics, the audit history, the live feed and other
 // parts of core are all made from this one stream (B-3).
 #pragma once
 
@@ -138,14 +138,10 @@ struct MatchRefused {
     }
 };
 
-// Carries what the lobby's players are told. The token is for them alone and is never described.
 struct MatchReady {
     static constexpr std::string_view name = "match.ready";
     LobbyId lobby;
     ServerId server;
-    std::string ip;
-    std::int32_t port = 0;
-    std::string token;
 
     void describe(FieldSink& out) const {
         out.integer("lobby_id", lobby.value);
@@ -187,6 +183,90 @@ struct MatchAborted {
         out.integer("lobby_id", lobby.value);
         out.integer("server_id", server.value);
         out.text("reason", reason);
+    }
+};
+
+struct PlayerLogin {
+    static constexpr std::string_view name = "player.login";
+    AccountId player;
+    std::string player_name;
+    std::uint64_t entity = 0;
+
+    void describe(FieldSink& out) const {
+        out.integer("player_id", player.value);
+        out.text("name", player_name);
+        out.integer("entity", static_cast<std::int64_t>(entity));
+    }
+};
+
+// The same session on a new connection.
+struct PlayerResumed {
+    static constexpr std::string_view name = "player.resumed";
+    AccountId player;
+    std::string player_name;
+
+    void describe(FieldSink& out) const {
+        out.integer("player_id", player.value);
+        out.text("name", player_name);
+    }
+};
+
+struct PlayerIdle {
+    static constexpr std::string_view name = "player.idle";
+    AccountId player;
+
+    void describe(FieldSink& out) const { out.integer("player_id", player.value); }
+};
+
+struct PlayerActive {
+    static constexpr std::string_view name = "player.active";
+    AccountId player;
+
+    void describe(FieldSink& out) const { out.integer("player_id", player.value); }
+};
+
+// The session has ended. `reason` is what the player was told, if anything was.
+struct PlayerClosed {
+    static constexpr std::string_view name = "player.closed";
+    AccountId player;
+    std::string player_name;
+    std::string reason;
+    Duration length{0};
+
+    void describe(FieldSink& out) const {
+        out.integer("player_id", player.value);
+        out.text("name", player_name);
+        out.text("reason", reason);
+        out.real("session_seconds", to_seconds(length));
+    }
+};
+
+struct EntityDeleted {
+    static constexpr std::string_view name = "entity.deleted";
+    std::uint64_t entity = 0;
+    AccountId player;
+    std::string reason;
+
+    void describe(FieldSink& out) const {
+        out.integer("entity", static_cast<std::int64_t>(entity));
+        out.integer("player_id", player.value);
+        out.text("reason", reason);
+    }
+};
+
+// An operator set the world clock.
+struct ClockJump {
+    static constexpr std::string_view name = "clock.jump";
+    int day = 1;
+    int hour = 0;
+    int minute = 0;
+    int speed = 1;
+
+    void describe(FieldSink& out) const {
+        out.integer("day", day);
+        out.integer("hour", hour);
+        out.integer("minute", minute);
+        out.integer("speed", speed);
     }
 };
 

@@ -15,6 +15,10 @@ public:
 
     // A whole frame, which leaves at the end of the pass.
     virtual void send(ConnectionId to, std::span<const std::byte> frame) = 0;
+    // The same frame to many.
+    virtual void send_to_all(std::span<const ConnectionId> to, std::span<const std::byte> frame) {
+        for (const ConnectionId each : to) send(each, frame);
+    }
     // The peer has shaken hands or logged in: its handshake deadline is over.
     virtual void greeted(ConnectionId link) = 0;
     // Closes once what was sent before has left. Its closing is still told by Core::closed().

@@ -48,6 +48,7 @@ Link* LinkTable::find(ConnectionId id) {
 }
 
 Ticket LinkTable::take_ticket(Link& link) {
+    if (link.id.slot >> worker_shift == inside_worker) return Ticket{link.id, 0};
     const Ticket ticket{link.id, link.next_ticket++};
     if (!link.waiting) link.waiting = std::make_unique<std::deque<Link::Waiting>>();
     link.waiting->emplace_back();
@@ -55,16 +56,18 @@ Ticket LinkTable::take_ticket(Link& link) {
 }
 
 void LinkTable::fill(Link& link, const Ticket& ticket, LobbyId lobby) {
+    if (link.id.slot >> worker_shift == inside_worker) return send_scratch(link, lobby);
     MUSTER_CHECK(link.waiting && !link.waiting->empty(), "a ticket is answered once");
-    const std::uint64_t first = link.next_ticket - link.waiting->size();
-    MUSTER_CHECK(ticket.number >= first, "a ticket is answered once");
-    if (ticket.number == first) {
+    const auto first = link.next_ticket - static_cast<std::uint32_t>(link.waiting->size());
+    const std::uint32_t place_number = ticket.number - first;
+    MUSTER_CHECK(place_number < link.waiting->size(), "a ticket is answered once");
+    if (place_number == 0) {
         link.waiting->pop_front();
         send_scratch(link, lobby);
         release(link);
         return;
     }
-    Link::Waiting& place = (*link.waiting)[ticket.number - first];
+    Link::Waiting& place = (*link.waiting)[place_number];
     MUSTER_CHECK(!place.filled, "a ticket is answered once");
     place.filled = true;
     place.lobby = lobby;

@@ -12,17 +12,24 @@
 #include "base/function.h"
 #include "base/ids.h"
 #include "base/ip_address.h"
-#include "base/time.h"
+#include "base/short_time.h"
 #include "core/link_output.h"
 #include "protocol/codec.h"
 #include "protocol/port.h"
 
 namespace muster {
 
+// Connections of this worker are no sockets but links inside our own process, such as the HTTP API's. Many ask over one
+// of them, and none waits for another: answers leave as they come.
+inline constexpr std::uint32_t inside_worker = 255;
+inline constexpr ConnectionId inside_link(std::uint32_t slot) {
+    return {inside_worker << 24 | slot, 1};
+}
+
 // An answer's place in the order of its link. It may outlive the link: answering then does nothing.
 struct Ticket {
     ConnectionId link;
-    std::uint64_t number = 0;
+    std::uint32_t number = 0;  // counts round; 0 on a link inside our own process
 };
 
 // One connection as core sees it.
@@ -34,17 +41,17 @@ struct Link {
     };
 
     ConnectionId id;
-    Port port = Port::servers;
+    // Answers that must wait, for their own outcome or for one before them. None for most links most of the time.
+    std::unique_ptr<std::deque<Waiting>> waiting;
+    std::uint32_t next_ticket = 1;  // the number that the next answer gets
+    std::int32_t who = 0;           // the server's id, the chat server's number or the session's place, once greeted
+    ShortTime opened;               // in running time
+    ShortTime paused_since;         // the same; while Muster does not read it (B-1)
     IpAddress peer;
+    Port port = Port::servers;
     bool greeted = false;
     bool closing = false;  // we have said our last word; whatever still comes is not heard
-    std::int32_t who = 0;  // the server's id or the chat server's number, once greeted
-    Time paused_since{};   // while Muster does not read it (B-1)
     bool paused = false;
-
-    // Answers that must wait, for their own outcome or for one before them. Empty for most links most of the time.
-    std::unique_ptr<std::deque<Waiting>> waiting;
-    std::uint64_t next_ticket = 1;  // the number that the next answer gets
 };
 
 // Game thread only.
@@ -68,6 +75,11 @@ public:
         scratch_.clear();
         encode(message, order(M::port), scratch_);
         output_.send(to, scratch_);
+    }
+
+    // Sends one frame, encoded already, to many.
+    void send_to_all(std::span<const ConnectionId> to, std::span<const std::byte> frame) {
+        output_.send_to_all(to, frame);
     }
 
     // Takes the next place in the link's order of answers.

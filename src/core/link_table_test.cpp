@@ -52,6 +52,18 @@ TEST_CASE_FIXTURE(Links3, "W-8: answers leave in the order of their tickets, how
     CHECK(left == std::vector{3, 5});
 }
 
+TEST_CASE_FIXTURE(Links3, "W-8: on a link inside our own process answers leave as they come") {
+    Link& inside = table.opened(inside_link(3), Port::managers, IpAddress());
+    const Ticket one = table.take_ticket(inside);
+    const Ticket two = table.take_ticket(inside);
+    table.answer(two, answer_for(2), LobbyId(2));
+    CHECK(output.peers[inside_link(3)].frames.size() == 1);
+    CHECK(left == std::vector{2});
+    table.answer(one, answer_for(1), LobbyId(1));
+    CHECK(output.peers[inside_link(3)].frames.size() == 2);
+    CHECK(left == std::vector{2, 1});
+}
+
 TEST_CASE_FIXTURE(Links3, "W-8: a ticket of a link that is gone, closing or reused answers nobody") {
     const Ticket ticket = table.take_ticket(link);
     table.closed(link.id);

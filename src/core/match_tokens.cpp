@@ -24,11 +24,13 @@ void Matches::validate(const Pass& pass, const Ticket& ticket, const Server& fro
     // Used from this moment on, and durable before anybody is told so.
     Match& match = *mutable_find(request.lobby);
     match.used.push_back(request.account);
-    const std::uint64_t serial = match.serial;
+    const std::uint64_t number = next_serial_++;
+    auto limit = timers_.schedule({.first_delay = config_.deadline, .base = TimeBase::real},
+                                  [this, number](const TimerFired&) { use_too_late(number); });
+    MUSTER_CHECK(limit.has_value(), "the deadline is a valid delay");
+    uses_in_flight_[number] = {ticket, request.lobby, match.serial, match.offers, request.account, *limit};
     ledger_.write_promised(TokenUsed{request.lobby, request.account},
-                           [this, ticket, lobby = request.lobby, serial, account = request.account](bool durable) {
-                               token_use_settled(ticket, lobby, serial, account, durable);
-                           });
+                           [this, number](bool durable) { use_settled(number, durable); });
 }
 
 // K-2, in its order. The first check is the caller's: `from` is registered and speaks for itself.
@@ -66,21 +68,56 @@ void Matches::wrong_guess(const Pass& pass, GuessCount& guesses) {
     if (++guesses.wrong >= config_.token_guesses_per_minute) guesses.blocked_until = pass.now + guess_window;
 }
 
-void Matches::token_use_settled(const Ticket& ticket, LobbyId lobby, std::uint64_t serial, AccountId account,
-                                bool durable) {
-    Match* match = mutable_find(lobby);
-    if (match && match->serial != serial) match = nullptr;
-    if (!durable) {
-        if (match) std::erase(match->used, account);
-        ++figures_.refused(Refusal::store_unavailable);
-        return links_.answer(ticket, refused(lobby, account, Refusal::store_unavailable));
+void Matches::use_settled(std::uint64_t number, bool durable) {
+    const auto settled = uses_in_flight_.extract(number);
+    if (settled.empty()) return;  // was too late, and is taken back
+    const UseInFlight& use = settled.mapped();
+    timers_.cancel(use.limit);
+    Match* match = match_of(use);
+    if (durable && match) {
+        ++figures_.tokens_accepted;
+        return links_.answer(use.ticket,
+                             ValidateTokenResponse{ValidateTokenResponse::Accepted{use.lobby, use.account}});
     }
-    if (!match) {  // over in the meantime
-        ++figures_.refused(Refusal::invalid_match_token);
-        return links_.answer(ticket, refused(lobby, account, Refusal::invalid_match_token));
+    // Either the disk did not take it, or the match is over or with another server by now.
+    const Refusal why = durable ? Refusal::invalid_match_token : Refusal::store_unavailable;
+    if (match) take_back(*match, use.account);
+    ++figures_.refused(why);
+    links_.answer(use.ticket, refused(use.lobby, use.account, why));
+}
+
+// The answer may not hold back those behind it for ever (W-8). The account is not let in, so its use must not count,
+// should it become durable after all: the record that releases it is written after it.
+void Matches::use_too_late(std::uint64_t number) {
+    const auto late = uses_in_flight_.extract(number);
+    MUSTER_CHECK(!late.empty(), "a settled use's timer is cancelled");
+    const UseInFlight& use = late.mapped();
+    if (Match* match = match_of(use)) {
+        ledger_.write(TokenReleased{use.lobby, use.account});
+        take_back(*match, use.account);
     }
-    ++figures_.tokens_accepted;
-    links_.answer(ticket, ValidateTokenResponse{ValidateTokenResponse::Accepted{lobby, account}});
+    ++figures_.refused(Refusal::store_unavailable);
+    links_.answer(use.ticket, refused(use.lobby, use.account, Refusal::store_unavailable));
+}
+
+// Null when the match that the use was for is over, or was moved to another server.
+Match* Matches::match_of(const UseInFlight& use) {
+    Match* match = mutable_find(use.lobby);
+    const bool same = match && match->serial == use.serial && match->offers == use.offer && !match->offering();
+    return same ? match : nullptr;
+}
+
+// May end the match: when its token has expired meanwhile, and this was the only one who came.
+void Matches::take_back(Match& match, AccountId account) {
+    std::erase(match.used, account);
+    const Pass pass{time_.now(), time_.running()};
+    if (pass.now >= match.token_expires) expiry_due(pass, match.lobby(), match.serial);
+}
+
+// The match goes to another server with another token: nobody has used that one.
+void Matches::release_uses(Match& match) {
+    for (const AccountId account : match.used) ledger_.write(TokenReleased{match.lobby(), account});
+    match.used.clear();
 }
 
 }  // namespace muster

@@ -194,3 +194,78 @@ TEST_CASE_FIXTURE(TokenWorld, "K-2, L-8: a token's life runs on while the proces
     CHECK(core->fleet().find(server.id) != nullptr);
     CHECK(validate(1, token) == "Match token expired");
 }
+
+namespace {
+
+// Accounts that a restart would find let in, in the order of the commits.
+std::set<std::int32_t> let_in_on_disk(const TurnedStore& store) {
+    std::set<std::int32_t> accounts;
+    for (const Record& record : store.durable) {
+        if (const auto* use = std::get_if<TokenUsed>(&record)) accounts.insert(use->account.value);
+        if (const auto* release = std::get_if<TokenReleased>(&record)) accounts.erase(release->account.value);
+    }
+    return accounts;
+}
+
+}  // namespace
+
+TEST_CASE("K-3, W-8, fault 5: a use waits 25 s for the disk; refused then, it does not count when it is durable late") {
+    TokenWorld world(1);
+    world.store.holding = true;
+    const auto ask = [&](std::int32_t account) {
+        world.send(world.server.link, ValidateToken{world.server.id, LobbyId(1), AccountId(account),
+                                                    MatchTokenText(world.token)});
+    };
+    ask(1);
+    world.send(world.server.link, ReadyForMatch{world.server.id, LobbyId(1), MatchTokenText(world.token)});
+    world.advance(24'999ms);
+    CHECK(world.quiet(world.server.link));
+    world.advance(1ms);
+    CHECK(error_of(world.next<ValidateTokenResponse>(world.server.link)) == "Store unavailable");
+    CHECK(error_of(world.next<ReadyForMatchResponse>(world.server.link)) == "");
+    CHECK(world.core->matches().find(LobbyId(1))->used.empty());
+
+    // Durable after all: nobody is let in by it, now or after a restart.
+    world.commit();
+    CHECK(world.quiet(world.server.link));
+    CHECK(let_in_on_disk(world.store).empty());
+
+    // Its place is free, for itself or for another; and it is let in once.
+    world.store.holding = false;
+    CHECK(world.validate(1, world.token) == "");
+    CHECK(let_in_on_disk(world.store) == std::set<std::int32_t>{1});
+    CHECK(world.validate(1, world.token) == "Match token already used");
+    CHECK(world.validate(2, world.token) == "Match token already used");
+}
+
+TEST_CASE("K-3: who asks again while the refused use is still being written is let in once") {
+    TokenWorld world;
+    world.store.holding = true;
+    const auto ask = [&] {
+        world.send(world.server.link,
+                   ValidateToken{world.server.id, LobbyId(1), AccountId(1), MatchTokenText(world.token)});
+    };
+    ask();
+    world.advance(25s);
+    CHECK(error_of(world.next<ValidateTokenResponse>(world.server.link)) == "Store unavailable");
+    ask();
+    ask();
+    world.commit();
+    CHECK(error_of(world.next<ValidateTokenResponse>(world.server.link)) == "");
+    CHECK(error_of(world.next<ValidateTokenResponse>(world.server.link)) == "Match token already used");
+    CHECK(let_in_on_disk(world.store) == std::set<std::int32_t>{1});
+    CHECK(world.core->matches().find(LobbyId(1))->used == std::vector{AccountId(1)});
+}
+
+TEST_CASE("A-9: a match whose only visitor was refused by the disk ends when its token has expired meanwhile") {
+    TokenWorld world;
+    world.stay(110s);
+    world.store.holding = true;
+    world.send(world.server.link,
+               ValidateToken{world.server.id, LobbyId(1), AccountId(1), MatchTokenText(world.token)});
+    world.stay(20s);
+    REQUIRE(world.core->matches().find(LobbyId(1)) != nullptr);  // somebody seems to have come
+    world.advance(5s);
+    CHECK(world.core->matches().find(LobbyId(1)) == nullptr);
+    CHECK(world.next<MatchEventNotice>(world.chat).reason == "Match token expired");
+}

@@ -20,7 +20,8 @@ Matches::Matches(const MatchesConfig& config, const Parts& parts)
       fleet_(parts.fleet),
       chat_servers_(parts.chat_servers),
       issued_(parts.issued),
-      entropy_(parts.entropy) {
+      entropy_(parts.entropy),
+      watcher_(parts.watcher) {
     const auto timer = timers_.every(std::chrono::minutes(1),
                                      [this](const TimerFired&) { prune(Pass{time_.now(), time_.running()}); });
     MUSTER_CHECK(timer.has_value(), "a minute is a valid interval");
@@ -41,13 +42,13 @@ Result<void, Refusal> Matches::ready(const Pass&, const Server& from, const Read
 }
 
 Result<void, Refusal> Matches::started(const Pass&, const Server& from, LobbyId lobby) {
+    fleet_.speaks_of_matches(from.id);
     const auto found = reported(from, lobby);
     if (!found) {
         const OverLobbies::Over* over = over_.find(lobby);
         const bool its_own = over && over->how == MatchState::ended && over->server == from.id;
         return Failure(its_own ? Refusal::match_already_ended : found.error());
     }
-    fleet_.speaks_of_matches(from.id);
     Match& match = **found;
     if (match.ended_early) return Failure(Refusal::match_already_ended);
     if (match.record.state == MatchState::started) return {};
@@ -56,17 +57,18 @@ Result<void, Refusal> Matches::started(const Pass&, const Server& from, LobbyId 
     tell(match.record, match.answered, MatchEventKind::started);
     save(match);
     events_.publish(event::MatchStarted{lobby, from.id});
+    watcher_.match_begun_or_over(lobby);
     return {};
 }
 
 Result<void, Refusal> Matches::ended(const Pass& pass, const Server& from, LobbyId lobby) {
+    fleet_.speaks_of_matches(from.id);
     const auto found = reported(from, lobby);
     if (!found) {
         const OverLobbies::Over* over = over_.find(lobby);
         if (over && over->how == MatchState::ended && over->server == from.id) return {};  // said before
         return Failure(found.error());
     }
-    fleet_.speaks_of_matches(from.id);
     Match& match = **found;
     if (match.durable) {
         this->over(pass, match, MatchState::ended, "");
@@ -132,7 +134,7 @@ void Matches::server_removed(const Pass& pass, const Server& server, Reason reas
         std::erase(on_server(server.id).held, lobby);
         fleet_.match_over(server.id);
         timers_.cancel(match->expiry);
-        match->used.clear();
+        release_uses(*match);
         match->record.state = MatchState::offering;
         offer_next(pass, *match);
     }
@@ -187,12 +189,14 @@ void Matches::over(const Pass&, Match& match, MatchState how, std::string_view r
     tell(record, match.answered, how == MatchState::ended ? MatchEventKind::ended : MatchEventKind::aborted);
     if (how == MatchState::ended) {
         events_.publish(event::MatchEnded{lobby, record.server, record.reason});
+        watcher_.match_begun_or_over(lobby);
     } else {
         events_.publish(event::MatchAborted{lobby, record.server, record.reason});
+        tell_players_it_fell_through(lobby, record.reason);
     }
     save(match);
     if (record.untold_event != 0) untold_over_[lobby] = record;
-    lists_.erase(lobby);
+    end_list(lobby);
     forget(match);
 }
 
@@ -231,8 +235,18 @@ void Matches::answer_left(LobbyId lobby) {
 }
 
 void Matches::publish_ready(const Match& match) {
-    const MatchRecord& record = match.record;
-    events_.publish(event::MatchReady{record.lobby, record.server, record.server_ip, record.server_port, record.token});
+    events_.publish(event::MatchReady{match.lobby(), match.record.server});
+    tell_players_to_come(match);
+}
+
+void Matches::tell_players_to_come(const Match& match) {
+    if (match.record.state != MatchState::ready || !match.durable) return;
+    if (const auto* listed = accounts(match.lobby())) watcher_.match_ready(match.record, *listed);
+}
+
+void Matches::tell_players_it_fell_through(LobbyId lobby, std::string_view reason) {
+    const auto* listed = accounts(lobby);
+    watcher_.match_fell_through(lobby, reason, listed ? *listed : std::vector<AccountId>{});
 }
 
 void Matches::start_expiry(Match& match, Duration left) {
@@ -263,11 +277,6 @@ Match* Matches::mutable_find(LobbyId lobby) {
     return found == matches_.end() ? nullptr : &found->second;
 }
 
-const std::vector<AccountId>* Matches::accounts(LobbyId lobby) const {
-    const auto found = lists_.find(lobby);
-    return found == lists_.end() ? nullptr : &found->second.accounts;
-}
-
 const std::vector<LobbyId>& Matches::held_on(ServerId server) const {
     static const std::vector<LobbyId> none;
     const auto found = on_server_.find(server);
@@ -291,7 +300,8 @@ void Matches::prune(const Pass& pass) {
     const auto keep = std::chrono::duration_cast<std::chrono::milliseconds>(config_.history_keep).count();
     over_.forget_before(UnixMs{wall().value - keep});
     std::erase_if(lists_, [&](const auto& entry) {
-        return !matches_.contains(entry.first) && pass.now - entry.second.given > Duration(list_life);
+        return !matches_.contains(entry.first) && entry.second.in_flight.empty() &&
+               pass.now - entry.second.given > Duration(list_life);
     });
 }
 

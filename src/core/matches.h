@@ -44,6 +44,7 @@
 #include "core/link_table.h"
 #include "core/match.h"
 #include "core/match_figures.h"
+#include "core/match_watcher.h"
 #include "core/over_lobbies.h"
 #include "protocol/error_texts.h"
 #include "protocol/manager_messages.h"
@@ -78,9 +79,10 @@ public:
         ChatServers& chat_servers;
         IssuedTime& issued;
         Entropy& entropy;
+        MatchWatcher& watcher;
     };
 
-    // At most so many askers wait for one lobby, and so many lists of players wait for their request.
+    // At most so many askers, and so many lists of players, wait for one lobby; and so many lobbies have a list.
     static constexpr std::size_t asks_max = 64;
     static constexpr std::size_t lists_max = 100'000;
     static constexpr std::chrono::minutes list_life{10};
@@ -138,9 +140,26 @@ public:
 
 private:
     struct PlayerList {
+        struct InFlight {
+            std::uint64_t serial = 0;
+            Ticket ticket;
+            std::vector<AccountId> accounts;
+            TimerId limit;  // of the wait for the disk
+        };
+
         std::string chat_server;
-        std::vector<AccountId> accounts;
+        std::optional<std::vector<AccountId>> accounts;  // who may play; nothing until a list was durable
+        std::vector<InFlight> in_flight;                 // lists that are being written, oldest first
         Time given;
+    };
+    // A token's use that is being written.
+    struct UseInFlight {
+        Ticket ticket;
+        LobbyId lobby;
+        std::uint64_t serial = 0;  // of the request
+        int offer = 0;
+        AccountId account;
+        TimerId limit;  // of the wait for the disk
     };
     struct OnServer {
         std::vector<LobbyId> offered;
@@ -169,6 +188,8 @@ private:
     void over(const Pass& pass, Match& match, MatchState how, std::string_view reason);
     void tell(MatchRecord& record, bool may_leave, MatchEventKind kind);
     void publish_ready(const Match& match);
+    void tell_players_to_come(const Match& match);
+    void tell_players_it_fell_through(LobbyId lobby, std::string_view reason);
     void start_expiry(Match& match, Duration left);
     void expiry_due(const Pass& pass, LobbyId lobby, std::uint64_t serial);
     void save(const Match& match);
@@ -182,7 +203,18 @@ private:
     std::optional<Refusal> token_refusal(const Pass& pass, const Server& from, const ValidateToken& request);
     bool guessing_blocked(const Pass& pass, GuessCount& guesses);
     void wrong_guess(const Pass& pass, GuessCount& guesses);
-    void token_use_settled(const Ticket& ticket, LobbyId lobby, std::uint64_t serial, AccountId account, bool durable);
+    void use_settled(std::uint64_t number, bool durable);
+    void use_too_late(std::uint64_t number);
+    Match* match_of(const UseInFlight& use);
+    void take_back(Match& match, AccountId account);
+    void release_uses(Match& match);
+
+    // Lists of players (match_players.cpp).
+    std::optional<Refusal> list_refusal(const ChatServer& from, LobbyId lobby) const;
+    void list_settled(LobbyId lobby, std::uint64_t serial, bool durable);
+    void lists_too_late(LobbyId lobby);
+    void end_list(LobbyId lobby);
+    void forget_if_void(LobbyId lobby);
 
     MatchesConfig config_;
     const LoopTime& time_;
@@ -195,11 +227,13 @@ private:
     ChatServers& chat_servers_;
     IssuedTime& issued_;
     Entropy& entropy_;
+    MatchWatcher& watcher_;
 
     std::map<LobbyId, Match> matches_;
     std::unordered_map<ServerId, OnServer> on_server_;
     std::unordered_map<LobbyId, std::vector<ServerId>> unanswered_;  // the same by lobby
     std::unordered_map<LobbyId, PlayerList> lists_;
+    std::unordered_map<std::uint64_t, UseInFlight> uses_in_flight_;
     OverLobbies over_;
     // Over, with an event that its chat server has not been sent; and which lobbies each chat server has to be told of.
     std::unordered_map<LobbyId, MatchRecord> untold_over_;

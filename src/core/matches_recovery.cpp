@@ -9,11 +9,15 @@
 namespace muster {
 
 void Matches::recover(const Pass& pass, const RecoveredState& state) {
-    for (const auto& [lobby, at] : state.over) over_.add(lobby, {at, ServerId(), MatchState::aborted});
+    std::vector<LobbyOver> past = state.over;
+    std::sort(past.begin(), past.end(), [](const LobbyOver& a, const LobbyOver& b) {
+        return std::pair(a.at, a.lobby) < std::pair(b.at, b.lobby);
+    });
+    for (const LobbyOver& one : past) over_.add(one.lobby, {one.at, one.server, one.how});
     for (const PlayersRecord& list : state.players) {
         std::vector<AccountId> accounts = list.accounts;
         std::sort(accounts.begin(), accounts.end());
-        lists_[list.lobby] = PlayerList{list.chat_server, std::move(accounts), pass.now};
+        lists_[list.lobby] = PlayerList{list.chat_server, std::move(accounts), {}, pass.now};
     }
     std::unordered_map<LobbyId, std::vector<AccountId>> used;
     for (const TokenUsed& use : state.tokens_used) used[use.lobby].push_back(use.account);
@@ -21,8 +25,7 @@ void Matches::recover(const Pass& pass, const RecoveredState& state) {
     for (const MatchRecord& record : state.matches) {
         if (record.untold_event != 0) untold_[record.chat_server].insert(record.lobby);
         if (record.state == MatchState::ended || record.state == MatchState::aborted) {
-            over_.add(record.lobby, {record.ended_at, record.server, record.state});
-            untold_over_[record.lobby] = record;
+            untold_over_[record.lobby] = record;  // it is in `over` too
             continue;
         }
         ++figures_.recovered;
@@ -48,6 +51,7 @@ void Matches::recover(const Pass& pass, const RecoveredState& state) {
         }
         const auto age = std::chrono::milliseconds(std::max<std::int64_t>(0, wall().value - record.allocated_at.value));
         start_expiry(match, std::max<Duration>(config_.token_ttl - age, Duration{0}));
+        tell_players_to_come(match);
         if (!server) over(pass, match, MatchState::aborted, text(Reason::server_lost));
     }
     // Held lists are in the order of acknowledgement.

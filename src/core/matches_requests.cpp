@@ -71,6 +71,7 @@ void Matches::join(const Ticket& ticket, Match& match) {
 void Matches::refuse(const Pass&, const Ticket& ticket, const AllocationRequest& request, Refusal why) {
     links_.answer(ticket, refused(request.lobby, why));
     events_.publish(event::MatchRefused{request.lobby, request.region, text(why), label(why), Duration{0}});
+    if (why != Refusal::invalid_match_lobby_id) tell_players_it_fell_through(request.lobby, text(why));
 }
 
 void Matches::offer_next(const Pass& pass, Match& match) {
@@ -189,7 +190,9 @@ void Matches::settled(const Pass& pass, LobbyId lobby, std::uint64_t serial, int
     Match* match = mutable_find(lobby);
     // Withdrawn meanwhile, or with another server by now.
     if (!match || match->serial != serial || match->offers != offer || match->offering()) return;
-    if (!durable) return withdraw(pass, *match, Refusal::store_unavailable, Reason::offer_withdrawn);
+    // After a gap the store's word may be heard before the timer: too late all the same (fault 63).
+    const bool in_time = pass.now - match->requested < config_.deadline;
+    if (!durable || !in_time) return withdraw(pass, *match, Refusal::store_unavailable, Reason::offer_withdrawn);
 
     match->durable = true;
     --in_flight_;
@@ -216,6 +219,7 @@ void Matches::fail(const Pass& pass, Match& match, Refusal why) {
     for (const Ticket& ticket : std::exchange(match.asks, {})) links_.answer(ticket, answer);
     events_.publish(
         event::MatchRefused{match.lobby(), match.record.region, text(why), label(why), pass.now - match.requested});
+    tell_players_it_fell_through(match.lobby(), text(why));
     if (match.offers > 0) ledger_.write(MatchForgotten{match.lobby()});
     if (match.record.untold_event != 0) untold_[match.record.chat_server].erase(match.lobby());
     forget(match);
@@ -258,34 +262,6 @@ void Matches::cancel(const Pass& pass, const Ticket& ticket, const ChatServer& f
         untold_[from.id].erase(lobby);
         untold_over_.erase(kept);
     }
-}
-
-void Matches::players(const Pass& pass, const Ticket& ticket, const ChatServer& from, const MatchPlayers& list) {
-    const LobbyId lobby = list.lobby;
-    const auto answer_refused = [&](Refusal why) {
-        links_.answer(ticket, MatchPlayersResponse{LobbyRefused{lobby, ErrorText(text(why))}});
-    };
-    const Match* match = find(lobby);
-    const auto known = lists_.find(lobby);
-    const bool anothers = (match && match->record.chat_server != from.id) ||
-                          (known != lists_.end() && known->second.chat_server != from.id);
-    if (shutting_down_) return answer_refused(Refusal::server_shutting_down);
-    if (lobby.value <= 0 || anothers || over_.find(lobby)) return answer_refused(Refusal::invalid_match_lobby_id);
-    if ((known == lists_.end() && lists_.size() >= lists_max) || ledger_.congested())
-        return answer_refused(Refusal::server_busy);
-    if (!ledger_.store_up()) return answer_refused(Refusal::store_unavailable);
-
-    std::vector<AccountId> accounts = list.accounts.items;
-    std::sort(accounts.begin(), accounts.end());
-    accounts.erase(std::unique(accounts.begin(), accounts.end()), accounts.end());
-    ledger_.write_promised(PlayersRecord{lobby, from.id, accounts}, [this, ticket, lobby](bool durable) {
-        if (!durable) lists_.erase(lobby);
-        const MatchPlayersResponse answer =
-            durable ? MatchPlayersResponse{LobbyAccepted{lobby}}
-                    : MatchPlayersResponse{LobbyRefused{lobby, ErrorText(text(Refusal::store_unavailable))}};
-        links_.answer(ticket, answer);
-    });
-    lists_[lobby] = PlayerList{from.id, std::move(accounts), pass.now};
 }
 
 void Matches::shut_down(const Pass& pass) {

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -83,11 +82,24 @@ struct PlayersRecord {
     friend bool operator==(const PlayersRecord&, const PlayersRecord&) = default;
 };
 
+// The lobby's list of players is void: it was refused after it had been handed over.
+struct PlayersForgotten {
+    LobbyId lobby;
+    friend bool operator==(const PlayersForgotten&, const PlayersForgotten&) = default;
+};
+
 // An account was let in with the lobby's token. Forgotten when the match is over.
 struct TokenUsed {
     LobbyId lobby;
     AccountId account;
     friend bool operator==(const TokenUsed&, const TokenUsed&) = default;
+};
+
+// It was not let in after all: the answer could not wait for the disk any longer. It may try again.
+struct TokenReleased {
+    LobbyId lobby;
+    AccountId account;
+    friend bool operator==(const TokenReleased&, const TokenReleased&) = default;
 };
 
 // Numbers below these may have been given out; the next start begins here.
@@ -122,7 +134,7 @@ struct EventRecord {
 };
 
 using Record = std::variant<ServerRecord, ServerRemoved, MatchRecord, MatchForgotten, PlayersRecord, TokenUsed,
-                            NumbersReserved, ClockRecord, AccountRecord, EventRecord>;
+                            NumbersReserved, ClockRecord, AccountRecord, EventRecord, PlayersForgotten, TokenReleased>;
 
 // One pass's records: all of them become durable, in order, or none.
 struct RecordBatch {
@@ -142,7 +154,16 @@ struct BatchOutcome {
     StoreFault fault = StoreFault::none;
 };
 
-// Everything a start needs. Ended and aborted matches come only as lobby numbers within the time that history is kept.
+// What is remembered of a match that is over, for as long as history is kept.
+struct LobbyOver {
+    LobbyId lobby;
+    UnixMs at;
+    ServerId server;
+    MatchState how = MatchState::ended;  // or aborted
+    friend bool operator==(const LobbyOver&, const LobbyOver&) = default;
+};
+
+// Everything a start needs. Of ended and aborted matches little is left, and only within the time that history is kept.
 struct RecoveredState {
     NumbersReserved numbers;
     std::vector<ServerRecord> servers;
@@ -150,7 +171,7 @@ struct RecoveredState {
     std::vector<TokenUsed> tokens_used;
     std::vector<PlayersRecord> players;
     std::vector<AccountRecord> accounts;
-    std::vector<std::pair<LobbyId, UnixMs>> over;  // lobby and when it ended or was aborted
+    std::vector<LobbyOver> over;
     bool has_clock = false;
     ClockRecord clock;
 };

@@ -111,7 +111,7 @@ TEST_CASE_FIXTURE(CoreWorld, "W-6, W-7: what the network gives up on is told why
 TEST_CASE_FIXTURE(CoreWorld, "fault 13: a handler that failed costs its own link only") {
     const TestServer one = join(*this, 7777);
     const TestServer two = join(*this, 7778);
-    in_pass([&](const Pass&) { core->handler_failed(one.link); });
+    in_pass([&](const Pass& pass) { core->handler_failed(pass, one.link); });
     CHECK(next<ServerError>(one.link).error == "Internal error");
     CHECK(closed(one.link));
     CHECK_FALSE(closed(two.link));

@@ -3,6 +3,7 @@
 
 #include "core/core.h"
 #include "core/link_output.h"
+#include "daemon/operator_link.h"
 #include "net/links.h"
 #include "net/net_source.h"
 
@@ -12,13 +13,27 @@ namespace muster {
 class CoreLinks final : public LinkOutput {
 public:
     explicit CoreLinks(Links& links) : links_(links) {}
+    // What is meant for the operator's link goes there.
+    void connect(OperatorLink& operator_link) { operator_link_ = &operator_link; }
 
-    void send(ConnectionId to, std::span<const std::byte> frame) override { links_.send(to, frame); }
-    void greeted(ConnectionId link) override { links_.greeted(link); }
-    void close(ConnectionId link) override { links_.close_after_flush(link); }
+    void send(ConnectionId to, std::span<const std::byte> frame) override {
+        if (to == OperatorLink::link) return operator_link_->sent(frame);
+        links_.send(to, frame);
+    }
+    void send_to_all(std::span<const ConnectionId> to, std::span<const std::byte> frame) override {
+        links_.send_to_all(to, frame);
+    }
+    void greeted(ConnectionId link) override {
+        if (link != OperatorLink::link) links_.greeted(link);
+    }
+    void close(ConnectionId link) override {
+        if (link == OperatorLink::link) return operator_link_->close();
+        links_.close_after_flush(link);
+    }
 
 private:
     Links& links_;
+    OperatorLink* operator_link_ = nullptr;
 };
 
 // One port's. Game thread only.
@@ -41,7 +56,7 @@ public:
     void paused(const Pass& pass, ConnectionId link) override { core_.paused(pass, link); }
     void resumed(const Pass& pass, ConnectionId link) override { core_.resumed(pass, link); }
     void closed(const Pass& pass, ConnectionId link, CloseReason) override { core_.closed(pass, link); }
-    void frame_failed(const Pass&, ConnectionId link) override { core_.handler_failed(link); }
+    void frame_failed(const Pass& pass, ConnectionId link) override { core_.handler_failed(pass, link); }
 
 private:
     Core& core_;

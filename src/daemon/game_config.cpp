@@ -1,6 +1,10 @@
 #include "daemon/game_config.h"
 
+#include <optional>
 #include <string_view>
+
+#include "daemon/config_serving.h"
+#include "daemon/player_credential.h"
 
 namespace muster {
 namespace {
@@ -8,6 +12,17 @@ namespace {
 // Without a token any passes: on loopback only, which was judged before.
 auto check_of(const Secret& secret) {
     return [secret](std::string_view token) { return !secret.is_set() || secret.matches(token); };
+}
+
+PlayerPort::CredentialCheck credential_check_of(const Config& config) {
+    using Judged = Result<std::optional<AccountId>, Refusal>;
+    if (effective_credentials(config) == Credentials::open)
+        return [](std::string_view, std::string_view, UnixMs) { return Judged(std::nullopt); };
+    return [key = config.auth.player_key](std::string_view name, std::string_view credential, UnixMs now) {
+        return judge_player_credential(key, name, credential, now).map([](AccountId account) {
+            return std::optional(account);
+        });
+    };
 }
 
 const ListenAddress& listen_of(const Config& config, Port port) {
@@ -44,9 +59,22 @@ CoreConfig core_config_of(const Config& config) {
     core.matches.token_ttl = config.fleet.token_ttl;
     core.matches.history_keep = config.store.history_keep;
     core.matches.token_guesses_per_minute = config.limits.token_guesses_per_minute;
+    core.players.ping_interval = config.players.ping_interval;
+    core.players.ping_timeout = config.players.ping_timeout;
+    core.players.idle_after = config.players.idle_after;
+    core.players.idle_kick_after = config.players.idle_kick_after;
+    core.players.resume_grace = config.players.resume_grace;
+    core.players.heartbeats.enabled = config.players.heartbeat_enabled;
+    core.players.heartbeats.interval = config.players.heartbeat_interval;
+    core.players.heartbeats.failures_max = config.players.max_failed_heartbeats;
+    core.world.speed = config.clock.speed;
+    core.world.start = {static_cast<std::uint8_t>(config.clock.start_day),
+                        static_cast<std::uint8_t>(config.clock.start_hour),
+                        static_cast<std::uint8_t>(config.clock.start_minute)};
     core.player_order = config.players.byte_order;
     core.server_token = check_of(config.auth.server_token);
     core.manager_token = check_of(config.auth.manager_token);
+    core.player_credential = credential_check_of(config);
     return core;
 }
 

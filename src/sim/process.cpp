@@ -23,6 +23,9 @@ CoreConfig Process::config() {
     config.managers.regions = config.fleet.regions;
     config.server_token = [](std::string_view token) { return token == server_secret; };
     config.manager_token = [](std::string_view token) { return token == manager_secret; };
+    config.player_credential = [](std::string_view, std::string_view, UnixMs) {
+        return Result<std::optional<AccountId>, Refusal>(std::nullopt);
+    };
     return config;
 }
 
@@ -32,7 +35,7 @@ Process::Process(Parts parts, std::uint64_t seed, const RecoveredState& recovere
       log_(parts_.clock, no_log_, LogLevel::error),
       loop_(parts_.clock, log_),
       loop_events_(&loop_.events()),
-      core_(config(), Core::Parts{loop_, log_, *this, *this, parts_.entropy, parts_.clock.wall()}, recovered) {
+      core_(config(), Core::Parts{loop_, log_, *this, *this, parts_.entropy, parts_.clock, parts_.clock.wall()}, recovered) {
     loop_.add_source(*this);
     loop_.on_flush([this](const Pass& pass) { core_.end_of_pass(pass); });
     loop_.events().subscribe_all([this](const EventView& event) { parts_.court.happened(event); });

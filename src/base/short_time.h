@@ -1,0 +1,30 @@
+// A moment in four bytes, for what is kept a million times.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "base/time.h"
+
+namespace muster {
+
+// Whole milliseconds, rounded up so that nothing counted from it is early, without their upper half. Which moment is
+// meant is known to whoever knows roughly when: at most `past_max` ago, or some days ahead.
+struct ShortTime {
+    static constexpr std::chrono::milliseconds past_max = std::chrono::hours(40 * 24);
+
+    std::uint32_t ms = 0;
+
+    ShortTime() = default;
+    explicit ShortTime(Time time)
+        : ms(static_cast<std::uint32_t>(
+              std::chrono::ceil<std::chrono::milliseconds>(time.time_since_epoch()).count())) {}
+
+    Time seen_from(Time now) const {
+        const auto earliest = std::chrono::floor<std::chrono::milliseconds>(now.time_since_epoch()) - past_max;
+        const auto after = ms - static_cast<std::uint32_t>(earliest.count());
+        return Time(earliest + std::chrono::milliseconds(after));
+    }
+};
+
+}  // namespace muster

@@ -1,0 +1,106 @@
+#include "core/heartbeats.h"
+
+#include <utility>
+
+namespace muster {
+namespace {
+
+constexpr std::uint8_t success = 1;
+
+}  // namespace
+
+std::size_t Heartbeats::run(const Pass& pass) {
+    const std::size_t found = newborn_.size() + answers_.size();
+    if (!config_.enabled) {
+        newborn_.clear();
+        answers_.clear();
+        return 0;
+    }
+    initialise(pass);
+    send_requests(pass);
+    take_answers();
+    const std::size_t judged = ended_.size();
+    judge(pass);
+    return found + judged;
+}
+
+void Heartbeats::initialise(const Pass& pass) {
+    for (const EntityId entity : newborn_) {
+        if (!entities_.contains(entity) || !entities_.has_authority(entity)) continue;
+        HeartbeatData& data = entities_.heartbeat(entity);
+        if (data.has) continue;
+        data.has = true;
+        due_.push_back({entity, ShortTime(pass.running + config_.interval), data.request});
+    }
+    newborn_.clear();
+}
+
+void Heartbeats::send_requests(const Pass& pass) {
+    for (std::size_t i = 0; i < per_pass_max && !due_.empty(); ++i) {
+        const Due due = due_.front();
+        if (due.at.seen_from(pass.running) > pass.running) return;
+        due_.pop_front();
+        if (!entities_.contains(due.entity)) continue;
+        HeartbeatData& data = entities_.heartbeat(due.entity);
+        if (!data.has || data.request != due.request) continue;
+        const std::uint32_t session = entities_.session(due.entity);
+        // In the grace of its session the count stands still.
+        if (host_.reachable(session)) {
+            if (data.asked) {
+                data.closing = true;
+                ended_.push_back(due.entity);
+            }
+            data.asked = true;
+            host_.send(session, EntityHeartbeat{++data.request});
+        }
+        due_.push_back({due.entity, ShortTime(pass.running + config_.interval), data.request});
+    }
+}
+
+// A message of this pass answers the request before the one that has just been sent, if one was.
+void Heartbeats::take_answers() {
+    for (const Answer& each : std::exchange(answers_, {})) {
+        if (!entities_.contains(each.entity)) continue;
+        HeartbeatData& data = entities_.heartbeat(each.entity);
+        if (!data.has || !data.asked || each.answer.status != success) continue;
+        const std::uint32_t open = data.closing ? data.request - 1 : data.request;
+        if (each.answer.request_id == open) data.answered = true;
+    }
+}
+
+void Heartbeats::judge(const Pass& pass) {
+    for (const EntityId entity : std::exchange(ended_, {})) {
+        if (!entities_.contains(entity)) continue;
+        HeartbeatData& data = entities_.heartbeat(entity);
+        if (!data.closing) continue;
+        const bool success_seen = data.answered;
+        data.closing = false;
+        data.answered = false;
+        data.failures = success_seen ? 0 : static_cast<std::uint16_t>(data.failures + 1);
+        if (data.failures > config_.failures_max) host_.heartbeat_failed(pass, entity);
+    }
+}
+
+void Heartbeats::link_lost(EntityId entity) {
+    if (!entities_.contains(entity)) return;
+    HeartbeatData& data = entities_.heartbeat(entity);
+    data.asked = false;
+    data.answered = false;
+    data.closing = false;
+}
+
+void Heartbeats::set_authority(EntityId entity, bool here) {
+    if (!entities_.contains(entity) || entities_.has_authority(entity) == here) return;
+    entities_.set_authority(entity, here);
+    // The number goes on, so that what was under way fits nothing any more.
+    HeartbeatData& data = entities_.heartbeat(entity);
+    data = HeartbeatData{.request = data.request + 1};
+    if (here) newborn_.push_back(entity);
+}
+
+std::optional<Time> Heartbeats::next_due(Time running) const {
+    if (due_.empty()) return std::nullopt;
+    return due_.front().at.seen_from(running);
+}
+
+}  // namespace muster

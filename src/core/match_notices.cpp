@@ -1,0 +1,69 @@
+#include "core/match_notices.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace muster {
+
+ConnectionId MatchNotices::link_of(AccountId player) const {
+    const Sessions& sessions = players_.sessions();
+    const Sessions::Place place = sessions.find(player);
+    return place == Sessions::none ? ConnectionId{} : sessions.at(place).link;
+}
+
+void MatchNotices::match_ready(const MatchRecord& match, std::span<const AccountId> accounts) {
+    // Those of an earlier list who are in this one too have been told.
+    std::vector<AccountId> told;
+    if (const auto known = waiting_.find(match.lobby); known != waiting_.end()) told = known->second.accounts;
+    drop(match.lobby);
+    Waiting& waiting = waiting_[match.lobby];
+    waiting.start = {match.lobby, GameEndpoint{IpText(match.server_ip), match.server_port},
+                     MatchTokenText(match.token)};
+    waiting.accounts.assign(accounts.begin(), accounts.end());
+    for (const AccountId account : accounts) {
+        lobbies_of_[account].push_back(match.lobby);
+        if (std::find(told.begin(), told.end(), account) != told.end()) continue;
+        links_.send(link_of(account), waiting.start);
+    }
+}
+
+void MatchNotices::match_begun_or_over(LobbyId lobby) {
+    drop(lobby);
+}
+
+void MatchNotices::match_fell_through(LobbyId lobby, std::string_view reason, std::span<const AccountId> accounts) {
+    drop(lobby);
+    const PlayerMatchAborted notice{lobby, ReasonText::cut(reason)};
+    for (const AccountId account : accounts) {
+        const ConnectionId link = link_of(account);
+        if (link.generation != 0) {
+            links_.send(link, notice);
+        } else if (players_.sessions().find(account) != Sessions::none) {
+            missed_[account].push_back(notice);
+        }
+    }
+}
+
+void MatchNotices::player_came(AccountId player) {
+    const ConnectionId link = link_of(player);
+    if (const auto missed = missed_.find(player); missed != missed_.end()) {
+        for (const PlayerMatchAborted& notice : missed->second) links_.send(link, notice);
+        missed_.erase(missed);
+    }
+    if (const auto lobbies = lobbies_of_.find(player); lobbies != lobbies_of_.end()) {
+        for (const LobbyId lobby : lobbies->second) links_.send(link, waiting_.at(lobby).start);
+    }
+}
+
+void MatchNotices::drop(LobbyId lobby) {
+    const auto found = waiting_.find(lobby);
+    if (found == waiting_.end()) return;
+    for (const AccountId account : found->second.accounts) {
+        const auto lobbies = lobbies_of_.find(account);
+        std::erase(lobbies->second, lobby);
+        if (lobbies->second.empty()) lobbies_of_.erase(lobbies);
+    }
+    waiting_.erase(found);
+}
+
+}  // namespace muster

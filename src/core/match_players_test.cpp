@@ -1,0 +1,135 @@
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "core/core_fixture.h"
+
+using namespace muster;
+using namespace muster::testing;
+
+namespace {
+
+const std::string store_unavailable = "Store unavailable";
+
+struct ListWorld : CoreWorld {
+    void list(std::int32_t lobby, std::vector<std::int32_t> accounts) {
+        MatchPlayers players{LobbyId(lobby), {}};
+        for (const std::int32_t account : accounts) players.accounts.items.emplace_back(account);
+        send(chat, players);
+    }
+    // The accounts in force, or {-1} when there is no list.
+    std::vector<std::int32_t> in_force(std::int32_t lobby) const {
+        const auto* accounts = core->matches().accounts(LobbyId(lobby));
+        if (!accounts) return {-1};
+        std::vector<std::int32_t> numbers;
+        for (const AccountId account : *accounts) numbers.push_back(account.value);
+        return numbers;
+    }
+    // What a restart would find of the lobby's list, in the order of the commits.
+    std::vector<std::int32_t> on_disk(std::int32_t lobby) const {
+        std::vector<std::int32_t> numbers{-1};
+        for (const Record& record : store.durable) {
+            if (const auto* list = std::get_if<PlayersRecord>(&record); list && list->lobby == LobbyId(lobby)) {
+                numbers.clear();
+                for (const AccountId account : list->accounts) numbers.push_back(account.value);
+            }
+            if (const auto* none = std::get_if<PlayersForgotten>(&record); none && none->lobby == LobbyId(lobby))
+                numbers = {-1};
+        }
+        return numbers;
+    }
+
+    ConnectionId chat = join_chat(*this);
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(ListWorld, "K-2: a list of players counts once it is durable, and a later one replaces it") {
+    store.holding = true;
+    list(1, {3, 1, 3});
+    CHECK(quiet(chat));
+    CHECK(in_force(1) == std::vector{-1});
+    commit();
+    CHECK(error_of(next<MatchPlayersResponse>(chat)) == "");
+    CHECK(in_force(1) == std::vector{1, 3});
+    list(1, {});
+    CHECK(in_force(1) == std::vector{1, 3});
+    commit();
+    CHECK(error_of(next<MatchPlayersResponse>(chat)) == "");
+    CHECK(in_force(1).empty());
+}
+
+TEST_CASE_FIXTURE(ListWorld, "X-4, fault 4: a list that the disk does not take leaves the one before it as it is") {
+    list(1, {1, 2});
+    REQUIRE(error_of(next<MatchPlayersResponse>(chat)) == "");
+    store.fault = StoreFault::full;
+    list(1, {3});
+    CHECK(error_of(next<MatchPlayersResponse>(chat)) == store_unavailable);
+    CHECK(in_force(1) == std::vector{1, 2});
+    list(2, {3});
+    CHECK(error_of(next<MatchPlayersResponse>(chat)) == store_unavailable);
+    CHECK(in_force(2) == std::vector{-1});
+}
+
+TEST_CASE_FIXTURE(ListWorld, "W-8, A-7, fault 5: a list waits 25 s for the disk, and holds no later answer back for longer") {
+    store.holding = true;
+    list(1, {1});
+    advance(1s);
+    send(chat, request_for(2));  // no server: known at once, but behind the list
+    advance(23'999ms);
+    CHECK(quiet(chat));
+    advance(1ms);
+    CHECK(error_of(next<MatchPlayersResponse>(chat)) == store_unavailable);
+    CHECK(error_of(next<AllocationResponse>(chat)) == "No servers available");
+    CHECK(in_force(1) == std::vector{-1});
+
+    // The disk comes to itself: what was refused stays refused, here and after a restart.
+    commit();
+    CHECK(quiet(chat));
+    CHECK(in_force(1) == std::vector{-1});
+    CHECK(on_disk(1) == std::vector{-1});
+    store.holding = false;
+    list(1, {4});
+    CHECK(error_of(next<MatchPlayersResponse>(chat)) == "");
+    CHECK(on_disk(1) == std::vector{4});
+}
+
+TEST_CASE_FIXTURE(ListWorld, "W-8, fault 5: lists that are too late leave the one that counted, on the disk too") {
+    list(1, {1, 2});
+    REQUIRE(error_of(next<MatchPlayersResponse>(chat)) == "");
+    store.holding = true;
+    list(1, {3});
+    advance(5s);
+    list(1, {4});  // falls with the one before it: else the disk could end up with either
+    advance(20s);
+    CHECK(error_of(next<MatchPlayersResponse>(chat)) == store_unavailable);
+    CHECK(error_of(next<MatchPlayersResponse>(chat)) == store_unavailable);
+    CHECK(in_force(1) == std::vector{1, 2});
+    commit();
+    CHECK(quiet(chat));
+    CHECK(in_force(1) == std::vector{1, 2});
+    CHECK(on_disk(1) == std::vector{1, 2});
+}
+
+TEST_CASE_FIXTURE(ListWorld, "W-8: a list in flight is answered although its match is over by then") {
+    const TestServer server = join(*this, 7777);
+    const TestMatch match = allocate(*this, chat, server, 1);
+    store.holding = true;
+    list(1, {5});
+    send(server.link, MatchEndedReport{server.id, match.lobby});
+    CHECK(next<MatchEventNotice>(chat).event == MatchEventKind::ended);
+    commit();
+    CHECK(error_of(next<MatchPlayersResponse>(chat)) == "");
+    CHECK(in_force(1) == std::vector{-1});
+}
+
+TEST_CASE_FIXTURE(ListWorld, "W-7: of one lobby no more than 64 lists wait for the disk") {
+    store.holding = true;
+    for (std::size_t i = 0; i < Matches::asks_max; ++i) list(1, {1});
+    list(1, {2});
+    commit();
+    for (std::size_t i = 0; i < Matches::asks_max; ++i) CHECK(error_of(next<MatchPlayersResponse>(chat)) == "");
+    CHECK(error_of(next<MatchPlayersResponse>(chat)) == "Server busy");
+}

@@ -1,0 +1,71 @@
+#include "core/numbers.h"
+
+#include <memory>
+
+#include <doctest/doctest.h>
+
+#include "core/core_fixture.h"
+
+using namespace muster;
+using namespace muster::testing;
+
+namespace {
+
+// A core at its very start, before anybody may come.
+struct StartingCore {
+    void pass() {
+        while (!store.holding && !store.waiting.empty()) {
+            const RecordBatch batch = std::move(store.waiting.front());
+            store.waiting.pop_front();
+            core.store_outcome({clock.now(), loop.time().running()}, {batch.number, store.fault});
+        }
+        loop.turn();
+        core.end_of_pass({clock.now(), loop.time().running()});
+    }
+
+    VirtualClock clock;
+    RememberedLog log_lines;
+    Log log{clock, log_lines, LogLevel::debug};
+    SeededEntropy entropy{1};
+    RememberedLinks links;
+    TurnedStore store;
+    GameLoop loop{clock, log};
+    Core core{CoreConfig{}, Core::Parts{loop, log, links, store, entropy, clock, clock.wall()}, {}};
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(StartingCore, "X-4, fault 4: a start without room on the disk is ready as soon as there is room") {
+    for (const StoreFault fault : {StoreFault::full, StoreFault::transient, StoreFault::full}) {
+        store.fault = fault;
+        pass();
+        clock.advance(1s);
+        CHECK_FALSE(core.ready());
+    }
+    store.fault = StoreFault::none;
+    for (int i = 0; i < 3; ++i) {
+        pass();
+        clock.advance(1s);
+    }
+    CHECK(core.ready());
+    CHECK(core.ledger().store_up());
+}
+
+TEST_CASE("X-4: numbers are given from blocks that are durable, and never twice across restarts") {
+    VirtualClock clock;
+    RememberedLog lines;
+    Log log(clock, lines, LogLevel::debug);
+    TurnedStore store;
+    Ledger ledger(store, log);
+    Numbers numbers(ledger, {.server_ids_below = 5, .epochs_below = 7, .event_ids_below = 9});
+    CHECK_FALSE(numbers.server_id().has_value());
+    CHECK_FALSE(numbers.ready());
+    ledger.end_of_pass(clock.now());
+    ledger.outcome(clock.now(), {1, StoreFault::none});
+    CHECK(numbers.ready());
+    CHECK(numbers.server_id() == ServerId(5));
+    CHECK(numbers.epoch() == 7);
+    CHECK(numbers.event_id() == 9);
+    const auto& reserved = std::get<NumbersReserved>(store.waiting.front().records.front());
+    CHECK(reserved.server_ids_below == 5 + Numbers::server_block);
+}

@@ -1,0 +1,153 @@
+// What there is, row by row, for people to look at: plain values, no link back to core, no secret in them.
+//
+// The game thread makes a view by one walk over the registry and hands it over whole; whoever shows it does so on a
+// thread of its own. A match's token is in no row (K-3).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/ip_address.h"
+#include "base/time.h"
+#include "core/records.h"
+#include "protocol/server_status.h"
+#include "runtime/pass.h"
+
+namespace muster {
+
+class Core;
+
+struct ServerRow {
+    ServerId id;
+    IpAddress ip;
+    std::uint16_t port = 0;
+    RegionId region;
+    ServerStatus status = ServerStatus::offline;
+    bool connected = false;
+    bool drained_by_server = false;
+    bool drained_by_operator = false;
+    bool braked = false;
+    std::int32_t load = 0;  // F-7
+    std::int32_t reported_matches = 0;
+    std::int32_t held = 0;     // acknowledged and unfinished
+    std::int32_t offered = 0;  // offers in flight
+    std::int32_t max_matches = 0;
+    float cpu_percent = 0;
+    float memory_percent = 0;
+    float jitter_ms = 0;
+    std::uint32_t rtt_us = 0;
+    std::int64_t epoch = 0;
+    std::int64_t last_heartbeat_ms_ago = 0;
+    std::uint64_t choices = 0;
+    UnixMs registered_at;
+};
+
+// A match that is not over, or one that was over lately.
+struct MatchRow {
+    LobbyId lobby;
+    ServerId server;  // 0 while none was chosen
+    RegionId region;
+    MatchState state = MatchState::offering;
+    std::int8_t game_type = 0;
+    std::int8_t game_mode = 0;
+    std::int8_t player_count = 0;
+    std::int32_t average_rating = 0;
+    std::int32_t tokens_used = 0;
+    std::string chat_server;
+    std::string reason;
+    UnixMs requested_at;
+    UnixMs allocated_at;  // 0 until it happened; so are the next three
+    UnixMs ready_at;
+    UnixMs started_at;
+    UnixMs ended_at;
+};
+
+struct ManagerRow {
+    std::string id;
+    std::vector<RegionId> regions;
+    std::int64_t last_seen_ms_ago = 0;
+};
+
+// A session (P-8).
+struct PlayerRow {
+    AccountId id;
+    std::string name;
+    bool connected = false;
+    bool idle = false;
+    std::uint32_t latency_us = 0;
+    std::uint32_t jitter_us = 0;
+    UnixMs connected_at;
+    std::int64_t last_message_ms_ago = 0;
+    std::optional<std::int64_t> last_ping_sent_ms_ago;  // none before the first
+    std::int64_t last_ping_received_ms_ago = 0;
+    std::uint64_t entity = 0;  // 0: none
+    int failed_heartbeats = 0;
+};
+
+// What a region has counted since the start; what it holds now is in the rows of its servers.
+struct RegionRow {
+    RegionId id;
+    std::string name;
+    std::uint64_t requests = 0;
+    std::uint64_t retries = 0;
+    std::uint64_t successes = 0;
+    std::uint64_t timeouts = 0;                     // servers that fell silent
+    std::map<std::string, std::uint64_t> failures;  // by the refusal's label
+};
+
+// How many values fell up to each bound and above the one before; the last count is of those above all bounds.
+struct Distribution {
+    std::vector<double> bounds;
+    std::vector<std::uint64_t> counts;
+};
+
+struct ClockRow {
+    int day = 1;
+    int hour = 0;
+    int minute = 0;
+    int speed = 1;
+};
+
+// Everything but the players' rows, at one moment.
+struct FleetView {
+    UnixMs time;
+    std::vector<ServerRow> servers;  // by ascending id
+    std::vector<MatchRow> matches;   // by ascending lobby; those that are not over
+    std::vector<ManagerRow> managers;
+    std::vector<RegionRow> regions;                 // by ascending id
+    std::map<std::string, std::uint64_t> failures;  // of all regions, and of requests that named none of ours
+    Distribution allocation_seconds;                // of all regions
+    std::uint64_t allocations_in_flight = 0;
+    std::uint64_t players_connected = 0;
+    std::uint64_t players_in_grace = 0;
+    std::uint64_t players_idle = 0;
+    Distribution player_rtt_seconds;  // of all echoes since the start
+    ClockRow clock;
+    bool store_up = true;
+};
+
+// Every session, by ascending id. Made in several steps, each at a moment of its own.
+struct PlayersView {
+    std::vector<PlayerRow> players;
+};
+
+// The name of the chat server that asks for matches over HTTP. It is Muster itself and no row of a view.
+inline constexpr const char* operator_chat_server = "http";
+
+// Looks at every server and match once. `pass` is the present one, `time` what its date is.
+FleetView fleet_view_of(const Core& core, const Pass& pass, UnixMs time);
+
+// Adds the sessions in `count` places from `first` on. Returns the place to go on from; none when that was the last.
+std::optional<std::uint32_t> add_players(const Core& core, std::uint32_t first, std::size_t count, PlayersView& view);
+// Once all are added: puts them in order. A player that was seen in two places, in between a logout and a login, is
+// kept as it was seen last.
+void put_in_order(PlayersView& view);
+
+// A match's record as a row.
+MatchRow match_row_of(const MatchRecord& record, std::int32_t tokens_used);
+
+}  // namespace muster

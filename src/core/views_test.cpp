@@ -1,0 +1,121 @@
+#include "core/views.h"
+
+#include <doctest/doctest.h>
+
+#include "core/core_fixture.h"
+
+using namespace muster;
+using namespace muster::testing;
+
+namespace {
+
+FleetView view_of(CoreWorld& world) {
+    return fleet_view_of(*world.core, Pass{world.loop.time().now(), world.loop.time().running()}, UnixMs{1'000});
+}
+
+}  // namespace
+
+TEST_CASE("O-2: a view shows servers by ascending id with their load as F-7 counts it") {
+    CoreWorld world;
+    const TestServer one = join(world, 7777, CoreWorld::eu, 10);
+    const TestServer two = join(world, 7778, CoreWorld::use, 2);
+    world.send(one.link, beat_of(one, 3, 45.5F, 60));
+    world.send(two.link, beat_of(two, 2));
+    world.advance(1500ms);
+
+    const FleetView view = view_of(world);
+    REQUIRE(view.servers.size() == 2);
+    const ServerRow& row = view.servers[0];
+    CHECK(row.id == one.id);
+    CHECK(row.ip.to_string() == "10.0.0.1");
+    CHECK(row.port == 7777);
+    CHECK(row.region == CoreWorld::eu);
+    CHECK(row.status == ServerStatus::available);
+    CHECK(row.connected);
+    CHECK(row.load == 3);
+    CHECK(row.reported_matches == 3);
+    CHECK(row.held == 0);
+    CHECK(row.max_matches == 10);
+    CHECK(row.cpu_percent == 45.5F);
+    CHECK(row.memory_percent == 60.0F);
+    CHECK(row.last_heartbeat_ms_ago == 1500);
+    CHECK(row.epoch > 0);
+    CHECK(view.servers[1].status == ServerStatus::full);
+    CHECK(view.time == UnixMs{1'000});
+}
+
+TEST_CASE("O-2: a drained server and a lost one show so") {
+    CoreWorld world;
+    const TestServer one = join(world, 7777);
+    const TestServer two = join(world, 7778);
+    world.in_pass([&](const Pass&) { CHECK(world.core->drain(one.id, true)); });
+    world.disconnect(two.link);
+    const FleetView view = view_of(world);
+    CHECK(view.servers[0].status == ServerStatus::draining);
+    CHECK(view.servers[0].drained_by_operator);
+    CHECK_FALSE(view.servers[0].drained_by_server);
+    CHECK(view.servers[1].status == ServerStatus::offline);
+    CHECK_FALSE(view.servers[1].connected);
+}
+
+TEST_CASE("K-3: a match's row tells how far it is and who used its token, and never the token") {
+    CoreWorld world;
+    const TestServer server = join(world, 7777);
+    const ConnectionId chat = join_chat(world);
+    const TestMatch match = allocate(world, chat, server, 42);
+    world.send(server.link, ValidateToken{server.id, match.lobby, AccountId(7), match.token});
+
+    const FleetView view = view_of(world);
+    REQUIRE(view.matches.size() == 1);
+    const MatchRow& row = view.matches[0];
+    CHECK(row.lobby == LobbyId(42));
+    CHECK(row.server == server.id);
+    CHECK(row.state == MatchState::allocated);
+    CHECK(row.chat_server == "chat-1");
+    CHECK(row.player_count == 10);
+    CHECK(row.average_rating == 1650);
+    CHECK(row.tokens_used == 1);
+    CHECK(row.allocated_at.value > 0);
+    CHECK(row.ended_at.value == 0);
+    CHECK(row.reason.empty());
+    CHECK(view.servers[0].held == 1);
+    CHECK(view.servers[0].choices == 1);
+}
+
+TEST_CASE("A-13: a view has the regions with what they counted, and refusals that named no region of ours") {
+    CoreWorld world;
+    const TestServer server = join(world, 7777);
+    const ConnectionId chat = join_chat(world);
+    (void)allocate(world, chat, server, 42);
+    world.send(chat, request_for(43, CoreWorld::use));
+    world.send(chat, request_for(44, RegionId(77)));
+    world.advance(1ms);
+
+    const FleetView view = view_of(world);
+    REQUIRE(view.regions.size() == 3);
+    CHECK(view.regions[0].name == "USE");
+    CHECK(view.regions[0].requests == 1);
+    CHECK(view.regions[0].failures.at("no_servers_available") == 1);
+    CHECK(view.regions[2].name == "EU");
+    CHECK(view.regions[2].successes == 1);
+    CHECK(view.failures.at("no_servers_available") == 1);
+    CHECK(view.failures.at("region_not_supported") == 1);
+    std::uint64_t timed = 0;
+    for (const std::uint64_t count : view.allocation_seconds.counts) timed += count;
+    CHECK(timed == 1);
+    CHECK(view.allocation_seconds.counts.size() == view.allocation_seconds.bounds.size() + 1);
+}
+
+TEST_CASE("O-2: managers are shown by name, without the one that stands for the HTTP API") {
+    CoreWorld world;
+    (void)join_chat(world, "chat-b");
+    (void)join_chat(world, "chat-a");
+    (void)join_chat(world, operator_chat_server);
+    world.advance(2s);
+    const FleetView view = view_of(world);
+    REQUIRE(view.managers.size() == 2);
+    CHECK(view.managers[0].id == "chat-a");
+    CHECK(view.managers[0].regions.size() == 3);
+    CHECK(view.managers[0].last_seen_ms_ago == 2000);
+    CHECK(view.managers[1].id == "chat-b");
+}

@@ -1,0 +1,119 @@
+#include "core/world.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "core/events.h"
+#include "protocol/codec.h"
+#include "protocol/player_messages.h"
+
+namespace muster {
+namespace {
+
+constexpr std::chrono::seconds save_every{1};
+constexpr std::chrono::seconds whole_every{1};
+
+WorldClock clock_at_start(Time now, const WorldConfig& config, const RecoveredState& recovered) {
+    if (recovered.has_clock) return WorldClock(now, recovered.clock, config.speed);
+    return WorldClock(now, config.start, config.speed);
+}
+
+}  // namespace
+
+World::World(const WorldConfig& config, const Parts& parts, const RecoveredState& recovered)
+    : time_(parts.time),
+      timers_(parts.timers),
+      events_(parts.events),
+      log_(parts.log),
+      ledger_(parts.ledger),
+      links_(parts.links),
+      clock_(clock_at_start(parts.time.now(), config, recovered)),
+      told_(clock_.minute_at(parts.time.now())),
+      broadcast_(parts.links, parts.sessions) {
+    plan_next(Pass{time_.now(), time_.running()});
+}
+
+void World::tell(const Pass& pass, ConnectionId player) {
+    const GameTime now = clock_.at(pass.now);
+    links_.send(player, TimeUpdate{now.day, now.hour, now.minute});
+}
+
+void World::set(const Pass& pass, std::optional<GameTime> time, std::optional<std::int32_t> speed) {
+    if (speed) clock_.set_speed(pass.now, *speed);
+    if (time) clock_.set(pass.now, *time);
+    told_ = clock_.minute_at(pass.now);
+    const GameTime now = game_time_of(told_);
+    events_.publish(event::ClockJump{now.day, now.hour, now.minute, clock_.speed()});
+    announce_whole(now);
+    save(pass);
+    plan_next(pass);
+}
+
+void World::save(const Pass& pass) {
+    saved_at_ = pass.now;
+    ledger_.write(clock_.record(pass.now));
+}
+
+std::size_t World::update(const Pass&) {
+    const std::size_t told = broadcast_.pump();
+    if (broadcast_.busy() && !timers_.contains(more_)) {
+        const auto timer = timers_.once(Timers::delay_least, [](const TimerFired&) {});
+        MUSTER_CHECK(timer.has_value(), "the least delay is a valid one");
+        more_ = *timer;
+    }
+    return told;
+}
+
+// On real time: the world goes on while the process stands still (L-8).
+void World::plan_next(const Pass& pass) {
+    timers_.cancel(next_);
+    const Duration wait =
+        clock_.speed() > minutes_told_up_to ? Duration(whole_every) : clock_.begin_of(told_ + 1) - pass.now;
+    const auto timer =
+        timers_.schedule({.first_delay = std::max<Duration>(wait, Timers::delay_least), .base = TimeBase::real},
+                         [this](const TimerFired&) { announce(Pass{time_.now(), time_.running()}); });
+    MUSTER_CHECK(timer.has_value(), "a game minute is a valid delay");
+    next_ = *timer;
+}
+
+void World::announce(const Pass& pass) {
+    const GameMinute minute = clock_.minute_at(pass.now);
+    const GameMinute passed = minute - told_;
+    told_ = minute;
+    const GameTime now = game_time_of(minute);
+    // Who has not even heard the last one would be left with a part of the time that is wrong: everybody gets all.
+    if (passed > 1 || broadcast_.busy() || clock_.speed() > minutes_told_up_to) {
+        announce_whole(now);
+    } else if (passed == 1) {
+        announce_change(now);
+    }
+    if (!saved_at_ || pass.now - *saved_at_ >= save_every) save(pass);
+    plan_next(pass);
+}
+
+// What changed, from the largest part on; at a rollover the minute follows, so that no client shows a stale one (C-2).
+void World::announce_change(const GameTime& now) {
+    frames_.clear();
+    if (now.minute != 0) {
+        add(TimeChange{TimeUnit::minute, now.minute});
+    } else {
+        add(now.hour == 0 ? TimeChange{TimeUnit::day, now.day} : TimeChange{TimeUnit::hour, now.hour});
+        add(TimeChange{TimeUnit::minute, 0});
+    }
+    broadcast_.start(frames_);
+}
+
+void World::announce_whole(const GameTime& now) {
+    frames_.clear();
+    encode(TimeUpdate{now.day, now.hour, now.minute}, links_.order(Port::players), frames_);
+    log_.debug("Broadcast time update: day={}, hour={}, minute={}", now.day, now.hour, now.minute);
+    broadcast_.start(frames_);
+}
+
+template <class M>
+void World::add(const M& message) {
+    encode(message, links_.order(Port::players), frames_);
+    log_.debug("Broadcast time update: type={}, value={}", static_cast<int>(message.unit), message.value);
+}
+
+}  // namespace muster
