@@ -61,6 +61,10 @@ CoreSnapshot snapshot_of(const Core& core) {
     snapshot.chat_servers = core.chat_servers().size();
     snapshot.fleet = core.fleet().figures();
     snapshot.match = core.matches().figures();
+    snapshot.players = core.players().figures();
+    snapshot.entities = core.players().entities().size();
+    snapshot.clock = core.world().shown();
+    snapshot.clock_speed = core.world().speed();
     for (const Port port : ports) {
         for (const WireError kind : wire_errors) {
             snapshot.protocol_errors[static_cast<std::size_t>(port)][static_cast<std::size_t>(kind)] =

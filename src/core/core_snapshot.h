@@ -12,7 +12,9 @@
 #include "base/histogram.h"
 #include "core/fleet_figures.h"
 #include "core/match_figures.h"
+#include "core/player_figures.h"
 #include "core/records.h"
+#include "core/world_clock.h"
 #include "protocol/port.h"
 #include "protocol/server_status.h"
 #include "protocol/wire_error.h"
@@ -42,6 +44,10 @@ struct CoreSnapshot {
     std::size_t chat_servers = 0;
     FleetFigures fleet;
     MatchFigures match;
+    PlayerFigures players;
+    std::size_t entities = 0;
+    GameTime clock;
+    std::int32_t clock_speed = 1;
     std::array<std::array<std::uint64_t, wire_errors.size()>, ports.size()> protocol_errors{};
     std::uint64_t stale_messages = 0;
     std::uint64_t clock_steps = 0;

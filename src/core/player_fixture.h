@@ -43,6 +43,16 @@ inline void answer_pings(CoreWorld& world, const TestPlayer& player) {
     }
 }
 
+// Lets time pass until the link has a ping, and takes it; whatever else comes is dropped.
+inline void await_ping(CoreWorld& world, ConnectionId link) {
+    auto& frames = world.links.peers[link].frames;
+    while (frames.empty() || frames.front().code != Ping::code) {
+        frames.clear();
+        world.run_until(*world.loop.next_wake());
+    }
+    frames.clear();
+}
+
 // Lets time pass for a player that echoes its pings within a second.
 inline void live(CoreWorld& world, const TestPlayer& player, Duration time) {
     const Time end = world.clock.now() + time;

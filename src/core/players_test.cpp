@@ -84,23 +84,19 @@ TEST_CASE_FIXTURE(CoreWorld,
     const TestPlayer ann = log_in_on(*this, link, "ann");
     Time before = accepted;
     for (int i = 0; i < 50; ++i) {
-        while (links.peers[link].frames.empty() || links.peers[link].frames.front().code != Ping::code) {
-            links.peers[link].frames.clear();
-            advance(1ms);
-        }
+        await_ping(*this, link);
         const Duration gap = clock.now() - before;
         CHECK(gap >= 27s);
         CHECK(gap <= 29'101ms);
         before = clock.now();
-        answer_pings(*this, ann);
+        send(ann.link, PingEcho{});
     }
 }
 
 TEST_CASE_FIXTURE(CoreWorld, "P-2, P-3: the echo gives last, smoothed and jitter, and is never answered") {
     const TestPlayer ann = log_in(*this, "ann");
     const auto ping_after = [&](Duration delay) {
-        while (links.peers[ann.link].frames.empty()) advance(1ms);
-        next<Ping>(ann.link);
+        await_ping(*this, ann.link);
         advance(delay);
         send(ann.link, PingEcho{});
         CHECK(quiet(ann.link));
@@ -120,15 +116,8 @@ TEST_CASE_FIXTURE(CoreWorld, "P-2, P-3: the echo gives last, smoothed and jitter
 
 TEST_CASE_FIXTURE(CoreWorld, "P-2: with two pings on their way no round trip is measured before the second echo") {
     const TestPlayer ann = log_in(*this, "ann");
-    const auto await_ping = [&] {
-        while (links.peers[ann.link].frames.empty() || links.peers[ann.link].frames.front().code != Ping::code) {
-            links.peers[ann.link].frames.clear();
-            advance(1ms);
-        }
-        links.peers[ann.link].frames.clear();
-    };
-    await_ping();
-    await_ping();
+    await_ping(*this, ann.link);
+    await_ping(*this, ann.link);
     advance(100ms);
     send(ann.link, PingEcho{});
     CHECK(view_of(*this, ann.id).last_rtt_us == 0);

@@ -130,6 +130,31 @@ Metric matches_by_state(const CoreSnapshot& core) {
     return metric;
 }
 
+// P-9.
+void add_players(const CoreSnapshot& core, std::vector<Metric>& out) {
+    const PlayerFigures& players = core.players;
+    Metric refused = family("muster_login_refusals_total", "Logins that were refused", MetricType::counter);
+    for (const auto& [reason, count] : players.refusals)
+        refused.samples.push_back({{label_of("reason", reason)}, number(count)});
+    Metric closed = family("muster_sessions_closed_total", "Players' sessions that ended", MetricType::counter);
+    for (const auto& [reason, count] : players.closes)
+        closed.samples.push_back({{label_of("reason", reason)}, number(count)});
+    Metric rtt = family("muster_player_rtt_seconds", "Round trips of players' pings", MetricType::histogram);
+    rtt.histograms.push_back(histogram_of(players.rtt_seconds, {}));
+    Metric length = family("muster_session_seconds", "How long sessions lasted that ended", MetricType::histogram);
+    length.histograms.push_back(histogram_of(players.session_seconds, {}));
+    out.push_back(gauge("muster_players", "Players connected", static_cast<double>(players.connected)));
+    out.push_back(gauge("muster_players_in_grace", "Players whose link was lost and who may come back",
+                        static_cast<double>(players.in_grace)));
+    out.push_back(
+        gauge("muster_players_idle", "Connected players without activity", static_cast<double>(players.idle)));
+    out.push_back(gauge("muster_entities", "Entities in the world", static_cast<double>(core.entities)));
+    out.push_back(counter("muster_logins_total", "Sessions that began", number(players.logins)));
+    out.push_back(counter("muster_resumes_total", "Sessions that were taken back", number(players.resumes)));
+    out.push_back(gauge("muster_world_speed", "Game minutes in a real minute", core.clock_speed));
+    for (Metric* metric : {&refused, &closed, &rtt, &length}) out.push_back(std::move(*metric));
+}
+
 }  // namespace
 
 std::vector<Metric> loop_metrics(const LoopSnapshot& loop) {
@@ -173,6 +198,7 @@ std::vector<Metric> core_metrics(const CoreSnapshot& core) {
     out.push_back(token_refusals(core));
     out.push_back(refusals_by_reason(core));
     out.push_back(matches_by_state(core));
+    add_players(core, out);
     Metric rtt = family("muster_server_rtt_seconds", "The kernel's round trip to game servers", MetricType::histogram);
     rtt.histograms.push_back(histogram_of(core.fleet.rtt_seconds, {}));
     Metric jitter =
