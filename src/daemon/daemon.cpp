@@ -1,7 +1,9 @@
 #include "daemon/daemon.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -16,15 +18,21 @@
 #include "daemon/exit_code.h"
 #include "daemon/game.h"
 #include "daemon/game_metrics.h"
+#include "daemon/game_operator.h"
 #include "daemon/log_output.h"
 #include "daemon/ports_file.h"
 #include "daemon/service_manager.h"
 #include "daemon/signals.h"
 #include "daemon/version.h"
+#include "http/admin_gate.h"
+#include "http/api.h"
+#include "http/event_ring.h"
 #include "http/health.h"
 #include "http/http_server.h"
 #include "http/metrics_text.h"
+#include "http/over_matches.h"
 #include "http/routes.h"
+#include "http/slow_reads.h"
 #include "net/listener.h"
 #include "store/sqlite_store.h"
 
@@ -64,10 +72,34 @@ std::vector<Metric> http_metrics(const HttpFigures& figures) {
     };
 }
 
+// The store's history for the API.
+class StoreArchive final : public EventArchive {
+public:
+    explicit StoreArchive(Store& store) : store_(store) {}
+    std::vector<EventRecord> after(std::int64_t id, std::size_t limit) override {
+        return store_.events_after(id, limit);
+    }
+    std::vector<EventRecord> before(std::int64_t id, std::size_t limit) override {
+        return store_.events_before(id, limit);
+    }
+
+private:
+    Store& store_;
+};
+
+AdminGate::Rules gate_rules_of(const Config& config) {
+    return {config.auth.admin_token.is_set(), config.listen.http.host.is_loopback(),
+            [secret = config.auth.admin_token](std::string_view token) { return secret.matches(token); }};
+}
+
 class Daemon {
 public:
     Daemon(const Config& config, const ServeOptions& options, LogOutput& output)
-        : config_(config), options_(options), output_(output), log_(clock_, output, config.log.level) {
+        : config_(config),
+          options_(options),
+          output_(output),
+          log_(clock_, output, config.log.level),
+          gate_(clock_, gate_rules_of(config)) {
         if (options.ports_file) ports_file_.emplace(*options.ports_file);
         for (const std::string& warning : options.warnings) log_.warning("{}", warning);
         for (const std::string& warning : warnings_of_serving(config)) log_.warning("{}", warning);
@@ -76,10 +108,17 @@ public:
         add_metrics_route(routes_, metrics_);
         add_front_page(routes_);
     }
+    // Questions of the API on the game thread end before who asked them is gone.
+    ~Daemon() {
+        if (game_) game_->stop(Duration{0});
+    }
+    Daemon(const Daemon&) = delete;
+    Daemon& operator=(const Daemon&) = delete;
 
     void run(Signals& signals) {
         open_store();
         game_.emplace(config_, clock_, log_, *store_, health_);
+        remember_the_past();
         open_http();
         add_game_figures();
         game_->start(recovered_, [this] { say_ready(); }, [this](const StoreError& error) { die(error); });
@@ -126,13 +165,33 @@ private:
         }
     }
 
+    // What the API shows of it: from the last run now, from this one as it is written down.
+    void remember_the_past() {
+        auto newest = store_->events_before(std::numeric_limits<std::int64_t>::max(), EventRing::capacity_usual);
+        std::reverse(newest.begin(), newest.end());
+        events_.preload(newest, newest.size() < EventRing::capacity_usual);
+        for (const TokenUsed& used : recovered_.tokens_used) over_.note(used);
+        game_->on_records([this](const RecordBatch& batch) {
+            for (const Record& record : batch.records) {
+                if (const auto* event = std::get_if<EventRecord>(&record))
+                    events_.append(*event);
+                else
+                    over_.note(record);
+            }
+        });
+    }
+
     void open_http() {
-        http_.emplace(
-            HttpListen{config_.listen.http.host, config_.listen.http.port}, HttpLimits{},
-            [this](HttpRequest&& request, HttpResponder&& responder) {
-                routes_.handle(std::move(request), std::move(responder));
-            },
-            log_);
+        http_.emplace(HttpListen{config_.listen.http.host, config_.listen.http.port}, HttpLimits{}, log_);
+        archive_.emplace(*store_);
+        operator_.emplace(GameOperator::Parts{*game_, *store_, health_, clock_, http_->thread()});
+        api_.emplace(Api::Parts{*operator_, gate_, events_, *archive_, slow_reads_, over_, clock_, http_->thread()});
+        operator_->answer_to(*api_);
+        api_->add_routes(routes_);
+        api_->start_sampling();
+        http_->serve([this](HttpRequest&& request, HttpResponder&& responder) {
+            routes_.handle(std::move(request), std::move(responder));
+        });
         log_.with(LogLevel::info, {{"port", "http"}}, "Listening on {}", http_->address());
         metrics_.add([this] { return http_metrics(http_->figures()); });
     }
@@ -185,7 +244,9 @@ private:
         if (reload.now.empty() && reload.at_restart.empty()) log_.info("Reloaded; nothing changed");
         config_ = std::move(reload.config);
         log_.set_least(config_.log.level);
+        http_->thread()->post([this, rules = gate_rules_of(config_)] { gate_.set_rules(rules); });
         game_->configure(config_);
+        store_->keep_history(config_.store.history_keep);
     }
 
     void add_game_figures() {
@@ -207,6 +268,8 @@ private:
             build.samples.push_back({{{"version", std::string(version())}}, 1});
             return std::vector<Metric>{
                 build,
+                counter("muster_admin_auth_failures_total", "Requests with a wrong or missing admin token",
+                        static_cast<double>(gate_.failures())),
                 counter("muster_log_dropped_total", "Log lines that nobody could read",
                         static_cast<double>(output_.dropped())),
                 counter("muster_log_held_back_total", "Log lines held back because there were too many of their kind",
@@ -225,10 +288,17 @@ private:
     Health health_{clock_};
     Metrics metrics_;
     Routes routes_;
+    AdminGate gate_;
+    EventRing events_;
+    OverMatches over_;
     std::optional<SqliteStore> store_;
     RecoveredState recovered_;
     Duration recovery_{0};
     std::optional<Game> game_;
+    std::optional<StoreArchive> archive_;
+    std::optional<GameOperator> operator_;
+    std::optional<Api> api_;
+    SlowReads slow_reads_;
     // Last, so that it stops before what its answers are made from.
     std::optional<HttpServer> http_;
 };

@@ -1,6 +1,10 @@
 #include "daemon/game.h"
 
+#include <string>
+#include <string_view>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "base/check.h"
 #include "daemon/game_config.h"
@@ -14,6 +18,15 @@ constexpr std::size_t commands_max = 1'024;
 // More outcomes than batches that the store may owe can never wait.
 constexpr std::size_t outcomes_max = 65'536;
 constexpr Duration publish_every = 1s;
+
+// What nobody outside this process can know.
+std::string random_token(Entropy& entropy) {
+    std::array<std::byte, 32> bytes{};
+    entropy.fill(bytes);
+    std::string text;
+    for (const std::byte byte : bytes) text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+    return text;
+}
 
 }  // namespace
 
@@ -33,7 +46,8 @@ Game::Game(const Config& config, const Clock& clock, Log& log, Store& store, Hea
                 }),
       loop_(clock, log, loop_config_of(config)),
       links_(network_.links()),
-      to_store_(store) {}
+      to_store_(store),
+      operator_token_(random_token(entropy_)) {}
 
 Game::~Game() {
     stop(Duration{0});
@@ -41,8 +55,10 @@ Game::~Game() {
 
 void Game::start(const RecoveredState& recovered, std::function<void()> on_ready, Store::OnFatal on_store_fatal) {
     on_ready_ = std::move(on_ready);
-    core_.emplace(core_config_of(config_), Core::Parts{loop_, log_, links_, to_store_, entropy_, clock_.wall()},
+    core_.emplace(core_config(config_), Core::Parts{loop_, log_, links_, to_store_, entropy_, clock_, clock_.wall()},
                   recovered);
+    operator_link_.emplace(*core_, std::string(operator_token_.reveal()), config_.fleet.regions);
+    links_.connect(*operator_link_);
     loop_.add_source(commands_);
     loop_.add_source(outcomes_);
     for (const Port port : ports) {
@@ -56,6 +72,7 @@ void Game::start(const RecoveredState& recovered, std::function<void()> on_ready
         network_.links().flush();
         if (draining_) end_when_written(pass);
     });
+    stats_line_.emplace(log_, loop_, *core_, config_.game.stats_interval);
     const auto timer = loop_.timers().every(
         publish_every, [this](const TimerFired&) { publish(Pass{loop_.time().now(), loop_.time().running()}); });
     MUSTER_CHECK(timer.has_value(), "a second is a valid interval");
@@ -109,8 +126,23 @@ void Game::end_when_written(const Pass&) {
 void Game::configure(const Config& config) {
     for (const Port port : ports) network_.set_limits(port, port_limits_of(config, port));
     network_.set_total_buffers(static_cast<std::size_t>(config.limits.total_buffers.bytes));
-    post([this, next = std::make_shared<const Config>(config)](const Pass&) {
-        core_->configure(core_config_of(*next));
+    post([this, next = std::make_shared<const Config>(config)](const Pass&) { core_->configure(core_config(*next)); });
+}
+
+// As the config has it, and lets the operator's own link in.
+CoreConfig Game::core_config(const Config& config) const {
+    CoreConfig core = core_config_of(config);
+    auto check = std::make_shared<ManagerPort::TokenCheck>(std::move(core.manager_token));
+    core.manager_token = [check = std::move(check), own = operator_token_](std::string_view token) {
+        return own.matches(token) || (*check)(token);
+    };
+    return core;
+}
+
+bool Game::ask(Question question) {
+    return commands_.post([this, question = std::move(question)](const Pass& pass) {
+        Inside inside{*core_, loop_.events(), *operator_link_, clock_.wall()};
+        question(pass, inside);
     });
 }
 
@@ -121,8 +153,17 @@ void Game::post(Command command) {
 void Game::publish(const Pass& pass) {
     health_.loop_turned(pass.now);
     core_->observe_wall(pass, clock_.wall());
-    auto next = std::make_shared<const GameSnapshot>(GameSnapshot{loop_.snapshot(), snapshot_of(*core_)});
+    operator_link_->beat(pass);
+    auto next = std::make_shared<GameSnapshot>(GameSnapshot{loop_.snapshot(), snapshot_of(*core_)});
+    next->taken = pass.now;
+    if (operator_link_->greeted()) --next->core.chat_servers;  // it is ourselves
     const std::lock_guard lock(snapshot_mutex_);
+    if (snapshot_ && pass.now > snapshot_->taken) {
+        const double seconds = to_seconds(pass.now - snapshot_->taken);
+        next->ticks_per_second = static_cast<double>(next->loop.ticks - snapshot_->loop.ticks) / seconds;
+        next->messages_per_second =
+            static_cast<double>(next->loop.messages_handled - snapshot_->loop.messages_handled) / seconds;
+    }
     snapshot_ = std::move(next);
 }
 

@@ -17,6 +17,8 @@
 #include "core/core_snapshot.h"
 #include "daemon/config.h"
 #include "daemon/core_links.h"
+#include "daemon/operator_link.h"
+#include "daemon/stats_line.h"
 #include "http/health.h"
 #include "net/net_source.h"
 #include "net/network.h"
@@ -31,6 +33,9 @@ namespace muster {
 struct GameSnapshot {
     LoopSnapshot loop;
     CoreSnapshot core;
+    double ticks_per_second = 0;  // since the snapshot before
+    double messages_per_second = 0;
+    Time taken{};
 };
 
 // Made, started and stopped by one thread; the game thread is its own.
@@ -54,6 +59,21 @@ public:
     // New figures from a reload. Any thread.
     void configure(const Config& config);
 
+    // What a question finds on the game thread.
+    struct Inside {
+        Core& core;
+        Events& events;
+        OperatorLink& operator_link;
+        UnixMs wall;  // the date
+    };
+    using Question = std::function<void(const Pass& pass, Inside& inside)>;
+    // Runs it on the game thread, inside a pass. False when too many wait. Any thread, between start() and stop().
+    [[nodiscard]] bool ask(Question question);
+
+    // Sees every batch on its way to the store, on the game thread; one that had to wait is seen again. Before start().
+    using OnRecords = std::function<void(const RecordBatch&)>;
+    void on_records(OnRecords on_records) { to_store_.on_records(std::move(on_records)); }
+
     // Any thread. The latest is at most a second old while the loop turns; none before it first turned.
     std::shared_ptr<const GameSnapshot> snapshot() const;
     const Network& network() const { return network_; }
@@ -65,10 +85,15 @@ private:
     class ToStore final : public BatchOutput {
     public:
         explicit ToStore(Store& store) : store_(store) {}
-        bool submit(RecordBatch&& batch) override { return store_.submit(std::move(batch)); }
+        void on_records(OnRecords on_records) { on_records_ = std::move(on_records); }
+        bool submit(RecordBatch&& batch) override {
+            if (on_records_) on_records_(batch);
+            return store_.submit(std::move(batch));
+        }
 
     private:
         Store& store_;
+        OnRecords on_records_;
     };
 
     void run();
@@ -76,6 +101,7 @@ private:
     void publish(const Pass& pass);
     void end_when_written(const Pass& pass);
     void post(Command command);
+    CoreConfig core_config(const Config& config) const;
 
     const Clock& clock_;
     Log& log_;
@@ -95,6 +121,9 @@ private:
     CoreLinks links_;
     ToStore to_store_;
     std::optional<Core> core_;
+    std::optional<StatsLine> stats_line_;
+    const Secret operator_token_;  // lets the operator's link in, whatever the managers' token is
+    std::optional<OperatorLink> operator_link_;
     std::array<std::unique_ptr<CoreEvents>, 3> core_events_;
     std::array<std::unique_ptr<NetSource>, 3> sources_;
     std::function<void()> on_ready_;

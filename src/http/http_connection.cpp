@@ -89,7 +89,17 @@ public:
     void cut() override { end(); }
 
 private:
-    enum class State : std::uint8_t { idle, head, body, answering, writing, lingering, ended };
+    enum class State : std::uint8_t {
+        idle,
+        head,
+        body,
+        answering,
+        writing,
+        streaming,
+        stream_waiting,
+        lingering,
+        ended
+    };
     enum class After : std::uint8_t { keep_alive, close, linger };
 
     // Waits for the first byte of the next request, which may already be here.
@@ -194,6 +204,7 @@ private:
     void answered(std::uint64_t request_number, const HttpResponse& response) {
         // An answer after its deadline belongs to a request that was answered already.
         if (state_ != State::answering || request_number != request_number_) return;
+        if (response.stream && !is_head_) return write_stream_head(response);
         write(response, keep_alive_ && !finishing_ ? After::keep_alive : After::close);
     }
 
@@ -234,6 +245,46 @@ private:
         linger();
     }
 
+    // The body goes on until one of both sides ends it, so the connection is good for nothing else afterwards.
+    void write_stream_head(const HttpResponse& response) {
+        enter(State::writing, shared_->limits.write_deadline);
+        auto message = std::make_shared<http::response<http::empty_body>>();
+        message->result(response.status);
+        message->version(version_);
+        set_headers(*message, response);
+        message->keep_alive(false);
+        stream_ = response.stream;
+        http::async_write(socket_, *message, [self = shared_from_this(), message](error_code error, std::size_t) {
+            if (self->state_ != State::writing) return;
+            if (error || self->finishing_) return self->end();
+            self->watch_for_end();
+            self->write_stream();
+        });
+    }
+
+    // One piece at a time: a reader that is slow holds up nobody, and one that takes too long for a piece is cut.
+    void write_stream() {
+        piece_.clear();
+        if (!stream_->next(piece_)) return end();
+        if (piece_.empty()) return enter(State::stream_waiting, shared_->limits.stream_look);
+        enter(State::streaming, shared_->limits.write_deadline);
+        asio::async_write(socket_, asio::buffer(piece_), [self = shared_from_this()](error_code error, std::size_t) {
+            if (self->state_ != State::streaming) return;
+            if (error) return self->end();
+            self->write_stream();
+        });
+    }
+
+    // The peer has nothing more to say; that it is gone shows here.
+    void watch_for_end() {
+        socket_.async_read_some(asio::buffer(scrap_), [self = shared_from_this()](error_code error, std::size_t bytes) {
+            if (self->state_ != State::streaming && self->state_ != State::stream_waiting) return;
+            self->lingered_bytes_ += bytes;
+            if (error || self->lingered_bytes_ > linger_bytes_max) return self->end();
+            self->watch_for_end();
+        });
+    }
+
     void linger() {
         socket_.async_read_some(asio::buffer(scrap_), [self = shared_from_this()](error_code error, std::size_t bytes) {
             if (self->state_ != State::lingering) return;
@@ -264,8 +315,12 @@ private:
             case State::answering:
                 write(http_error(503, "No answer in time"), After::linger);
                 break;
+            case State::stream_waiting:
+                write_stream();
+                break;
             case State::idle:
             case State::writing:
+            case State::streaming:
             case State::lingering:
                 end();
                 break;
@@ -279,6 +334,7 @@ private:
         state_ = State::ended;
         ++turn_;
         deadline_.cancel();
+        stream_.reset();
         error_code ignored;
         socket_.close(ignored);
         on_end_(this);
@@ -304,6 +360,9 @@ private:
     unsigned version_ = 11;
     bool keep_alive_ = false;
     bool is_head_ = false;
+
+    std::shared_ptr<HttpStream> stream_;
+    std::string piece_;
 
     std::array<char, 4096> scrap_{};
     std::size_t lingered_bytes_ = 0;

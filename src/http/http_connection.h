@@ -1,5 +1,5 @@
 // One connection of the HTTP server: reads a request, waits for its answer, writes it, and so on until it ends.
-// Only the server uses it.
+// An answer may also go on as a stream. Only the server uses it.
 #pragma once
 
 #include <atomic>

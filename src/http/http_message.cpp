@@ -65,6 +65,12 @@ std::optional<std::string> HttpRequest::query_value(std::string_view name) const
     return std::nullopt;
 }
 
+std::string_view HttpRequest::path_value(std::string_view name) const {
+    for (const HttpHeader& one : path_values)
+        if (one.name == name) return one.value;
+    return {};
+}
+
 HttpResponse http_error(unsigned status, std::string_view text) {
     return {status, "application/json", fmt::format("{{\"error\":{}}}\n", json_quoted(text)), {}};
 }

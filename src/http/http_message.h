@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@ struct HttpRequest {
     std::string query;   // "limit=10&after=3", as it was sent
     std::vector<HttpHeader> headers;
     std::string body;
+    std::vector<HttpHeader> path_values;  // what stood for {name} in the route's path
     IpAddress peer;
     bool known_host = false;  // the Host it names is an address we listen on, or localhost (fault 70)
 
@@ -29,6 +31,18 @@ struct HttpRequest {
     std::string_view header(std::string_view name) const;
     // The first value of that name in the query, decoded; none when it is missing or badly encoded.
     std::optional<std::string> query_value(std::string_view name) const;
+    // What stood for {name} in the route's path; empty when the route has no such part.
+    std::string_view path_value(std::string_view name) const;
+};
+
+// The body of an answer that goes on for as long as the peer reads it. HTTP thread only.
+class HttpStream {
+public:
+    virtual ~HttpStream() = default;
+    // Appends what there is to send now, at most about `bytes_max`; nothing when there is nothing. False ends the
+    // answer.
+    virtual bool next(std::string& out) = 0;
+    static constexpr std::size_t bytes_max = 64 * 1024;
 };
 
 struct HttpResponse {
@@ -36,7 +50,9 @@ struct HttpResponse {
     std::string content_type = "application/json";
     std::string body;
     // On top of those that every answer gets; one of the same name goes over it.
-    std::vector<HttpHeader> headers;
+    std::vector<HttpHeader> headers = {};
+    // Follows the header instead of `body`, until it or the connection ends.
+    std::shared_ptr<HttpStream> stream = nullptr;
 };
 
 // {"error":"…"} with that status.

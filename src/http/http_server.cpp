@@ -41,18 +41,24 @@ std::string address_text(const IpAddress& host, std::uint16_t port) {
 // The listening socket, the thread, and the connections that came in.
 class HttpServer::Acceptor {
 public:
-    Acceptor(const HttpListen& listen, const HttpLimits& limits, HttpHandler handler, Log& log)
+    Acceptor(const HttpListen& listen, const HttpLimits& limits, Log& log)
         : context_(std::make_shared<asio::io_context>(1)),
           listener_(*context_),
           pause_(*context_),
           grace_(*context_),
-          shared_(new HttpShared{limits, std::move(handler), listen.host, log}) {
+          shared_(new HttpShared{limits, nullptr, listen.host, log}),
+          work_(std::make_shared<Work>(context_)) {
         open(listen);
+    }
+
+    void serve(HttpHandler handler) {
+        shared_->handler = std::move(handler);
         accept();
         thread_ = std::thread([this] { run(); });
     }
 
     ~Acceptor() {
+        if (!thread_.joinable()) return;
         try {
             asio::post(*context_, [this] { stop(); });
         } catch (...) {
@@ -65,6 +71,8 @@ public:
     std::string address() const { return address_text(shared_->listening, port_); }
     std::uint16_t port() const { return port_; }
 
+    std::shared_ptr<HttpThread> thread() const { return work_; }
+
     HttpFigures figures() const {
         HttpFigures figures;
         figures.connections = connection_count_.load(std::memory_order_relaxed);
@@ -76,6 +84,26 @@ public:
     }
 
 private:
+    class Work final : public HttpThread {
+    public:
+        explicit Work(const std::shared_ptr<asio::io_context>& context) : context_(context) {}
+
+        void post(std::function<void()> work) override {
+            if (const auto context = context_.lock()) asio::post(*context, std::move(work));
+        }
+        void after(Duration delay, std::function<void()> work) override {
+            const auto context = context_.lock();
+            if (!context) return;
+            const auto timer = std::make_shared<asio::steady_timer>(*context, delay);
+            timer->async_wait([timer, work = std::move(work)](error_code error) {
+                if (!error) work();
+            });
+        }
+
+    private:
+        const std::weak_ptr<asio::io_context> context_;
+    };
+
     // Out of memory in one connection must not end the others (fault 8).
     void run() {
         while (!context_->stopped()) {
@@ -173,6 +201,7 @@ private:
 
     // Any thread.
     const std::shared_ptr<HttpShared> shared_;
+    const std::shared_ptr<Work> work_;
     std::uint16_t port_ = 0;
     std::atomic<std::uint64_t> connection_count_{0};
     std::atomic<std::uint64_t> refused_connections_{0};
@@ -181,8 +210,12 @@ private:
     std::thread thread_;
 };
 
-HttpServer::HttpServer(const HttpListen& listen, const HttpLimits& limits, HttpHandler handler, Log& log)
-    : acceptor_(std::make_unique<Acceptor>(listen, limits, std::move(handler), log)) {}
+HttpServer::HttpServer(const HttpListen& listen, const HttpLimits& limits, Log& log)
+    : acceptor_(std::make_unique<Acceptor>(listen, limits, log)) {}
+
+void HttpServer::serve(HttpHandler handler) {
+    acceptor_->serve(std::move(handler));
+}
 
 HttpServer::~HttpServer() = default;
 
@@ -196,6 +229,10 @@ std::uint16_t HttpServer::port() const {
 
 HttpFigures HttpServer::figures() const {
     return acceptor_->figures();
+}
+
+std::shared_ptr<HttpThread> HttpServer::thread() const {
+    return acceptor_->thread();
 }
 
 }  // namespace muster

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -23,7 +24,8 @@ struct HttpLimits {
     Duration answer_deadline = std::chrono::seconds(40);  // longer than any allocation takes
     Duration write_deadline = std::chrono::seconds(10);
     Duration keep_alive_idle = std::chrono::seconds(60);
-    Duration stop_grace = std::chrono::seconds(1);  // for answers under way when the server stops
+    Duration stream_look = std::chrono::milliseconds(50);  // how often a stream with nothing to send is asked again
+    Duration stop_grace = std::chrono::seconds(1);         // for answers under way when the server stops
 };
 
 struct HttpListen {
@@ -46,12 +48,24 @@ struct HttpFigures {
     std::uint64_t accept_errors = 0;
 };
 
+// The HTTP thread, for who has something to do on it. May outlive the server: then nothing is done any more.
+class HttpThread {
+public:
+    virtual ~HttpThread() = default;
+    // Any thread.
+    virtual void post(std::function<void()> work) = 0;
+    // HTTP thread only, or before it runs.
+    virtual void after(Duration delay, std::function<void()> work) = 0;
+};
+
 // Reads requests, hands them to the handler, writes what it answers. What is malformed, too large or too slow never
 // reaches the handler; it is answered {"error":"…"} with its status, and its connection is closed.
 class HttpServer {
 public:
-    // Listens and serves once it returns. Throws HttpListenError. The log outlives the server.
-    HttpServer(const HttpListen& listen, const HttpLimits& limits, HttpHandler handler, Log& log);
+    // Opens the port; throws HttpListenError. Peers wait until serve(). The log outlives the server.
+    HttpServer(const HttpListen& listen, const HttpLimits& limits, Log& log);
+    // Serves from now on. Once only.
+    void serve(HttpHandler handler);
     // Stops taking requests, gives answers under way their grace, and ends the thread. Answers given later go nowhere.
     ~HttpServer();
     HttpServer(const HttpServer&) = delete;
@@ -63,6 +77,7 @@ public:
 
     // Any thread.
     HttpFigures figures() const;
+    std::shared_ptr<HttpThread> thread() const;
 
 private:
     class Acceptor;

@@ -33,17 +33,49 @@ public:
     void write(const LogRecord&) noexcept override {}
 };
 
+// Gives "1 2 3 … " piece by piece, one at each look, up to `last`.
+class Counting final : public HttpStream {
+public:
+    Counting(int last, std::atomic<int>& alive) : last_(last), alive_(alive) { ++alive_; }
+    ~Counting() override { --alive_; }
+    bool next(std::string& out) override {
+        if (rest_) return rest_ = false, true;
+        if (said_ == last_) return false;
+        rest_ = true;
+        out += fmt::format("{} ", ++said_);
+        return true;
+    }
+
+private:
+    const int last_;
+    std::atomic<int>& alive_;
+    int said_ = 0;
+    bool rest_ = false;
+};
+
+// Never has nothing to say.
+class Endless final : public HttpStream {
+public:
+    explicit Endless(std::atomic<int>& alive) : alive_(alive) { ++alive_; }
+    ~Endless() override { --alive_; }
+    bool next(std::string& out) override {
+        out.assign(bytes_max, 'x');
+        return true;
+    }
+
+private:
+    std::atomic<int>& alive_;
+};
+
 // A server that tells what it was asked; some paths behave otherwise.
 class Serving {
 public:
     Serving() : Serving(HttpLimits{}) {}
     explicit Serving(const HttpLimits& limits) {
-        server.emplace(
-            HttpListen{*IpAddress::parse("127.0.0.1"), 0}, limits,
-            [this](HttpRequest&& request, HttpResponder&& responder) {
-                answer(std::move(request), std::move(responder));
-            },
-            log);
+        server.emplace(HttpListen{*IpAddress::parse("127.0.0.1"), 0}, limits, log);
+        server->serve([this](HttpRequest&& request, HttpResponder&& responder) {
+            answer(std::move(request), std::move(responder));
+        });
     }
     ~Serving() { server.reset(); }
 
@@ -74,6 +106,7 @@ public:
     std::mutex mutex;
     std::condition_variable arrived;
     std::optional<HttpResponder> later;  // guarded by mutex
+    std::atomic<int> streams{0};
     std::optional<HttpServer> server;
 
 private:
@@ -87,6 +120,8 @@ private:
             return;
         }
         HttpResponse response;
+        if (request.path == "/count") response.stream = std::make_shared<Counting>(3, streams);
+        if (request.path == "/endless") response.stream = std::make_shared<Endless>(streams);
         response.content_type = "text/plain";
         response.body = fmt::format("{} {} ?{} known={} type={} body={}", request.method, request.path, request.query,
                                     request.known_host, request.header("Content-Type"), request.body);
@@ -373,11 +408,9 @@ TEST_CASE_FIXTURE(Serving,
 TEST_CASE_FIXTURE(Serving, "fault 7: a port in use says which, and the first server is untouched") {
     const HttpListen same{*IpAddress::parse("127.0.0.1"), server->port()};
     const std::string expected = fmt::format("cannot listen on 127.0.0.1:{} (http): address in use", server->port());
-    CHECK_THROWS_WITH_AS(
-        HttpServer(same, HttpLimits{}, [](HttpRequest&&, HttpResponder&&) {}, log), expected.c_str(), HttpListenError);
+    CHECK_THROWS_WITH_AS(HttpServer(same, HttpLimits{}, log), expected.c_str(), HttpListenError);
     const HttpListen foreign{*IpAddress::parse("192.0.2.1"), 0};
-    CHECK_THROWS_WITH_AS(HttpServer(
-                             foreign, HttpLimits{}, [](HttpRequest&&, HttpResponder&&) {}, log),
+    CHECK_THROWS_WITH_AS(HttpServer(foreign, HttpLimits{}, log),
                          doctest::Contains("cannot listen on 192.0.2.1:0 (http): "), HttpListenError);
     CHECK(status(connect().ask(get("/a"))) == 200);
     CHECK(server->address() == fmt::format("127.0.0.1:{}", server->port()));
@@ -395,6 +428,56 @@ TEST_CASE_FIXTURE(Serving, "stopping lets an answer under way out, and ends rest
     CHECK(body(busy.answer()) == "still here");
     CHECK(busy.ended());
     stopping.join();
+}
+
+TEST_CASE_FIXTURE(Serving, "an answer can go on as a stream, until it ends") {
+    TestClient client = connect();
+    client.send(get("/count"));
+    const std::string head = client.answer();
+    CHECK(status(head) == 200);
+    CHECK(contains(head, "Connection: close"));
+    CHECK_FALSE(contains(head, "Content-Length"));
+    CHECK(client.rest() == "1 2 3 ");
+    CHECK(soon([this] { return streams == 0; }));
+    CHECK(status(connect().ask("HEAD /count HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")) == 200);
+}
+
+TEST_CASE_FIXTURE(Serving, "a stream's end is seen when its reader leaves, and when the server stops") {
+    {
+        TestClient client = connect();
+        client.send(get("/endless"));
+        CHECK(status(client.answer()) == 200);
+        CHECK(soon([this] { return streams == 1; }));
+    }
+    CHECK(soon([this] { return streams == 0; }));
+    TestClient stays = connect();
+    stays.send(get("/endless"));
+    CHECK(status(stays.answer()) == 200);
+    server.reset();
+    CHECK(streams == 0);
+}
+
+TEST_CASE("a reader that takes too long for a piece of its stream is cut") {
+    HttpLimits limits;
+    limits.write_deadline = 100ms;
+    Serving serving(limits);
+    TestClient client = serving.connect();
+    client.send(get("/endless"));
+    CHECK(Serving::soon([&] { return serving.streams == 1; }));
+    CHECK(Serving::soon([&] { return serving.streams == 0; }));  // though nobody read or closed
+}
+
+TEST_CASE_FIXTURE(Serving, "work is done on the HTTP thread, at once or later, and not after the server's end") {
+    std::atomic<int> done{0};
+    const auto thread = server->thread();
+    thread->post([&] {
+        ++done;
+        thread->after(1ms, [&] { ++done; });
+    });
+    CHECK(soon([&] { return done == 2; }));
+    server.reset();
+    thread->post([&] { ++done; });
+    CHECK(done == 2);
 }
 
 TEST_CASE_FIXTURE(Serving, "many clients at once are all answered") {

@@ -16,11 +16,18 @@ public:
     // path tells nothing that a page from elsewhere should not learn. Probes and scrapers name hosts we cannot know.
     enum class Hosts : std::uint8_t { known, any };
 
-    // `path` is matched whole. A GET handler also answers HEAD.
+    // `path` is matched whole; a part of it such as {id} stands for anything but a slash and is found in the request's
+    // path_values. A GET handler also answers HEAD.
     void add(std::string method, std::string path, HttpHandler handler, Hosts hosts = Hosts::known);
 
     // Answers 404, 405 with Allow, or 421 where no handler does.
     void handle(HttpRequest&& request, HttpResponder&& responder) const;
+
+    // Calls visit(method, path) for each, in the order of adding.
+    template <class Visit>
+    void for_each(Visit visit) const {
+        for (const Route& route : routes_) visit(route.method, route.path);
+    }
 
 private:
     struct Route {

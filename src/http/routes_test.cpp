@@ -15,7 +15,15 @@ struct Routing {
         };
         routes.add("GET", "/a", say("got a"));
         routes.add("POST", "/a", say("posted a"));
+        routes.add("GET", "/servers/{id}", say_values());
+        routes.add("POST", "/servers/{id}/drain", say_values());
         routes.add("GET", "/probe", say("probe"), Routes::Hosts::any);
+    }
+
+    static HttpHandler say_values() {
+        return [](HttpRequest&& request, HttpResponder&& responder) {
+            responder.send({200, "text/plain", std::string(request.path_value("id")), {}});
+        };
     }
 
     HttpResponse ask(std::string method, std::string path, bool known_host = true) {
@@ -37,6 +45,19 @@ TEST_CASE_FIXTURE(Routing, "a request reaches the handler of its method and path
     CHECK(ask("GET", "/a").body == "got a");
     CHECK(ask("HEAD", "/a").body == "got a");
     CHECK(ask("POST", "/a").body == "posted a");
+}
+
+TEST_CASE_FIXTURE(Routing, "a part of a path in braces stands for anything but nothing and a slash") {
+    CHECK(ask("GET", "/servers/42").body == "42");
+    CHECK(ask("GET", "/servers/a%2Fb").body == "a%2Fb");
+    CHECK(ask("POST", "/servers/7/drain").body == "7");
+    CHECK(ask("GET", "/servers/").status == 404);
+    CHECK(ask("GET", "/servers").status == 404);
+    CHECK(ask("GET", "/servers/1/2").status == 404);
+    CHECK(ask("GET", "/servers/1/").status == 404);
+    CHECK(ask("POST", "/servers//drain").status == 404);
+    CHECK(ask("GET", "/servers/7/drain").status == 405);
+    CHECK(ask("POST", "/servers/7").status == 405);
 }
 
 TEST_CASE_FIXTURE(Routing, "O-2: an unknown path is 404, an unknown method 405 with those allowed") {

@@ -56,6 +56,13 @@ public:
         return one;
     }
 
+    // All that comes until the server ends the connection.
+    std::string rest() {
+        while (read_more()) {
+        }
+        return std::exchange(read_, {});
+    }
+
     // True when the server has ended the connection, with nothing left unread.
     bool ended() { return read_.empty() && !read_more(); }
 

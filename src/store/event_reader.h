@@ -21,6 +21,9 @@ public:
     // Up to `limit` events after `after_id`, newest last. Fails with StoreError when the disk cannot be read.
     std::vector<EventRecord> events_after(std::int64_t after_id, std::size_t limit);
 
+    // Up to `limit` events before `before_id`, newest first. Fails likewise.
+    std::vector<EventRecord> events_before(std::int64_t before_id, std::size_t limit);
+
     // After a failure of the store: the close writes nothing.
     void distrust();
 
@@ -28,7 +31,10 @@ private:
     const std::string path_;
     std::mutex mutex_;
     Database database_;  // guarded by mutex_, like the next
-    Statement query_;
+    Statement forwards_;
+    Statement backwards_;
+
+    std::vector<EventRecord> read(Statement& query, std::int64_t from_id, std::size_t limit);
 };
 
 }  // namespace muster

@@ -54,6 +54,14 @@ std::vector<EventRecord> MemoryStore::events_after(std::int64_t after_id, std::s
     return found;
 }
 
+std::vector<EventRecord> MemoryStore::events_before(std::int64_t before_id, std::size_t limit) {
+    std::vector<EventRecord> found;
+    const auto& events = durable_.events();
+    for (auto event = events.lower_bound(before_id); event != events.begin() && found.size() < limit;)
+        found.push_back((--event)->second);
+    return found;
+}
+
 StoreFigures MemoryStore::figures() const {
     StoreFigures figures = figures_.now();
     figures.queue_depth = waiting_.size();

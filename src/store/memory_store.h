@@ -38,6 +38,7 @@ public:
     // Completes all that waits, whatever `limit` says; what is set by fail_with() fails here too.
     bool stop(Duration limit) override;
     std::vector<EventRecord> events_after(std::int64_t after_id, std::size_t limit) override;
+    std::vector<EventRecord> events_before(std::int64_t before_id, std::size_t limit) override;
     StoreFigures figures() const override;
 
     // How batches are answered from now on; those that wait keep their hour.

@@ -143,6 +143,11 @@ TEST_CASE_FIXTURE(MemoryFixture, "X-4: events are read after an id, newest last,
     CHECK(events[0] == sample_event(2, clock.wall()));
     CHECK(events[1] == sample_event(3, clock.wall()));
     CHECK(store.events_after(0, 1).size() == 1);
+    const auto backwards = store.events_before(3, 10);
+    REQUIRE(backwards.size() == 2);
+    CHECK(backwards[0] == sample_event(2, clock.wall()));
+    CHECK(backwards[1] == sample_event(1, clock.wall()));
+    CHECK(store.events_before(4, 1).at(0) == sample_event(3, clock.wall()));
     clock.advance(24h * 8);
     store.prune(clock.wall());
     CHECK(store.events_after(0, 10).empty());

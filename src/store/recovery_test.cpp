@@ -80,6 +80,8 @@ TEST_CASE("invariant 14: both stores recover the same through the interface, and
         }
         CHECK(sqlite.events_after(0, 100) == memory.events_after(0, 100));
         CHECK(sqlite.events_after(20, 5) == memory.events_after(20, 5));
+        CHECK(sqlite.events_before(20, 5) == memory.events_before(20, 5));
+        CHECK(sqlite.events_before(1'000'000, 100) == memory.events_before(1'000'000, 100));
         REQUIRE(sqlite.stop(10s));
     }
 }

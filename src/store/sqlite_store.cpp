@@ -9,6 +9,7 @@ namespace muster {
 SqliteStore::SqliteStore(const Clock& clock, const SqliteStoreOptions& options)
     : clock_(clock),
       options_(options),
+      history_keep_(options.history_keep),
       committer_(options.file),
       next_prune_(clock.now() + options.prune_every),
       events_(committer_.path(), options.file.vfs) {}
@@ -65,11 +66,20 @@ std::vector<EventRecord> SqliteStore::events_after(std::int64_t after_id, std::s
     return events_.events_after(after_id, limit);
 }
 
+std::vector<EventRecord> SqliteStore::events_before(std::int64_t before_id, std::size_t limit) {
+    return events_.events_before(before_id, limit);
+}
+
 StoreFigures SqliteStore::figures() const {
     StoreFigures figures = figures_.now();
     const std::lock_guard lock(mutex_);
     figures.queue_depth = unanswered_;
     return figures;
+}
+
+void SqliteStore::keep_history(Duration keep) {
+    history_keep_.store(keep);
+    prune(clock_.wall());
 }
 
 void SqliteStore::prune(UnixMs now) {
@@ -189,7 +199,7 @@ void SqliteStore::die(const StoreError& error) {
 }
 
 UnixMs SqliteStore::kept_since(UnixMs now) const {
-    const auto keep = std::chrono::duration_cast<std::chrono::milliseconds>(options_.history_keep);
+    const auto keep = std::chrono::duration_cast<std::chrono::milliseconds>(history_keep_.load());
     return UnixMs{now.value - keep.count()};
 }
 

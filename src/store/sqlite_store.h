@@ -1,6 +1,7 @@
 // The store on disk: SQLite with a write-ahead log and full syncs, on a thread of its own, many batches to one sync.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
@@ -46,9 +47,14 @@ public:
     bool stop(Duration limit) override;
     // Fails with StoreError when the disk cannot be read.
     std::vector<EventRecord> events_after(std::int64_t after_id, std::size_t limit) override;
+    std::vector<EventRecord> events_before(std::int64_t before_id, std::size_t limit) override;
     StoreFigures figures() const override;
 
-    // Lets the store's thread drop the history that is older than `history_keep` at `now`. It does so by itself, too,
+    // Keeps the history for so long from now on, in place of the options' `history_keep`; what is older goes at once.
+    // Any thread.
+    void keep_history(Duration keep);
+
+    // Lets the store's thread drop the history that is older than it is kept for at `now`. It does so by itself, too,
     // every `prune_every` by the clock. Any thread.
     void prune(UnixMs now);
 
@@ -68,6 +74,7 @@ private:
     const Clock& clock_;
     const SqliteStoreOptions options_;
     CommitFigures figures_;
+    std::atomic<Duration> history_keep_;
 
     // The store's thread only, once it runs.
     Committer committer_;

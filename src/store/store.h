@@ -59,6 +59,8 @@ public:
 
     // The event history, newest last: up to `limit` events after `after_id`. Any thread.
     virtual std::vector<EventRecord> events_after(std::int64_t after_id, std::size_t limit) = 0;
+    // The same backwards, newest first: up to `limit` events before `before_id`. Any thread.
+    virtual std::vector<EventRecord> events_before(std::int64_t before_id, std::size_t limit) = 0;
 
     // Any thread.
     virtual StoreFigures figures() const = 0;

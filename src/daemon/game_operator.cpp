@@ -1,0 +1,155 @@
+#include "daemon/game_operator.h"
+
+#include <numeric>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "core/events.h"
+#include "daemon/version.h"
+
+namespace muster {
+namespace {
+
+// An action on the game thread. Tells the outcome at once, but for an allocation's, which comes later.
+struct Acting {
+    Game::Inside& game;
+    const Pass& pass;
+    const std::string& who;
+    const std::function<void(ActionOutcome&&)>& tell;
+
+    void operator()(const action::Drain& drain) const {
+        if (!game.core.drain(drain.server, drain.draining)) return not_found();
+        note(drain.draining ? "drain" : "undrain", fmt::format("server {}", drain.server.value));
+        tell({});
+    }
+    void operator()(const action::Abort& abort) const {
+        if (!game.core.abort_match(pass, abort.lobby, abort.reason)) return not_found();
+        note("abort", fmt::format("lobby {}", abort.lobby.value));
+        tell({});
+    }
+    void operator()(const action::Kick& kick) const {
+        if (!game.core.kick(pass, kick.player, kick.reason)) return not_found();
+        note("kick", fmt::format("player {}", kick.player.value));
+        tell({});
+    }
+    void operator()(const action::SetClock& wish) const {
+        std::optional<GameTime> time;
+        if (wish.time) {
+            time = GameTime{static_cast<std::uint8_t>(wish.to.day), static_cast<std::uint8_t>(wish.to.hour),
+                            static_cast<std::uint8_t>(wish.to.minute)};
+        }
+        game.core.set_clock(pass, time, wish.speed);
+        const GameTime shown = game.core.world().shown();
+        ActionOutcome outcome;
+        outcome.clock = {shown.day, shown.hour, shown.minute, game.core.world().speed()};
+        note("set clock",
+             fmt::format("day {} {:02}:{:02} speed {}", shown.day, shown.hour, shown.minute, outcome.clock.speed));
+        tell(std::move(outcome));
+    }
+    void operator()(const action::Allocate& wish) const {
+        note("allocate", fmt::format("lobby {}", wish.request.lobby.value));
+        game.operator_link.allocate(pass, wish.request, [tell = tell](const AllocationResponse& response) {
+            ActionOutcome outcome;
+            if (const auto* refused = std::get_if<AllocationResponse::Refused>(&response.answer)) {
+                outcome.kind = ActionOutcome::Kind::refused;
+                outcome.error = refused->error.string();
+            } else {
+                const auto& accepted = std::get<AllocationResponse::Accepted>(response.answer);
+                outcome.server = accepted.server;
+                outcome.ip = accepted.endpoint.ip.string();
+                outcome.port = accepted.endpoint.port;
+                outcome.token = accepted.token.string();
+                outcome.allocated_at = accepted.time;
+            }
+            tell(std::move(outcome));
+        });
+    }
+
+private:
+    void not_found() const {
+        ActionOutcome outcome;
+        outcome.kind = ActionOutcome::Kind::not_found;
+        tell(std::move(outcome));
+    }
+    void note(std::string action, std::string target) const {
+        game.events.publish(event::OperatorAction{who, std::move(action), std::move(target)});
+    }
+};
+
+}  // namespace
+
+bool GameOperator::ask_for_fleet() {
+    return parts_.game.ask([this](const Pass& pass, Game::Inside& game) {
+        const Time begun = parts_.clock.now();
+        auto view = std::make_shared<const FleetView>(fleet_view_of(game.core, pass, game.wall));
+        const Duration cost = parts_.clock.now() - begun;
+        parts_.thread->post([this, view = std::move(view), cost] { api_->fleet_made(view, cost); });
+    });
+}
+
+struct GameOperator::PlayersStep {
+    std::shared_ptr<PlayersView> view = std::make_shared<PlayersView>();
+    std::uint32_t place = 0;
+    Duration cost{0};
+};
+
+bool GameOperator::ask_for_players() {
+    return step(std::make_shared<PlayersStep>());
+}
+
+// So many sessions at a time: the loop does other things in between.
+bool GameOperator::step(const std::shared_ptr<PlayersStep>& step) {
+    return parts_.game.ask([this, step](const Pass&, Game::Inside& game) {
+        const Time begun = parts_.clock.now();
+        const auto next = add_players(game.core, step->place, players_per_step, *step->view);
+        step->cost += parts_.clock.now() - begun;
+        if (next) {
+            step->place = *next;
+            (void)this->step(step);  // a full mailbox leaves the question unanswered, and it is asked again
+            return;
+        }
+        parts_.thread->post([this, step] {
+            put_in_order(*step->view);
+            api_->players_made(step->view, step->cost);
+        });
+    });
+}
+
+bool GameOperator::act(std::uint64_t number, const Action& action, const std::string& who, Time not_after) {
+    struct Wish {
+        Action action;
+        std::string who;
+    };
+    auto wish = std::make_shared<const Wish>(Wish{action, who});
+    return parts_.game.ask([this, number, not_after, wish](const Pass& pass, Game::Inside& game) {
+        if (pass.now > not_after) return;
+        const std::function<void(ActionOutcome&&)> tell = [this, number](ActionOutcome&& outcome) {
+            parts_.thread->post([this, number, outcome = std::move(outcome)] { api_->acted(number, outcome); });
+        };
+        std::visit(Acting{game, pass, wish->who, tell}, wish->action);
+    });
+}
+
+ProcessFigures GameOperator::figures() {
+    ProcessFigures figures;
+    figures.version = version();
+    figures.uptime_s = to_seconds(parts_.clock.now() - started_);
+    if (auto hang = parts_.health.hang()) figures.problems.push_back(std::move(*hang));
+    if (auto unready = parts_.health.unreadiness()) figures.problems.push_back(std::move(*unready));
+    if (const auto snapshot = parts_.game.snapshot()) {
+        const LoopSnapshot& loop = snapshot->loop;
+        figures.ticks_per_second = snapshot->ticks_per_second;
+        figures.messages_per_second = snapshot->messages_per_second;
+        figures.tick_avg_ms = loop.tick_duration_avg_ms;
+        figures.tick_max_ms = loop.tick_duration_max_ms;
+        figures.overruns = loop.overruns;
+        figures.callback_errors =
+            std::accumulate(loop.callback_errors.begin(), loop.callback_errors.end(), std::uint64_t{0});
+    }
+    figures.store_queue_depth = parts_.store.figures().queue_depth;
+    return figures;
+}
+
+}  // namespace muster

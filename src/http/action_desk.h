@@ -1,0 +1,44 @@
+// Actions on their way to the game thread and back: each is answered in time, done or not.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+
+#include "base/time.h"
+#include "http/api_game.h"
+#include "http/http_message.h"
+#include "http/http_server.h"
+
+namespace muster {
+
+// HTTP thread only. All of what it is given outlives it.
+class ActionDesk {
+public:
+    // Makes the answer to an action that was judged.
+    using Render = std::function<HttpResponse(const ActionOutcome&)>;
+
+    ActionDesk(ApiGame& game, const Clock& clock, HttpThread& thread) : game_(game), clock_(clock), thread_(thread) {}
+
+    // Answers 503 when the loop takes no more, or has not answered after `limit`.
+    void act(const Action& action, const HttpRequest& request, HttpResponder&& responder, Duration limit,
+             Render render);
+
+    // The game thread's word on it. One that comes too late finds nobody.
+    void acted(std::uint64_t number, const ActionOutcome& outcome);
+
+private:
+    struct Waiting {
+        HttpResponder responder;
+        Render render;
+    };
+
+    ApiGame& game_;
+    const Clock& clock_;
+    HttpThread& thread_;
+    std::uint64_t last_number_ = 0;
+    std::unordered_map<std::uint64_t, Waiting> waiting_;
+};
+
+}  // namespace muster

@@ -1,0 +1,98 @@
+// The JSON API under /api/v1: what there is, what happened, and what an operator can do (O-2).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "base/time.h"
+#include "core/views.h"
+#include "http/action_desk.h"
+#include "http/admin_gate.h"
+#include "http/api_game.h"
+#include "http/event_query.h"
+#include "http/event_ring.h"
+#include "http/event_stream.h"
+#include "http/http_server.h"
+#include "http/latest_view.h"
+#include "http/over_matches.h"
+#include "http/routes.h"
+#include "http/server_samples.h"
+#include "http/slow_reads.h"
+
+namespace muster {
+
+// HTTP thread only, once it runs; until then whoever makes it.
+class Api {
+public:
+    // All of them outlive the API.
+    struct Parts {
+        ApiGame& game;
+        AdminGate& gate;
+        const EventRing& events;
+        EventArchive& archive;
+        SlowReads& slow_reads;
+        const OverMatches& over;
+        const Clock& clock;
+        std::shared_ptr<HttpThread> thread;
+    };
+
+    // No action but an allocation takes longer than this.
+    static constexpr std::chrono::seconds action_limit{5};
+    static constexpr std::chrono::seconds allocation_limit{30};
+
+    explicit Api(const Parts& parts);
+
+    // Reads (api.cpp), the history (api_events.cpp) and actions (api_actions.cpp). The API outlives the routes.
+    void add_routes(Routes& routes);
+    // Samples the servers from now on, for as long as the thread runs.
+    void start_sampling();
+
+    // What the game answered; see ApiGame.
+    void fleet_made(std::shared_ptr<const FleetView> view, Duration cost) { fleet_.made(std::move(view), cost); }
+    void players_made(std::shared_ptr<const PlayersView> view, Duration cost) { players_.made(std::move(view), cost); }
+    void acted(std::uint64_t number, const ActionOutcome& outcome);
+
+private:
+    void add_read(Routes& routes, std::string path, HttpHandler handler);
+    void add_action(Routes& routes, std::string method, std::string path, HttpHandler handler);
+    // A read that needs a view. The same question about the same view is answered once.
+    template <class View, class Render>
+    void add_view_read(Routes& routes, std::string path, LatestView<View>& views, Render render);
+
+    void add_event_routes(Routes& routes);
+    void add_action_routes(Routes& routes);
+
+    HttpResponse servers(const HttpRequest& request, const FleetView& view) const;
+    HttpResponse server(const HttpRequest& request, const FleetView& view) const;
+    HttpResponse matches(const HttpRequest& request, const FleetView& view) const;
+    HttpResponse match(const HttpRequest& request, const FleetView& view) const;
+    HttpResponse players(const HttpRequest& request, const PlayersView& view) const;
+    HttpResponse player(const HttpRequest& request, const PlayersView& view) const;
+    void events(HttpRequest&& request, HttpResponder&& responder);
+    HttpResponse live_events(const HttpRequest& request);
+    void old_events(const EventQuery& query, HttpResponder&& responder);
+    void drain(HttpRequest&& request, HttpResponder&& responder);
+    void abort(HttpRequest&& request, HttpResponder&& responder);
+    void kick(HttpRequest&& request, HttpResponder&& responder);
+    void set_clock(HttpRequest&& request, HttpResponder&& responder);
+    void allocate(HttpRequest&& request, HttpResponder&& responder);
+
+    Parts parts_;
+    LatestView<FleetView> fleet_;
+    LatestView<PlayersView> players_;
+    ActionDesk actions_;
+    ServerSamples samples_;
+    std::shared_ptr<EventStreamCount> streams_ = std::make_shared<EventStreamCount>();
+    // Answers that wait for the disk, by number: only the number travels.
+    std::uint64_t last_read_ = 0;
+    std::unordered_map<std::uint64_t, HttpResponder> reads_;
+};
+
+// 200 with that JSON.
+HttpResponse json_answer(std::string body);
+
+}  // namespace muster

@@ -1,0 +1,162 @@
+// What an operator can do.
+#include <array>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "base/json_fields.h"
+#include "http/api.h"
+#include "http/json_body.h"
+#include "http/page_query.h"
+#include "http/row_json.h"
+#include "protocol/error_texts.h"
+#include "protocol/text.h"
+
+namespace muster {
+namespace {
+
+template <class Number>
+Number narrow(std::int64_t value) {
+    return static_cast<Number>(value);
+}
+
+// The number in the path; none when it cannot be an id.
+template <class Id>
+std::optional<Id> id_in_path(const HttpRequest& request, std::string_view name) {
+    const auto value = parse_number(request.path_value(name));
+    if (!value || *value < 1 || *value > std::numeric_limits<typename Id::number_type>::max()) return std::nullopt;
+    return Id(narrow<typename Id::number_type>(*value));
+}
+
+// A chat server reads the text; a program on HTTP reads the status, too.
+unsigned status_of(std::string_view refusal) {
+    constexpr std::array bad{Refusal::region_not_supported, Refusal::invalid_player_count};
+    constexpr std::array conflict{Refusal::invalid_match_lobby_id, Refusal::allocation_cancelled};
+    for (const Refusal one : bad)
+        if (refusal == text(one)) return 400;
+    for (const Refusal one : conflict)
+        if (refusal == text(one)) return 409;
+    return 503;
+}
+
+}  // namespace
+
+void Api::add_action_routes(Routes& routes) {
+    add_action(routes, "POST", "/servers/{id}/drain", [this](HttpRequest&& request, HttpResponder&& responder) {
+        drain(std::move(request), std::move(responder));
+    });
+    add_action(routes, "POST", "/matches/{lobby}/abort", [this](HttpRequest&& request, HttpResponder&& responder) {
+        abort(std::move(request), std::move(responder));
+    });
+    add_action(routes, "POST", "/players/{id}/kick", [this](HttpRequest&& request, HttpResponder&& responder) {
+        kick(std::move(request), std::move(responder));
+    });
+    add_action(routes, "PUT", "/clock", [this](HttpRequest&& request, HttpResponder&& responder) {
+        set_clock(std::move(request), std::move(responder));
+    });
+    add_action(routes, "POST", "/matches", [this](HttpRequest&& request, HttpResponder&& responder) {
+        allocate(std::move(request), std::move(responder));
+    });
+}
+
+void Api::drain(HttpRequest&& request, HttpResponder&& responder) {
+    const auto server = id_in_path<ServerId>(request, "id");
+    if (!server) return responder.send(http_error(400, "A server's id is a positive number"));
+    JsonBody body(request.body);
+    const bool draining = body.flag("draining");
+    if (const auto error = body.error()) return responder.send(http_error(400, *error));
+    actions_.act(action::Drain{*server, draining}, request, std::move(responder), action_limit,
+                 [server = *server, draining](const ActionOutcome& outcome) {
+                     if (outcome.kind == ActionOutcome::Kind::not_found) return http_error(404, "No such server");
+                     JsonFields out;
+                     out.integer("id", server.value);
+                     out.flag("draining", draining);
+                     return json_answer(out.finish() + "\n");
+                 });
+}
+
+void Api::abort(HttpRequest&& request, HttpResponder&& responder) {
+    const auto lobby = id_in_path<LobbyId>(request, "lobby");
+    if (!lobby) return responder.send(http_error(400, "A lobby's id is a positive number"));
+    JsonBody body(request.body);
+    std::string reason = body.optional_text("reason", ReasonText::size_max);
+    if (const auto error = body.error()) return responder.send(http_error(400, *error));
+    if (parts_.over.find(*lobby)) return responder.send(http_error(409, "The match is over already"));
+    actions_.act(action::Abort{*lobby, std::move(reason)}, request, std::move(responder), action_limit,
+                 [lobby = *lobby](const ActionOutcome& outcome) {
+                     if (outcome.kind == ActionOutcome::Kind::not_found) return http_error(404, "No such match");
+                     JsonFields out;
+                     out.integer("lobby_id", lobby.value);
+                     out.text("state", "aborted");
+                     return json_answer(out.finish() + "\n");
+                 });
+}
+
+void Api::kick(HttpRequest&& request, HttpResponder&& responder) {
+    const auto player = id_in_path<AccountId>(request, "id");
+    if (!player) return responder.send(http_error(400, "A player's id is a positive number"));
+    JsonBody body(request.body);
+    std::string reason = body.optional_text("reason", ReasonText::size_max);
+    if (const auto error = body.error()) return responder.send(http_error(400, *error));
+    actions_.act(action::Kick{*player, std::move(reason)}, request, std::move(responder), action_limit,
+                 [player = *player](const ActionOutcome& outcome) {
+                     if (outcome.kind == ActionOutcome::Kind::not_found) return http_error(404, "No such player");
+                     JsonFields out;
+                     out.integer("id", player.value);
+                     out.flag("kicked", true);
+                     return json_answer(out.finish() + "\n");
+                 });
+}
+
+// The time is given whole or not at all: a day without an hour could mean two things.
+void Api::set_clock(HttpRequest&& request, HttpResponder&& responder) {
+    JsonBody body(request.body);
+    const auto day = body.optional_integer("day", 1, 7);
+    const auto hour = body.optional_integer("hour", 0, 23);
+    const auto minute = body.optional_integer("minute", 0, 59);
+    const auto speed = body.optional_integer("speed", 1, 3600);
+    if (const auto error = body.error()) return responder.send(http_error(400, *error));
+    const bool some = day || hour || minute;
+    if (some && !(day && hour && minute))
+        return responder.send(http_error(400, "day, hour and minute are given together"));
+    if (!some && !speed) return responder.send(http_error(400, "Give day, hour and minute, or speed, or all of them"));
+    action::SetClock wish;
+    wish.time = some;
+    if (some) wish.to = {narrow<int>(*day), narrow<int>(*hour), narrow<int>(*minute), 0};
+    if (speed) wish.speed = narrow<std::int32_t>(*speed);
+    actions_.act(wish, request, std::move(responder), action_limit, [](const ActionOutcome& outcome) {
+        JsonFields out;
+        describe(outcome.clock, out);
+        return json_answer(out.finish() + "\n");
+    });
+}
+
+void Api::allocate(HttpRequest&& request, HttpResponder&& responder) {
+    constexpr auto i32 = std::numeric_limits<std::int32_t>();
+    constexpr auto i8 = std::numeric_limits<std::int8_t>();
+    JsonBody body(request.body);
+    AllocationRequest wish;
+    wish.lobby = LobbyId(narrow<std::int32_t>(body.integer("lobby_id", 1, i32.max())));
+    wish.region = RegionId(narrow<std::int8_t>(body.integer("region", 0, i8.max())));
+    wish.player_count = narrow<std::int8_t>(body.integer("player_count", 1, i8.max()));
+    wish.game_type = narrow<std::int8_t>(body.optional_integer("game_type", i8.min(), i8.max()).value_or(0));
+    wish.game_mode = narrow<std::int8_t>(body.optional_integer("game_mode", i8.min(), i8.max()).value_or(0));
+    wish.average_rating =
+        narrow<std::int32_t>(body.optional_integer("average_rating", i32.min(), i32.max()).value_or(0));
+    if (const auto error = body.error()) return responder.send(http_error(400, *error));
+    actions_.act(action::Allocate{wish}, request, std::move(responder), allocation_limit,
+                 [lobby = wish.lobby](const ActionOutcome& outcome) {
+                     if (outcome.kind != ActionOutcome::Kind::done)
+                         return http_error(status_of(outcome.error), outcome.error);
+                     JsonFields out;
+                     out.integer("lobby_id", lobby.value);
+                     out.integer("server_id", outcome.server.value);
+                     out.text("ip", outcome.ip);
+                     out.integer("port", outcome.port);
+                     out.text("token", outcome.token);
+                     out.integer("allocated_at_ms", outcome.allocated_at.value);
+                     return json_answer(out.finish() + "\n");
+                 });
+}
+
+}  // namespace muster

@@ -1,0 +1,88 @@
+// What the API asks of the rest of Muster. The daemon answers it; tests play it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "core/views.h"
+#include "protocol/manager_messages.h"
+
+namespace muster {
+
+// What an operator can do.
+namespace action {
+
+struct Drain {
+    ServerId server;
+    bool draining = false;
+};
+struct Abort {
+    LobbyId lobby;
+    std::string reason;
+};
+struct Kick {
+    AccountId player;
+    std::string reason;
+};
+// Another time, another speed, or both.
+struct SetClock {
+    bool time = false;
+    ClockRow to;
+    std::optional<std::int32_t> speed;
+};
+struct Allocate {
+    AllocationRequest request;
+};
+
+}  // namespace action
+
+using Action = std::variant<action::Drain, action::Abort, action::Kick, action::SetClock, action::Allocate>;
+
+// What came of it.
+struct ActionOutcome {
+    enum class Kind : std::uint8_t { done, not_found, refused };
+    Kind kind = Kind::done;
+    std::string error{};  // of a refusal: the text that a chat server is told
+    ClockRow clock{};     // of a clock that was set
+    // Of an allocation that was done.
+    ServerId server{};
+    std::string ip{};
+    std::int32_t port = 0;
+    std::string token{};
+    UnixMs allocated_at{};
+};
+
+// Figures of the process that are in no view of the game.
+struct ProcessFigures {
+    std::string version;
+    double uptime_s = 0;
+    std::vector<std::string> problems;  // why it hangs or is not ready; usually none
+    double ticks_per_second = 0;
+    double tick_avg_ms = 0;
+    double tick_max_ms = 0;
+    double messages_per_second = 0;
+    std::uint64_t overruns = 0;
+    std::uint64_t callback_errors = 0;
+    std::uint64_t store_queue_depth = 0;
+};
+
+// HTTP thread only. Each question is answered once, later, on the HTTP thread, by Api::fleet_made(), players_made() or
+// acted(), unless it is refused here because too many wait, or the loop does not come to it.
+class ApiGame {
+public:
+    virtual ~ApiGame() = default;
+
+    [[nodiscard]] virtual bool ask_for_fleet() = 0;
+    [[nodiscard]] virtual bool ask_for_players() = 0;
+    // Not done at all when the loop comes to it only after `not_after`.
+    [[nodiscard]] virtual bool act(std::uint64_t number, const Action& action, const std::string& who,
+                                   Time not_after) = 0;
+    virtual ProcessFigures figures() = 0;
+};
+
+}  // namespace muster

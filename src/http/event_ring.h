@@ -1,0 +1,48 @@
+// The latest events in memory: what the live feed and most questions about the past are answered from.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/views.h"
+
+namespace muster {
+
+// Any thread. The game thread appends and never waits for a reader: a reader copies pointers, not events.
+class EventRing {
+public:
+    using Event = std::shared_ptr<const EventRecord>;
+    static constexpr std::size_t capacity_usual = 10'000;
+
+    explicit EventRing(std::size_t capacity = capacity_usual) : capacity_(capacity) {}
+
+    // What the store kept, oldest first, before anything is appended; `all` when it holds nothing older.
+    void preload(const std::vector<EventRecord>& newest, bool all);
+
+    // Ids grow. One that was appended before, and now comes again because it is written again, is passed over.
+    void append(const EventRecord& event);
+
+    // At most `limit`: those with a greater id, oldest first; those with a smaller id, newest first.
+    std::vector<Event> after(std::int64_t id, std::size_t limit) const;
+    std::vector<Event> before(std::int64_t id, std::size_t limit) const;
+
+    // Events up to this id are no longer here, or never were: there may be some in the store.
+    std::int64_t floor() const;
+    // 0 when there was none.
+    std::int64_t last_id() const;
+
+private:
+    void push(const EventRecord& event);
+
+    const std::size_t capacity_;
+    mutable std::mutex mutex_;
+    std::deque<Event> events_;  // guarded by mutex_, as is all that follows; by ascending id
+    std::int64_t floor_ = 0;
+    std::int64_t last_id_ = 0;
+};
+
+}  // namespace muster

@@ -1,0 +1,47 @@
+// The live feed of one reader: server-sent events from the ring (O-2).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/time.h"
+#include "http/event_query.h"
+#include "http/event_ring.h"
+#include "http/http_message.h"
+
+namespace muster {
+
+// How many feeds are open; shared with them.
+struct EventStreamCount {
+    static constexpr std::size_t most = 64;
+    std::size_t open = 0;  // HTTP thread only
+};
+
+// HTTP thread only. It holds no events of its own, only its place in the ring: a reader so slow that the ring has gone
+// on without it is dropped. The ring and the clock outlive it.
+class EventStream final : public HttpStream {
+public:
+    // A comment is sent when nothing else was for this long, so that proxies and readers know that we live.
+    static constexpr std::chrono::seconds keep_alive_every{15};
+
+    // Goes on after `last_seen`, or with what comes from now on. When events in between are gone from the ring, it
+    // begins with an event `gap` that names the ids it lies between.
+    EventStream(const EventRing& ring, const Clock& clock, EventFilter filter, std::optional<std::int64_t> last_seen,
+                std::shared_ptr<EventStreamCount> count);
+    ~EventStream() override;
+
+    bool next(std::string& out) override;
+
+private:
+    const EventRing& ring_;
+    const Clock& clock_;
+    const EventFilter filter_;
+    const std::shared_ptr<EventStreamCount> count_;
+    std::int64_t cursor_;
+    Time said_;
+    bool begun_ = false;
+};
+
+}  // namespace muster

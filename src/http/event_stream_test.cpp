@@ -1,0 +1,105 @@
+#include "http/event_stream.h"
+
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "base/virtual_clock.h"
+
+using namespace muster;
+using namespace std::chrono_literals;
+
+namespace {
+
+EventRecord event(std::int64_t id, std::string type = "match.ready") {
+    return {id, UnixMs{id * 10}, std::move(type), R"({"lobby_id":1})"};
+}
+
+struct Feeding {
+    EventStream stream(std::optional<std::int64_t> last_seen = std::nullopt, EventFilter filter = {}) {
+        return EventStream(ring, clock, std::move(filter), last_seen, count);
+    }
+    static std::string take(EventStream& stream) {
+        std::string out;
+        CHECK(stream.next(out));
+        return out;
+    }
+
+    VirtualClock clock;
+    EventRing ring{5};
+    std::shared_ptr<EventStreamCount> count = std::make_shared<EventStreamCount>();
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Feeding, "O-2: a feed begins with what comes from now on, framed as server-sent events") {
+    ring.append(event(1));
+    EventStream feed = stream();
+    CHECK(take(feed) == "retry: 2000\n\n");
+    CHECK(take(feed).empty());
+    ring.append(event(2));
+    ring.append(event(3));
+    CHECK(take(feed) ==
+          "id: 2\nevent: match.ready\ndata: {\"id\":2,\"time_ms\":20,\"type\":\"match.ready\",\"lobby_id\":1}\n\n"
+          "id: 3\nevent: match.ready\ndata: {\"id\":3,\"time_ms\":30,\"type\":\"match.ready\",\"lobby_id\":1}\n\n");
+    CHECK(take(feed).empty());
+}
+
+TEST_CASE_FIXTURE(Feeding, "O-2: a feed resumes after the last event its reader has seen") {
+    for (int id = 1; id <= 4; ++id) ring.append(event(id));
+    EventStream feed = stream(2);
+    const std::string first = take(feed);
+    CHECK(first.starts_with("retry: 2000\n\nid: 3\n"));
+    CHECK(first.find("id: 4\n") != std::string::npos);
+    CHECK(first.find("id: 2\n") == std::string::npos);
+    CHECK(first.find("gap") == std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Feeding, "O-2: a feed that resumes too late is told of the gap first") {
+    for (int id = 1; id <= 9; ++id) ring.append(event(id));
+    EventStream feed = stream(2);
+    CHECK(take(feed).starts_with("retry: 2000\n\nevent: gap\ndata: {\"after\":2,\"up_to\":4}\n\nid: 5\n"));
+}
+
+TEST_CASE_FIXTURE(Feeding, "O-2: a reader that the ring has gone on without is dropped") {
+    EventStream feed = stream();
+    take(feed);
+    for (int id = 1; id <= 5; ++id) ring.append(event(id));
+    std::string out;
+    CHECK(feed.next(out));  // just in time
+    for (int id = 6; id <= 11; ++id) ring.append(event(id));
+    out.clear();
+    CHECK_FALSE(feed.next(out));
+}
+
+TEST_CASE_FIXTURE(Feeding, "O-2: a feed gives only what was asked for, and does not stop at the rest") {
+    EventFilter filter;
+    filter.types = {"server."};
+    EventStream feed = stream(std::nullopt, filter);
+    take(feed);
+    ring.append(event(1, "match.ready"));
+    CHECK(take(feed).empty());
+    ring.append(event(2, "server.offline"));
+    CHECK(take(feed).starts_with("id: 2\nevent: server.offline\n"));
+}
+
+TEST_CASE_FIXTURE(Feeding, "O-2: a quiet feed says every 15 s that it lives") {
+    EventStream feed = stream();
+    take(feed);
+    clock.advance(14'999ms);
+    CHECK(take(feed).empty());
+    clock.advance(1ms);
+    CHECK(take(feed) == ": still here\n\n");
+    CHECK(take(feed).empty());
+    clock.advance(15s);
+    CHECK(take(feed) == ": still here\n\n");
+}
+
+TEST_CASE_FIXTURE(Feeding, "O-2: open feeds are counted until they end") {
+    {
+        EventStream one = stream();
+        EventStream two = stream();
+        CHECK(count->open == 2);
+    }
+    CHECK(count->open == 0);
+}

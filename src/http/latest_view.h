@@ -1,0 +1,94 @@
+// The latest view of the game for readers: fresh enough for them, and cheap for the game thread however many there are.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "http/http_server.h"
+
+namespace muster {
+
+// HTTP thread only. The clock and the thread outlive it.
+//
+// A view is asked for when somebody wants one and the latest is too old. How old is too old follows from what the
+// latest cost: making views takes at most 1/200 of the game thread's time. A small fleet is shown as it is now, ten
+// thousand servers as they were a moment ago.
+template <class View>
+class LatestView {
+public:
+    static constexpr int cost_share = 200;
+    static constexpr std::chrono::seconds age_max{1};
+    static constexpr std::chrono::seconds patience{3};
+    // Answers that are kept for as long as their view is.
+    static constexpr std::size_t answers_max = 64;
+    static constexpr std::size_t answer_bytes_max = 1024 * 1024;
+
+    // False when the game thread takes no more questions. Otherwise made() follows.
+    using Ask = std::function<bool()>;
+    // Null when the game loop did not answer in time.
+    using OnView = std::function<void(const View* view)>;
+    using Answer = std::shared_ptr<const std::string>;
+
+    LatestView(const Clock& clock, HttpThread& thread, Ask ask)
+        : clock_(clock), thread_(thread), ask_(std::move(ask)) {}
+
+    // Calls back once: now, or when a fresh view is there.
+    void with_view(OnView on_view) {
+        if (fresh()) return on_view(view_.get());
+        waiting_.push_back(std::move(on_view));
+        if (waiting_.size() > 1) return;  // one is being made
+        const std::uint64_t number = ++asked_;
+        if (!ask_()) return gave_up(number);
+        thread_.after(patience, [this, number] { gave_up(number); });
+    }
+
+    // The game thread made a view; it took `cost`.
+    void made(std::shared_ptr<const View> view, Duration cost) {
+        view_ = std::move(view);
+        answers_.clear();
+        fresh_until_ = clock_.now() + std::min<Duration>(cost * cost_share, age_max);
+        const auto kept = view_;  // should one of them ask for the next
+        for (const OnView& on_view : std::exchange(waiting_, {})) on_view(kept.get());
+    }
+
+    // Something was changed by who will look next: the latest view is too old.
+    void outdated() { fresh_until_ = Time{}; }
+
+    // The text made for `key` from this very view; null when there is none.
+    Answer kept_answer(const std::string& key) const {
+        if (!fresh()) return nullptr;
+        const auto found = answers_.find(key);
+        return found == answers_.end() ? nullptr : found->second;
+    }
+    void keep_answer(const std::string& key, const std::string& answer) {
+        if (answers_.size() < answers_max && answer.size() <= answer_bytes_max)
+            answers_[key] = std::make_shared<const std::string>(answer);
+    }
+
+private:
+    bool fresh() const { return view_ && clock_.now() < fresh_until_; }
+
+    void gave_up(std::uint64_t number) {
+        if (number != asked_) return;
+        for (const OnView& on_view : std::exchange(waiting_, {})) on_view(nullptr);
+    }
+
+    const Clock& clock_;
+    HttpThread& thread_;
+    const Ask ask_;
+    std::shared_ptr<const View> view_;
+    Time fresh_until_{};
+    std::vector<OnView> waiting_;
+    std::uint64_t asked_ = 0;  // how often; the latest is under way while somebody waits
+    std::unordered_map<std::string, Answer> answers_;
+};
+
+}  // namespace muster

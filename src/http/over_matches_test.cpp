@@ -1,0 +1,46 @@
+#include "http/over_matches.h"
+
+#include <doctest/doctest.h>
+
+using namespace muster;
+
+namespace {
+
+MatchRecord record(std::int32_t lobby, MatchState state) {
+    MatchRecord made;
+    made.lobby = LobbyId(lobby);
+    made.state = state;
+    made.reason = "why";
+    made.token = "MATCH_secret";
+    return made;
+}
+
+}  // namespace
+
+TEST_CASE("O-2: matches that were over lately are kept with the tokens they used, by ascending lobby") {
+    OverMatches over;
+    over.note(record(9, MatchState::allocated));
+    CHECK(over.all().empty());
+    over.note(TokenUsed{LobbyId(9), AccountId(1)});
+    over.note(TokenUsed{LobbyId(9), AccountId(2)});
+    over.note(record(9, MatchState::ended));
+    over.note(record(3, MatchState::aborted));
+    REQUIRE(over.all().size() == 2);
+    CHECK(over.all()[0]->lobby == LobbyId(3));
+    CHECK(over.all()[0]->reason == "why");
+    CHECK(over.all()[0]->tokens_used == 0);
+    CHECK(over.find(LobbyId(9))->tokens_used == 2);
+    CHECK(over.find(LobbyId(9))->state == MatchState::ended);
+    CHECK(over.find(LobbyId(4)) == nullptr);
+}
+
+TEST_CASE("O-2: an end that is written twice is kept once, and the oldest make room") {
+    OverMatches over;
+    for (int i = 1; i <= static_cast<int>(OverMatches::capacity) + 1; ++i) {
+        over.note(record(i, MatchState::ended));
+        over.note(record(i, MatchState::ended));
+    }
+    CHECK(over.all().size() == OverMatches::capacity);
+    CHECK(over.find(LobbyId(1)) == nullptr);
+    CHECK(over.find(LobbyId(2)) != nullptr);
+}

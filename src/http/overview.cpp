@@ -1,0 +1,217 @@
+#include "http/overview.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/json_fields.h"
+#include "http/row_json.h"
+
+namespace muster {
+namespace {
+
+// A region that uses more than this of its room is near its end.
+constexpr double load_share_high = 0.9;
+
+struct RegionSums {
+    std::array<std::int64_t, 4> servers{};  // by ServerStatus
+    std::int64_t capacity = 0;              // of those not offline, as all that follows
+    std::int64_t load = 0;
+    double cpu = 0;
+    double memory = 0;
+    bool brake = false;
+
+    std::int64_t of(ServerStatus status) const { return servers[static_cast<std::size_t>(status)]; }
+    std::int64_t online() const {
+        return of(ServerStatus::available) + of(ServerStatus::full) + of(ServerStatus::draining);
+    }
+};
+
+std::map<RegionId, RegionSums> sums_of(const FleetView& view) {
+    std::map<RegionId, RegionSums> sums;
+    for (const RegionRow& region : view.regions) sums[region.id];
+    for (const ServerRow& row : view.servers) {
+        RegionSums& sum = sums[row.region];
+        ++sum.servers[static_cast<std::size_t>(row.status)];
+        sum.brake = sum.brake || row.braked;
+        if (row.status == ServerStatus::offline) continue;
+        sum.capacity += row.max_matches;
+        sum.load += row.load;
+        sum.cpu += static_cast<double>(row.cpu_percent);
+        sum.memory += static_cast<double>(row.memory_percent);
+    }
+    return sums;
+}
+
+std::int64_t sum_of(const std::map<std::string, std::uint64_t>& counts) {
+    std::uint64_t sum = 0;
+    for (const auto& [name, count] : counts) sum += count;
+    return static_cast<std::int64_t>(sum);
+}
+
+void describe_allocations(const FleetView& view, FieldSink& out) {
+    std::uint64_t requests = 0;
+    std::uint64_t successes = 0;
+    std::uint64_t retries = 0;
+    for (const RegionRow& region : view.regions) {
+        requests += region.requests;
+        successes += region.successes;
+        retries += region.retries;
+    }
+    out.begin_object("allocations");
+    out.integer("requests", static_cast<std::int64_t>(requests));
+    out.integer("successes", static_cast<std::int64_t>(successes));
+    out.begin_object("failures");
+    for (const auto& [reason, count] : view.failures) out.integer(reason, static_cast<std::int64_t>(count));
+    out.end_object();
+    out.integer("retries", static_cast<std::int64_t>(retries));
+    out.integer("in_flight", static_cast<std::int64_t>(view.allocations_in_flight));
+    out.real("p50_ms", quantile(view.allocation_seconds, 0.50) * 1000);
+    out.real("p95_ms", quantile(view.allocation_seconds, 0.95) * 1000);
+    out.real("p99_ms", quantile(view.allocation_seconds, 0.99) * 1000);
+    out.end_object();
+}
+
+void describe_matches(const FleetView& view, FieldSink& out) {
+    std::array<std::int64_t, 4> counts{};
+    for (const MatchRow& row : view.matches) {
+        const auto state = static_cast<std::size_t>(row.state);
+        if (state < counts.size()) ++counts[state];
+    }
+    out.begin_object("matches");
+    for (const MatchState state :
+         {MatchState::offering, MatchState::allocated, MatchState::ready, MatchState::started}) {
+        out.integer(to_string(state), counts[static_cast<std::size_t>(state)]);
+    }
+    out.end_object();
+}
+
+void describe_players(const FleetView& view, FieldSink& out) {
+    out.begin_object("players");
+    out.integer("connected", static_cast<std::int64_t>(view.players_connected));
+    out.integer("in_grace", static_cast<std::int64_t>(view.players_in_grace));
+    out.integer("idle", static_cast<std::int64_t>(view.players_idle));
+    out.begin_object("latency_ms");
+    out.begin_list("buckets_ms");
+    for (const double bound : view.player_rtt_seconds.bounds) out.real({}, bound * 1000);
+    out.end_list();
+    out.begin_list("counts");
+    for (const std::uint64_t count : view.player_rtt_seconds.counts) out.integer({}, static_cast<std::int64_t>(count));
+    out.end_list();
+    out.end_object();
+    out.end_object();
+}
+
+void describe_loop(const ProcessFigures& process, FieldSink& out) {
+    out.begin_object("loop");
+    out.real("ticks_per_second", process.ticks_per_second);
+    out.real("tick_avg_ms", process.tick_avg_ms);
+    out.real("tick_max_ms", process.tick_max_ms);
+    out.real("messages_per_second", process.messages_per_second);
+    out.integer("overruns", static_cast<std::int64_t>(process.overruns));
+    out.integer("callback_errors", static_cast<std::int64_t>(process.callback_errors));
+    out.end_object();
+}
+
+}  // namespace
+
+HealthVerdict verdict_of(const FleetView& view, const ProcessFigures& process) {
+    HealthVerdict verdict;
+    const auto say = [&verdict](std::string_view status, std::string reason) {
+        if (verdict.status != "bad") verdict.status = status;
+        verdict.reasons.push_back(std::move(reason));
+    };
+    for (const std::string& problem : process.problems) say("bad", problem);
+    if (!view.store_up && process.problems.empty()) say("bad", "The store does not take records");
+    const auto sums = sums_of(view);
+    for (const RegionRow& region : view.regions) {
+        const RegionSums& sum = sums.at(region.id);
+        if (sum.brake)
+            say("warn", fmt::format("Many servers of {} fell silent at once; they are kept for now", region.name));
+        if (sum.of(ServerStatus::offline) > 0 && sum.online() == 0) {
+            say("bad", fmt::format("All servers of {} are offline", region.name));
+        } else if (sum.online() > 0 && sum.of(ServerStatus::available) == 0) {
+            say("warn", fmt::format("No server of {} can take a match", region.name));
+        } else if (static_cast<double>(sum.load) > load_share_high * static_cast<double>(sum.capacity)) {
+            say("warn", fmt::format("{} is almost full: {} of {} matches", region.name, sum.load, sum.capacity));
+        }
+    }
+    return verdict;
+}
+
+double quantile(const Distribution& counted, double share) {
+    std::uint64_t all = 0;
+    for (const std::uint64_t count : counted.counts) all += count;
+    if (all == 0 || counted.bounds.empty()) return 0;
+    const double wanted = share * static_cast<double>(all);
+    double before = 0;
+    for (std::size_t i = 0; i < counted.bounds.size(); ++i) {
+        const auto count = static_cast<double>(counted.counts[i]);
+        if (before + count >= wanted && count > 0) {
+            const double low = i == 0 ? 0 : counted.bounds[i - 1];
+            return low + (counted.bounds[i] - low) * (wanted - before) / count;
+        }
+        before += count;
+    }
+    return counted.bounds.back();  // above it we know nothing
+}
+
+void describe_regions(const FleetView& view, FieldSink& out) {
+    const auto sums = sums_of(view);
+    out.begin_list("regions");
+    for (const RegionRow& region : view.regions) {
+        const RegionSums& sum = sums.at(region.id);
+        const auto online = static_cast<double>(std::max<std::int64_t>(sum.online(), 1));
+        out.begin_object({});
+        out.integer("id", region.id.value);
+        out.text("name", region.name);
+        out.begin_object("servers");
+        for (const ServerStatus status :
+             {ServerStatus::available, ServerStatus::full, ServerStatus::draining, ServerStatus::offline}) {
+            out.integer(to_string(status), sum.of(status));
+        }
+        out.end_object();
+        out.integer("capacity", sum.capacity);
+        out.integer("load", sum.load);
+        out.real("cpu_percent", sum.cpu / online);
+        out.real("memory_percent", sum.memory / online);
+        out.integer("requests", static_cast<std::int64_t>(region.requests));
+        out.integer("failures", sum_of(region.failures));
+        out.integer("retries", static_cast<std::int64_t>(region.retries));
+        out.flag("brake", sum.brake);
+        out.end_object();
+    }
+    out.end_list();
+}
+
+std::string overview_json(const FleetView& view, const ProcessFigures& process) {
+    JsonFields out;
+    out.integer("time_ms", view.time.value);
+    out.text("version", process.version);
+    out.integer("uptime_s", static_cast<std::int64_t>(process.uptime_s));
+    const HealthVerdict verdict = verdict_of(view, process);
+    out.begin_object("health");
+    out.text("status", verdict.status);
+    out.begin_list("reasons");
+    for (const std::string& reason : verdict.reasons) out.text({}, reason);
+    out.end_list();
+    out.end_object();
+    describe_regions(view, out);
+    describe_allocations(view, out);
+    describe_matches(view, out);
+    describe_players(view, out);
+    out.begin_object("clock");
+    describe(view.clock, out);
+    out.end_object();
+    describe_loop(process, out);
+    out.begin_object("store");
+    out.flag("up", view.store_up);
+    out.integer("queue_depth", static_cast<std::int64_t>(process.store_queue_depth));
+    out.end_object();
+    out.integer("managers", static_cast<std::int64_t>(view.managers.size()));
+    return out.finish() + "\n";
+}
+
+}  // namespace muster

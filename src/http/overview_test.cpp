@@ -1,0 +1,115 @@
+#include "http/overview.h"
+
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "base/json_fields.h"
+
+using namespace muster;
+
+namespace {
+
+struct Fleet {
+    Fleet() {
+        view.time = UnixMs{5};
+        RegionRow eu;
+        eu.id = RegionId(2);
+        eu.name = "EU";
+        eu.requests = 7;
+        eu.successes = 4;
+        eu.retries = 1;
+        eu.failures = {{"no_servers_available", 2}, {"server_busy", 1}};
+        view.regions = {eu};
+        view.failures = eu.failures;
+    }
+    ServerRow& add(ServerStatus status, std::int32_t load, std::int32_t max, float cpu) {
+        ServerRow row;
+        row.id = ServerId(static_cast<std::int32_t>(view.servers.size()) + 1);
+        row.region = RegionId(2);
+        row.status = status;
+        row.load = load;
+        row.max_matches = max;
+        row.cpu_percent = cpu;
+        view.servers.push_back(row);
+        return view.servers.back();
+    }
+    std::string regions() const {
+        JsonFields out;
+        describe_regions(view, out);
+        return out.finish();
+    }
+
+    FleetView view;
+    ProcessFigures process;
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fleet, "F-11: a region is the sum of its servers, averages and room of those that are not offline") {
+    add(ServerStatus::available, 3, 10, 20);
+    add(ServerStatus::full, 5, 5, 40);
+    add(ServerStatus::offline, 9, 100, 90);
+    CHECK(regions() ==
+          R"({"regions":[{"id":2,"name":"EU","servers":{"available":1,"full":1,"draining":0,"offline":1},)"
+          R"("capacity":15,"load":8,"cpu_percent":30,"memory_percent":0,"requests":7,"failures":3,"retries":1,)"
+          R"("brake":false}]})");
+}
+
+TEST_CASE_FIXTURE(Fleet, "O-2: health is the worst that is known, with every reason") {
+    CHECK(verdict_of(view, process).status == "ok");
+    add(ServerStatus::available, 1, 10, 0);
+    CHECK(verdict_of(view, process).reasons.empty());
+    add(ServerStatus::offline, 0, 10, 0).braked = true;
+    CHECK(verdict_of(view, process).status == "warn");
+    view.servers[0].load = 10;
+    view.servers[0].status = ServerStatus::full;
+    const HealthVerdict full = verdict_of(view, process);
+    CHECK(full.status == "warn");
+    REQUIRE(full.reasons.size() == 2);
+    CHECK(full.reasons[1] == "No server of EU can take a match");
+    view.servers[0].status = ServerStatus::offline;
+    CHECK(verdict_of(view, process).status == "bad");
+    view.servers.clear();
+    view.store_up = false;
+    CHECK(verdict_of(view, process).status == "bad");
+    view.store_up = true;
+    process.problems = {"Not ready: draining"};
+    CHECK(verdict_of(view, process).reasons == process.problems);
+}
+
+TEST_CASE("A-13: a quantile lies in its bucket by proportion") {
+    Distribution counted{{1, 2, 4}, {10, 10, 0, 0}};
+    CHECK(quantile(counted, 0.5) == doctest::Approx(1));
+    CHECK(quantile(counted, 0.75) == doctest::Approx(1.5));
+    CHECK(quantile(counted, 1.0) == doctest::Approx(2));
+    CHECK(quantile({{1, 2}, {0, 0, 5}}, 0.5) == doctest::Approx(2));  // above all bounds
+    CHECK(quantile({{1, 2}, {0, 0, 0}}, 0.5) == 0);
+    CHECK(quantile({}, 0.5) == 0);
+}
+
+TEST_CASE_FIXTURE(Fleet, "O-2: the overview has every part of its shape") {
+    view.allocation_seconds = {{0.1, 0.2}, {10, 10, 0}};
+    view.player_rtt_seconds = {{0.01}, {3, 4}};
+    view.players_connected = 8;
+    view.clock = {3, 4, 5, 60};
+    MatchRow match;
+    match.state = MatchState::started;
+    view.matches = {match, match};
+    process.version = "1.2";
+    process.uptime_s = 12.9;
+    process.tick_avg_ms = 0.5;
+    const std::string text = overview_json(view, process);
+    for (const char* part : {
+             R"("time_ms":5,"version":"1.2","uptime_s":12,"health":{"status":"ok","reasons":[]},"regions":[{"id":2)",
+             R"("allocations":{"requests":7,"successes":4,"failures":{"no_servers_available":2,"server_busy":1},)",
+             R"("retries":1,"in_flight":0,"p50_ms":100,"p95_ms":190,"p99_ms":198})",
+             R"("matches":{"offering":0,"allocated":0,"ready":0,"started":2})",
+             R"("players":{"connected":8,"in_grace":0,"idle":0,"latency_ms":{"buckets_ms":[10],"counts":[3,4]}})",
+             R"("clock":{"day":3,"hour":4,"minute":5,"speed":60})",
+             R"("loop":{"ticks_per_second":0,"tick_avg_ms":0.5,"tick_max_ms":0,"messages_per_second":0,"overruns":0,)",
+             R"("store":{"up":true,"queue_depth":0},"managers":0})",
+         }) {
+        CHECK_MESSAGE(text.find(part) != std::string::npos, part, " is not in ", text);
+    }
+}
