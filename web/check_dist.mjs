@@ -1,0 +1,31 @@
+// Fails when the built page would not run under the daemon's content policy, or has grown past its budget.
+import { readFileSync, readdirSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+
+const BUDGET_BYTES = 60 * 1024; // gzipped, all files
+const FILES = ["app.css", "app.js", "favicon.svg", "index.html"];
+
+const folder = new URL("dist/", import.meta.url);
+const faults = [];
+
+const found = readdirSync(folder, { recursive: true }).sort();
+if (found.join() !== FILES.join()) faults.push(`files are ${found.join(", ")}; the daemon embeds ${FILES.join(", ")}`);
+
+let total = 0;
+const sizes = [];
+for (const name of found) {
+    const bytes = readFileSync(new URL(name, folder));
+    const packed = gzipSync(bytes, { level: 9 }).length;
+    total += packed;
+    sizes.push(`${name} ${packed}`);
+    const text = bytes.toString("utf8");
+    if (/(?:src|href)=["']?(?:https?:)?\/\//.test(text) || /url\(\s*["']?(?:https?:|\/\/|data:)/.test(text))
+        faults.push(`${name} asks for something from elsewhere`);
+    if (name === "index.html" && (/<style|\sstyle=|\son\w+=/.test(text) || /<script(?![^>]*\ssrc=)/.test(text)))
+        faults.push(`${name} holds inline script or style`);
+}
+if (total > BUDGET_BYTES) faults.push(`${total} bytes gzipped, the budget is ${BUDGET_BYTES}`);
+
+for (const fault of faults) console.error(`check_dist: ${fault}`);
+if (faults.length > 0) process.exit(1);
+console.log(`check_dist: ${total} bytes gzipped (${sizes.join(", ")})`);

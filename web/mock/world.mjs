@@ -1,0 +1,409 @@
+// A pretended fleet: enough of Muster's outside to work on the page without a daemon. It moves when it is told to.
+
+export const REGIONS = [
+    { id: 0, name: "USE" },
+    { id: 1, name: "USW" },
+    { id: 2, name: "EU" },
+    { id: 9, name: "RU" },
+    { id: 11, name: "AU" },
+    { id: 15, name: "BR" },
+];
+const REASONS = ["No servers available", "Server allocation timeout", "Server busy"];
+const BUCKETS_MS = [5, 10, 20, 35, 50, 75, 100, 150, 200, 300, 500, 1000, 2500];
+const HOSTILE = [
+    "<img src=x onerror=alert(1)>",
+    "\u001b[31mred\u001b[0m\u0007",
+    '"><script>alert(2)</script>',
+    "\u202Egnp.exe",
+    "javascript:alert(3)//",
+    "Ünïcødé 玩家",
+];
+const EVENTS_KEPT = 5_000;
+const OVER_KEPT = 200;
+const HISTORY_KEPT = 60;
+
+export class World {
+    constructor({ servers = 60, players = 400, matchesPerSecond = 6, hostile = false } = {}) {
+        this.random = generator(7);
+        this.matchesPerSecond = matchesPerSecond;
+        this.started = Date.now();
+        this.servers = new Map();
+        this.matches = new Map();
+        this.players = new Map();
+        this.events = [];
+        this.listeners = new Set();
+        this.nextServer = 1;
+        this.nextLobby = 1000;
+        this.nextPlayer = 1;
+        this.nextEvent = 1;
+        this.totals = { requests: 0, successes: 0, retries: 0, failures: {} };
+        this.regionTotals = new Map(REGIONS.map(({ id }) => [id, { requests: 0, failures: 0, retries: 0 }]));
+        this.times = []; // of the last allocations, ms
+        this.clock = { minutes: 8 * 60 + 15, speed: 60 };
+        this.overruns = 0;
+        this.storeUp = true;
+        for (let i = 0; i < servers; ++i) this.join({ region: this.pick(REGIONS).id });
+        for (let i = 0; i < players; ++i) this.login(`player-${this.nextPlayer}`);
+        if (hostile) for (const name of HOSTILE) this.login(name);
+    }
+
+    join({ region = 2, ip = `10.${region}.${(this.nextServer >> 8) & 255}.${this.nextServer & 255}`, port = 27015, max = 10 } = {}) {
+        const server = {
+            id: this.nextServer++,
+            ip,
+            port,
+            region,
+            max_matches: max,
+            cpu: 5 + 20 * this.random(),
+            memory: 20 + 30 * this.random(),
+            draining: false,
+            drained_by_operator: false,
+            connected: true,
+            epoch: 1,
+            choices: 0,
+            registered_at_ms: Date.now(),
+            heartbeat_at: Date.now() - 10_000 * this.random(),
+            rtt_ms: 5 + 60 * this.random(),
+            jitter_ms: 2 * this.random(),
+            held: 0,
+            history: [],
+        };
+        this.servers.set(server.id, server);
+        this.note("server.registered", { server_id: server.id, region, endpoint: `${ip}:${port}`, max_matches: max, epoch: 1 });
+        return server.id;
+    }
+
+    login(name) {
+        const player = {
+            id: this.nextPlayer++,
+            name,
+            connected: true,
+            idle: this.random() < 0.05,
+            latency_ms: Math.exp(3 + 1.2 * this.random() + this.random()),
+            jitter_ms: 6 * this.random(),
+            connected_at_ms: Date.now() - Math.floor(3_600_000 * this.random()),
+            heard_at: Date.now() - 5_000 * this.random(),
+            failed_heartbeats: 0,
+        };
+        player.entity = player.id + 500_000;
+        this.players.set(player.id, player);
+        this.note("player.login", { player_id: player.id, name, entity: player.entity });
+        return player.id;
+    }
+
+    // One step of pretended life. `seconds` since the one before.
+    step(seconds) {
+        const now = Date.now();
+        this.clock.minutes += (seconds / 60) * this.clock.speed;
+        for (const server of this.servers.values()) {
+            if (!server.connected) continue;
+            if (now - server.heartbeat_at > 10_000) this.heartbeat(server, now);
+        }
+        const wave = 1 + 0.5 * Math.sin(now / 40_000);
+        let due = this.matchesPerSecond * wave * seconds;
+        for (; due > this.random(); --due) this.allocate(this.pick(REGIONS).id);
+        for (const match of this.matches.values()) this.advance(match, now);
+        if (this.random() < 0.15 * seconds) this.fail();
+        if (this.random() < 0.8 * seconds) this.stir();
+        if (this.random() < 0.02 * seconds) ++this.overruns;
+    }
+
+    heartbeat(server, now) {
+        server.heartbeat_at = now;
+        const use = server.held / server.max_matches;
+        server.cpu = Math.min(100, 5 + 70 * use + 15 * this.random());
+        server.memory = Math.min(100, 20 + 50 * use + 5 * this.random());
+        server.rtt_ms = Math.max(1, server.rtt_ms + 4 * (this.random() - 0.5));
+        server.history.push({ time_ms: now, matches: server.held, cpu: server.cpu, memory: server.memory, rtt_ms: server.rtt_ms });
+        if (server.history.length > HISTORY_KEPT) server.history.shift();
+    }
+
+    allocate(region) {
+        const totals = this.regionTotals.get(region);
+        ++this.totals.requests;
+        ++totals.requests;
+        const lobby = this.nextLobby++;
+        const free = [...this.servers.values()].filter((server) => server.region === region && statusOf(server) === "available");
+        if (free.length === 0 || this.random() < 0.01) {
+            const reason = free.length === 0 ? REASONS[0] : this.pick(REASONS);
+            this.totals.failures[reason] = (this.totals.failures[reason] ?? 0) + 1;
+            ++totals.failures;
+            this.note("match.refused", { lobby_id: lobby, region, reason });
+            return;
+        }
+        const server = free.reduce((best, each) => (each.held < best.held ? each : best));
+        ++server.held;
+        ++server.choices;
+        const took = Math.exp(5 + 1.2 * (this.random() + this.random() + this.random() - 1.5));
+        this.times.push(took);
+        if (this.times.length > 500) this.times.shift();
+        ++this.totals.successes;
+        if (took > 800) {
+            ++this.totals.retries;
+            ++totals.retries;
+        }
+        const now = Date.now();
+        this.matches.set(lobby, {
+            lobby_id: lobby,
+            server_id: server.id,
+            chat_server: "chat-1",
+            region,
+            state: "allocated",
+            reason: "",
+            player_count: 10,
+            tokens_used: 0,
+            requested_at_ms: now,
+            allocated_at_ms: now,
+            due: now + 2_000 + 4_000 * this.random(),
+        });
+        this.note("match.allocated", { lobby_id: lobby, region, server_id: server.id, chat_server: "chat-1" });
+    }
+
+    advance(match, now) {
+        if (now < match.due) return;
+        if (match.state === "allocated") {
+            match.state = "ready";
+            match.due = now + 3_000;
+            this.note("match.ready", { lobby_id: match.lobby_id, server_id: match.server_id });
+        } else if (match.state === "ready") {
+            match.state = "started";
+            match.tokens_used = match.player_count;
+            match.due = now + 20_000 + 60_000 * this.random();
+            this.note("match.started", { lobby_id: match.lobby_id, server_id: match.server_id });
+        } else if (match.state === "started") {
+            this.over(match, "ended", "");
+        }
+    }
+
+    over(match, state, reason) {
+        match.state = state;
+        match.reason = reason;
+        match.due = Infinity;
+        const server = this.servers.get(match.server_id);
+        if (server) server.held = Math.max(0, server.held - 1);
+        this.note(`match.${state}`, { lobby_id: match.lobby_id, server_id: match.server_id, reason });
+        const over = [...this.matches.values()].filter((each) => each.due === Infinity);
+        for (const old of over.slice(0, Math.max(0, over.length - OVER_KEPT))) this.matches.delete(old.lobby_id);
+    }
+
+    // A server falls silent, and one that was silent comes back.
+    fail() {
+        const silent = [...this.servers.values()].find((server) => !server.connected);
+        if (silent) {
+            silent.connected = true;
+            silent.heartbeat_at = Date.now();
+            ++silent.epoch;
+            this.note("server.resumed", { server_id: silent.id, region: silent.region, epoch: silent.epoch });
+        }
+        const server = this.pick([...this.servers.values()]);
+        if (!server || server === silent) return;
+        server.connected = false;
+        this.note("server.offline", { server_id: server.id, region: server.region, reason: "Connection lost" });
+    }
+
+    // Players come, idle and leave.
+    stir() {
+        const player = this.pick([...this.players.values()]);
+        if (!player) return;
+        if (this.random() < 0.5) {
+            player.idle = !player.idle;
+            this.note(player.idle ? "player.idle" : "player.active", { player_id: player.id });
+        } else if (player.id > 20 && player.name.startsWith("player-")) {
+            this.close(player.id, "Ping timeout");
+            this.login(`player-${this.nextPlayer}`);
+        }
+    }
+
+    drain(id, draining) {
+        const server = this.servers.get(id);
+        if (!server) return false;
+        server.drained_by_operator = server.draining = draining;
+        this.note("server.draining", { server_id: id, draining, by: "operator" });
+        this.acted(draining ? "drain" : "undrain", `server ${id}`);
+        return true;
+    }
+
+    abort(lobby, reason) {
+        const match = this.matches.get(lobby);
+        if (!match || match.due === Infinity) return false;
+        this.over(match, "aborted", reason);
+        this.acted("abort", `lobby ${lobby}`);
+        return true;
+    }
+
+    kick(id, reason) {
+        if (!this.players.has(id)) return false;
+        this.close(id, reason || "Kicked");
+        this.acted("kick", `player ${id}`);
+        return true;
+    }
+
+    close(id, reason) {
+        const { name } = this.players.get(id);
+        this.players.delete(id);
+        this.note("player.closed", { player_id: id, name, reason });
+    }
+
+    setClock({ day, hour, minute, speed }) {
+        this.clock = { minutes: ((day - 1) * 24 + hour) * 60 + minute, speed };
+        this.note("clock.jump", { day, hour, minute, speed });
+        this.acted("clock", `day ${day} ${hour}:${minute} speed ${speed}`);
+    }
+
+    acted(action, target) {
+        this.note("operator.action", { who: "admin@127.0.0.1", action, target });
+    }
+
+    note(type, fields) {
+        const event = { id: this.nextEvent++, time_ms: Date.now(), type, ...fields };
+        this.events.push(event);
+        if (this.events.length > EVENTS_KEPT) this.events.shift();
+        for (const listener of this.listeners) listener(event);
+    }
+
+    pick(list) {
+        return list[Math.floor(this.random() * list.length)];
+    }
+
+    clockView() {
+        const minutes = Math.floor(this.clock.minutes);
+        return { day: (Math.floor(minutes / 1440) % 7) + 1, hour: Math.floor(minutes / 60) % 24, minute: minutes % 60, speed: this.clock.speed };
+    }
+
+    serverView(server, now = Date.now()) {
+        const { heartbeat_at, held, history, ...rest } = server;
+        return {
+            ...rest,
+            status: statusOf(server),
+            matches: held,
+            reported_matches: held,
+            last_heartbeat_ms_ago: Math.round(now - heartbeat_at),
+        };
+    }
+
+    matchView({ due, ...match }) {
+        return match;
+    }
+
+    playerView({ heard_at, ...player }, now = Date.now()) {
+        const age = Math.round(now - heard_at) % 30_000;
+        return { ...player, last_message_ms_ago: age, last_ping_sent_ms_ago: age + 20, last_ping_received_ms_ago: age };
+    }
+
+    regionViews() {
+        const views = new Map(
+            REGIONS.map(({ id, name }) => [
+                id,
+                {
+                    id,
+                    name,
+                    servers: { available: 0, full: 0, draining: 0, offline: 0 },
+                    capacity: 0,
+                    load: 0,
+                    cpu_percent: 0,
+                    memory_percent: 0,
+                    ...this.regionTotals.get(id),
+                    brake: false,
+                },
+            ]),
+        );
+        for (const server of this.servers.values()) {
+            const view = views.get(server.region);
+            const status = statusOf(server);
+            ++view.servers[status];
+            if (status === "offline") continue;
+            view.capacity += server.max_matches;
+            view.load += server.held;
+            view.cpu_percent += server.cpu;
+            view.memory_percent += server.memory;
+        }
+        for (const view of views.values()) {
+            const online = Math.max(1, view.servers.available + view.servers.full + view.servers.draining);
+            view.cpu_percent /= online;
+            view.memory_percent /= online;
+        }
+        return [...views.values()];
+    }
+
+    health(regions) {
+        const reasons = [];
+        let status = "ok";
+        if (!this.storeUp) {
+            status = "bad";
+            reasons.push("The store does not take records");
+        }
+        for (const region of regions) {
+            const { available, full, draining, offline } = region.servers;
+            if (offline > 0 && available + full + draining === 0) {
+                status = "bad";
+                reasons.push(`All servers of ${region.name} are offline`);
+            } else if (region.capacity > 0 && region.load > 0.9 * region.capacity) {
+                if (status === "ok") status = "warn";
+                reasons.push(`${region.name} is almost full: ${region.load} of ${region.capacity} matches`);
+            }
+        }
+        return { status, reasons };
+    }
+
+    overview(version) {
+        const regions = this.regionViews();
+        const states = { offering: 0, allocated: 0, ready: 0, started: 0 };
+        for (const match of this.matches.values()) if (match.state in states) ++states[match.state];
+        const players = [...this.players.values()];
+        const counts = BUCKETS_MS.concat(0).map(() => 0);
+        for (const { latency_ms } of players) {
+            const at = BUCKETS_MS.findIndex((bound) => latency_ms <= bound);
+            ++counts[at < 0 ? BUCKETS_MS.length : at];
+        }
+        const times = this.times.slice().sort((a, b) => a - b);
+        const quantile = (share) => times[Math.min(times.length - 1, Math.floor(share * times.length))] ?? 0;
+        return {
+            time_ms: Date.now(),
+            version,
+            uptime_s: Math.floor((Date.now() - this.started) / 1000),
+            health: this.health(regions),
+            regions,
+            allocations: {
+                ...this.totals,
+                in_flight: Math.floor(this.random() * 4),
+                p50_ms: quantile(0.5),
+                p95_ms: quantile(0.95),
+                p99_ms: quantile(0.99),
+            },
+            matches: states,
+            players: {
+                connected: players.filter((player) => player.connected).length,
+                in_grace: players.filter((player) => !player.connected).length,
+                idle: players.filter((player) => player.connected && player.idle).length,
+                latency_ms: { buckets_ms: BUCKETS_MS, counts },
+            },
+            clock: this.clockView(),
+            loop: {
+                ticks_per_second: 10 + this.random(),
+                tick_avg_ms: 0.2 + 0.1 * this.random(),
+                tick_max_ms: 1 + 3 * this.random() ** 4,
+                messages_per_second: this.servers.size / 10 + this.players.size / 15 + 20 * this.random(),
+                overruns: this.overruns,
+                callback_errors: 0,
+            },
+            store: { up: this.storeUp, queue_depth: Math.floor(this.random() * 5) },
+            managers: 2,
+        };
+    }
+}
+
+export function statusOf(server) {
+    if (!server.connected) return "offline";
+    if (server.draining) return "draining";
+    return server.held >= server.max_matches ? "full" : "available";
+}
+
+// The same run each time (mulberry32).
+function generator(seed) {
+    return () => {
+        seed = (seed + 0x6d2b79f5) | 0;
+        let mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+        mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+        return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+    };
+}

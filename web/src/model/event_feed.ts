@@ -1,0 +1,53 @@
+// The newest events, for a feed that may get thousands a second: kept up to a limit, shown a few times a second.
+
+import type { FleetEvent } from "../api/shapes";
+import { Store } from "./store";
+
+export const EVENTS_MAX = 500;
+export const PUBLISH_EVERY_MS = 250;
+
+export class EventFeed {
+    // Newest first.
+    readonly shown = new Store<readonly FleetEvent[]>([]);
+
+    private events: FleetEvent[] = [];
+    private timer: ReturnType<typeof setTimeout> | null = null;
+
+    isEmpty(): boolean {
+        return this.events.length === 0;
+    }
+
+    // In the order they happened. What is already here (a resume may repeat) is left out.
+    add(batch: readonly FleetEvent[]): void {
+        for (const event of batch) {
+            const last = this.events.at(-1);
+            if (last === undefined || event.id > last.id) this.events.push(event);
+            // Later, yet numbered lower: the daemon counts from the start again, with a new store.
+            else if (event.time_ms > last.time_ms) this.events = [event];
+        }
+        this.publish();
+    }
+
+    // Events from before those that are here.
+    addOlder(batch: readonly FleetEvent[]): void {
+        const oldest = this.events[0]?.id ?? Infinity;
+        const older = batch.filter((event) => event.id < oldest).sort((left, right) => left.id - right.id);
+        this.events = [...older, ...this.events];
+        this.publish();
+    }
+
+    private publish(): void {
+        if (this.events.length > EVENTS_MAX) this.events.splice(0, this.events.length - EVENTS_MAX);
+        this.timer ??= setTimeout(() => {
+            this.timer = null;
+            this.shown.set(this.events.slice().reverse());
+        }, PUBLISH_EVERY_MS);
+    }
+}
+
+export const EVENT_KINDS = ["server", "match", "player", "entity", "clock", "brake", "operator"] as const;
+
+// "match.ready" is of the kind "match".
+export function kindOf(event: FleetEvent): string {
+    return event.type.split(".", 1)[0] ?? event.type;
+}

@@ -1,0 +1,54 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { FleetEvent } from "../api/shapes";
+import { EVENTS_MAX, EventFeed, kindOf, PUBLISH_EVERY_MS } from "./event_feed";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const event = (id: number, time_ms = id * 10): FleetEvent => ({ id, time_ms, type: "match.ready" });
+const ids = (feed: EventFeed) => feed.shown.value.map((each) => each.id);
+
+it("shows the newest first, a few times a second", () => {
+    const feed = new EventFeed();
+    feed.add([event(1), event(2)]);
+    feed.add([event(3)]);
+    expect(ids(feed)).toEqual([]);
+    vi.advanceTimersByTime(PUBLISH_EVERY_MS);
+    expect(ids(feed)).toEqual([3, 2, 1]);
+});
+
+it("O-2: what a resume repeats is there once", () => {
+    const feed = new EventFeed();
+    feed.add([event(1), event(2)]);
+    feed.add([event(2), event(3)]);
+    vi.advanceTimersByTime(PUBLISH_EVERY_MS);
+    expect(ids(feed)).toEqual([3, 2, 1]);
+});
+
+it("takes older events before its own, whatever came first", () => {
+    const feed = new EventFeed();
+    feed.add([event(10)]);
+    feed.addOlder([event(8), event(9), event(10)]);
+    vi.advanceTimersByTime(PUBLISH_EVERY_MS);
+    expect(ids(feed)).toEqual([10, 9, 8]);
+});
+
+it("begins anew when the daemon numbers from the start again", () => {
+    const feed = new EventFeed();
+    feed.add([event(500, 1000)]);
+    feed.add([event(1, 2000), event(2, 2001)]);
+    vi.advanceTimersByTime(PUBLISH_EVERY_MS);
+    expect(ids(feed)).toEqual([2, 1]);
+});
+
+it("keeps the newest up to its limit", () => {
+    const feed = new EventFeed();
+    feed.add(Array.from({ length: EVENTS_MAX + 3 }, (_, at) => event(at + 1)));
+    vi.advanceTimersByTime(PUBLISH_EVERY_MS);
+    expect(ids(feed)).toHaveLength(EVENTS_MAX);
+    expect(ids(feed).at(-1)).toBe(4);
+});
+
+it("knows an event's kind", () => {
+    expect(kindOf(event(1))).toBe("match");
+});

@@ -1,0 +1,80 @@
+// An event in words: what it is about, then whatever else it carries.
+
+import type { FleetEvent } from "../api/shapes";
+import { foreign } from "./format";
+
+export interface EventPart {
+    label: string;
+    text: string;
+    // The server to look at, where the part names one.
+    server?: number;
+}
+
+const TITLES: Record<string, string> = {
+    "server.registered": "Server registered",
+    "server.resumed": "Server came back",
+    "server.offline": "Server offline",
+    "server.removed": "Server removed",
+    "server.draining": "Server draining",
+    "match.offered": "Match offered",
+    "match.allocated": "Match allocated",
+    "match.ready": "Match ready",
+    "match.started": "Match started",
+    "match.ended": "Match ended",
+    "match.aborted": "Match aborted",
+    "match.refused": "Allocation failed",
+    "player.login": "Player logged in",
+    "player.resumed": "Player came back",
+    "player.idle": "Player idle",
+    "player.active": "Player active",
+    "player.closed": "Player left",
+    "entity.deleted": "Entity deleted",
+    "clock.jump": "World clock set",
+    "brake.on": "Brake on: silence in a region is taken for a network fault",
+    "brake.off": "Brake off",
+    "operator.action": "Operator",
+    gap: "Some events are not shown here; the history has them",
+};
+
+export function eventTitle(type: string): string {
+    return TITLES[type] ?? foreign(type, 60);
+}
+
+// What deserves an eye at three in the morning.
+export function eventTone(type: string): "bad" | "warn" | "plain" {
+    if (type === "server.offline" || type === "brake.on" || type === "match.aborted") return "bad";
+    if (type === "match.refused" || type === "server.removed" || type === "server.draining" || type === "operator.action") return "warn";
+    return "plain";
+}
+
+// Everything but the everyday course of matches and players, which would wash all else away.
+export const NOTABLE_TYPES = ["server.", "brake.", "clock.", "operator.", "match.aborted", "match.refused", "gap"];
+
+export function isNotable(event: FleetEvent): boolean {
+    return NOTABLE_TYPES.some((type) => event.type.startsWith(type));
+}
+
+const SHOWN_ELSEWHERE = new Set(["id", "time_ms", "type"]);
+const FIRST = ["who", "action", "target", "server_id", "lobby_id", "player_id", "name", "region", "reason"];
+
+// `regionName` gives a region's name for its id.
+export function eventParts(event: FleetEvent, regionName: (id: number) => string, without = ""): EventPart[] {
+    const fields = Object.keys(event).filter((field) => !SHOWN_ELSEWHERE.has(field) && field !== without && !isEmpty(event[field]));
+    const rank = (field: string) => (FIRST.includes(field) ? FIRST.indexOf(field) : FIRST.length);
+    fields.sort((left, right) => rank(left) - rank(right));
+    return fields.map((field) => {
+        const value = event[field];
+        const text = field === "region" && typeof value === "number" ? regionName(value) : textOf(value);
+        const part: EventPart = { label: field.replace(/_id$/, "").replaceAll("_", " "), text };
+        if (field === "server_id" && typeof value === "number") part.server = value;
+        return part;
+    });
+}
+
+function isEmpty(value: unknown): boolean {
+    return value === null || value === undefined || value === "";
+}
+
+function textOf(value: unknown): string {
+    return foreign(typeof value === "object" ? JSON.stringify(value) : String(value));
+}

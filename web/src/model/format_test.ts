@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import { ago, count, duration, figure, foreign, gameTime, milliseconds, NONE, percent, perSecond, share } from "./format";
+
+// A space that no line ends at is a space to the reader.
+const plain = (text: string) => text.replaceAll("\u00A0", " ");
+
+describe("figures", () => {
+    it("have at most three digits that mean something", () => {
+        expect([0, 0.004, 0.256, 3.14159, 42.42, 99.99, 123.4, 12345.6].map(figure)).toEqual([
+            "0",
+            "< 0.01",
+            "0.26",
+            "3.14",
+            "42.4",
+            "100",
+            "123",
+            "12,346",
+        ]);
+    });
+
+    it("are a dash where nothing is known", () => {
+        for (const unknown of [null, undefined, Number.NaN, Infinity]) {
+            expect(figure(unknown)).toBe(NONE);
+            expect(milliseconds(unknown)).toBe(NONE);
+            expect(percent(unknown)).toBe(NONE);
+        }
+        expect(perSecond(null)).toBe(NONE);
+        expect(ago(null)).toBe(NONE);
+    });
+
+    it("carry their unit", () => {
+        expect(plain(milliseconds(999))).toBe("999 ms");
+        expect(plain(milliseconds(1000))).toBe("1 s");
+        expect(plain(milliseconds(2345))).toBe("2.35 s");
+        expect(plain(percent(62.5))).toBe("63 %");
+        expect(perSecond(2)).toBe("2/s");
+        expect(count(10_000)).toBe("10,000");
+    });
+
+    it("make no share of nothing", () => {
+        expect(share(1, 4)).toBe(25);
+        expect(share(0, 0)).toBeNull();
+    });
+});
+
+it("durations have their two largest units", () => {
+    expect([0, 999, 59_999, 60_000, 3_599_999, 3_600_000, 86_400_000, 360_000_000, -5].map((ms) => plain(duration(ms)))).toEqual([
+        "0 s",
+        "0 s",
+        "59 s",
+        "1 min 0 s",
+        "59 min 59 s",
+        "1 h 0 min",
+        "1 d 0 h",
+        "4 d 4 h",
+        "0 s",
+    ]);
+});
+
+it("C-1: the world clock's days run from 1, Sunday", () => {
+    expect(gameTime({ day: 1, hour: 0, minute: 5 })).toBe("Sun. 00:05");
+    expect(gameTime({ day: 7, hour: 23, minute: 59 })).toBe("Sat. 23:59");
+});
+
+describe("fault 70: text that somebody else chose", () => {
+    it("stays as it is when every character can be seen, markup too", () => {
+        expect(foreign("<img src=x onerror=alert(1)>")).toBe("<img src=x onerror=alert(1)>");
+        expect(foreign("Ünïcødé 玩家")).toBe("Ünïcødé 玩家");
+    });
+
+    it("shows controls, and what would turn or hide its neighbours", () => {
+        expect(foreign("\u001b[31mred")).toBe("␛[31mred");
+        expect(foreign("a\nb")).toBe("a␊b");
+        expect(foreign("\u202Egnp.exe")).toBe("\\u202egnp.exe");
+        expect(foreign("a\u200Bb\u007F")).toBe("a\\u200bb\\u007f");
+    });
+
+    it("is cut at its limit", () => {
+        expect(foreign("abcdef", 6)).toBe("abcdef");
+        expect(foreign("abcdefg", 6)).toBe("abcdef…");
+    });
+});

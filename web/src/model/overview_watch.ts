@@ -1,0 +1,80 @@
+// Asks for the overview once a second, keeps its trail, and knows since when the daemon has not answered.
+
+import { NotSignedIn, type Api } from "../api/api";
+import { backoffMs } from "../api/backoff";
+import type { Overview } from "../api/shapes";
+import { Store } from "./store";
+import { Trail } from "./trail";
+
+export const POLL_MS = 1_000;
+
+export type Link =
+    | { state: "connecting" }
+    | { state: "live" }
+    // `since` is this browser's time: the daemon's is not to be had.
+    | { state: "lost"; since: number; reason: string }
+    | { state: "locked" };
+
+export interface Reading {
+    overview: Overview;
+    trail: Trail;
+}
+
+export class OverviewWatch {
+    readonly link = new Store<Link>({ state: "connecting" });
+    readonly reading = new Store<Reading | null>(null);
+
+    private readonly trail = new Trail();
+    private wake: (() => void) | null = null;
+    private lastAnswer: number | null = null;
+    private failures = 0;
+
+    constructor(
+        private readonly api: Pick<Api, "get">,
+        private readonly now: () => number = Date.now,
+    ) {}
+
+    // Runs as long as the page is open.
+    async run(): Promise<never> {
+        for (;;) await this.pause(await this.once());
+    }
+
+    // Asks now instead of at the next turn.
+    retry(): void {
+        this.wake?.();
+    }
+
+    // One question and its answer; returns how long to wait before the next, null to wait for retry().
+    async once(): Promise<number | null> {
+        try {
+            const overview = await this.api.get<Overview>("overview");
+            this.trail.push(overview);
+            this.lastAnswer = this.now();
+            this.failures = 0;
+            this.reading.set({ overview, trail: this.trail });
+            this.link.set(this.link.value.state === "live" ? this.link.value : { state: "live" });
+            return POLL_MS;
+        } catch (error) {
+            // A wrong token is not tried again and again: attempts are bounded.
+            if (error instanceof NotSignedIn) {
+                this.link.set({ state: "locked" });
+                return null;
+            }
+            const known = this.link.value;
+            const since = known.state === "lost" ? known.since : (this.lastAnswer ?? this.now());
+            this.link.set({ state: "lost", since, reason: error instanceof Error ? error.message : String(error) });
+            return backoffMs(this.failures++);
+        }
+    }
+
+    private pause(ms: number | null): Promise<void> {
+        return new Promise((resolve) => {
+            const timer = ms === null ? undefined : setTimeout(() => this.wake?.(), ms);
+            this.wake = () => {
+                clearTimeout(timer);
+                this.wake = null;
+                resolve();
+            };
+        });
+    }
+}

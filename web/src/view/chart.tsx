@@ -1,0 +1,156 @@
+// Lines over time. The picture has a sentence beside it that says the same, and a legend with the figures under the cursor.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { chartSummary } from "../model/chart_summary";
+import { timeOfDay } from "../model/format";
+import type { Figure } from "../model/trail";
+import { usePage, useStore } from "./page_context";
+
+export interface ChartLine {
+    label: string;
+    // A colour of the style sheet: "--line-1".
+    colour: string;
+    values: Figure[];
+    filled?: boolean;
+}
+
+interface ChartProps {
+    title: string;
+    seconds: number[];
+    lines: ChartLine[];
+    format: (value: number) => string;
+    // The top of the scale at least.
+    least?: number;
+}
+
+const HEIGHT = 150;
+const SPAN_SECONDS_MIN = 60;
+
+export function Chart({ title, seconds, lines, format, least = 1 }: ChartProps) {
+    const place = useRef<HTMLDivElement>(null);
+    const chart = useRef<uPlot | null>(null);
+    const [pointed, setPointed] = useState<number | null>(null);
+    const scheme = useColourScheme();
+    const shape = lines.map(({ label, colour }) => `${label} ${colour}`).join();
+
+    // The picture's parts depend on which lines there are and on the colours; figures are only handed over.
+    useEffect(() => {
+        const element = place.current;
+        if (element === null) return;
+        const made = new uPlot(optionsOf(element, lines, format, least, setPointed), dataOf(seconds, lines), element);
+        chart.current = made;
+        const watcher = new ResizeObserver(() => {
+            if (element.clientWidth > 0) made.setSize({ width: element.clientWidth, height: HEIGHT });
+        });
+        watcher.observe(element);
+        return () => {
+            watcher.disconnect();
+            made.destroy();
+            chart.current = null;
+        };
+    }, [shape, scheme]);
+
+    useEffect(() => chart.current?.setData(dataOf(seconds, lines)), [seconds, lines]);
+
+    const at = pointed !== null && pointed < seconds.length ? pointed : null;
+    const summary = useMemo(() => chartSummary(title, lines, format), [title, lines]);
+    return (
+        <figure class="chart">
+            <figcaption>
+                {title}
+                {at !== null && <span class="pointed">{timeOfDay((seconds[at] ?? 0) * 1000)}</span>}
+            </figcaption>
+            <div ref={place} class="canvas" role="img" aria-label={summary} />
+            <ul class="legend" aria-hidden="true">
+                {lines.map(({ label, colour, values }) => {
+                    const value = at === null ? lastKnown(values) : values[at];
+                    return (
+                        <li key={label}>
+                            <span class={`swatch ${colour.slice(2)}`} />
+                            {label} <b>{value === null || value === undefined ? "–" : format(value)}</b>
+                        </li>
+                    );
+                })}
+            </ul>
+        </figure>
+    );
+}
+
+function lastKnown(values: Figure[]): Figure {
+    return values.findLast((value) => value !== null) ?? null;
+}
+
+function dataOf(seconds: number[], lines: ChartLine[]): uPlot.AlignedData {
+    return [seconds, ...lines.map((line) => line.values)];
+}
+
+function optionsOf(
+    element: HTMLElement,
+    lines: ChartLine[],
+    format: (value: number) => string,
+    least: number,
+    pointed: (at: number | null) => void,
+): uPlot.Options {
+    const text = colourOf(element, "--muted");
+    const grid = { stroke: colourOf(element, "--line"), width: 1 };
+    const font = "11px system-ui, sans-serif";
+    return {
+        width: Math.max(element.clientWidth, 100),
+        height: HEIGHT,
+        legend: { show: false },
+        cursor: { drag: { x: false, y: false }, y: false, points: { size: 6 } },
+        scales: {
+            x: { time: true, range: (_, from, to) => [Math.min(from, to - SPAN_SECONDS_MIN), to] },
+            y: { range: (_, __, to) => [0, Math.max(least, (to ?? 0) * 1.1)] },
+        },
+        axes: [
+            {
+                stroke: text,
+                font,
+                grid: { show: false },
+                ticks: grid,
+                size: 26,
+                space: 70,
+                values: (_, splits) => splits.map((second) => timeOfDay(second * 1000)),
+            },
+            { stroke: text, font, grid, ticks: { show: false }, size: 58, space: 32, values: (_, splits) => splits.map(format) },
+        ],
+        series: [
+            {},
+            ...lines.map((line) => {
+                const stroke = colourOf(element, line.colour);
+                return { label: line.label, stroke, width: 1.5, points: { show: false }, fill: line.filled ? faint(stroke) : undefined };
+            }),
+        ],
+        hooks: { setCursor: [(made) => pointed(made.cursor.idx ?? null)] },
+    };
+}
+
+// A canvas wants the colour itself; the style sheet knows which one holds now.
+function colourOf(element: HTMLElement, name: string): string {
+    const before = element.style.color;
+    element.style.color = `var(${name})`;
+    const colour = getComputedStyle(element).color;
+    element.style.color = before;
+    return colour;
+}
+
+function faint(colour: string): string {
+    return colour.replace(/^rgb\((.*)\)$/, "rgba($1, 0.12)");
+}
+
+// Changes when the page goes from light to dark or back, by the switch or by the system.
+function useColourScheme(): string {
+    const { theme } = usePage();
+    const chosen = useStore(theme.theme);
+    const [dark, setDark] = useState(() => matchMedia("(prefers-color-scheme: dark)").matches);
+    useEffect(() => {
+        const query = matchMedia("(prefers-color-scheme: dark)");
+        const changed = () => setDark(query.matches);
+        query.addEventListener("change", changed);
+        return () => query.removeEventListener("change", changed);
+    }, []);
+    return chosen === "system" ? (dark ? "dark" : "light") : chosen;
+}

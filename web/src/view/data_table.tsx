@@ -1,0 +1,131 @@
+// A table of many rows: ordered by a press on a header, a page of them at a time, so that ten thousand cost no more
+// than fifty.
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { count } from "../model/format";
+import { pageOf, pressed, sorted, type Cell, type Order } from "../model/table_rows";
+
+export interface Column<Row> {
+    name: string;
+    label: string;
+    // What it is ordered by; columns without it (buttons) are not.
+    value?: (row: Row) => Cell;
+    show: (row: Row) => ComponentChildren;
+    numeric?: boolean;
+    // Left out on a narrow screen.
+    wide?: boolean;
+}
+
+interface DataTableProps<Row> {
+    caption: string;
+    columns: readonly Column<Row>[];
+    rows: readonly Row[];
+    rowKey: (row: Row) => number;
+    first: Order;
+    empty: string;
+    // A change of it (another filter) goes back to the first page.
+    subject: string;
+}
+
+const PAGE_SIZES = [50, 100, 250];
+
+export function DataTable<Row>({ caption, columns, rows, rowKey, first, empty, subject }: DataTableProps<Row>) {
+    const [order, setOrder] = useState(first);
+    const [page, setPage] = useState(0);
+    const [size, setSize] = useState(PAGE_SIZES[0] ?? 50);
+    useEffect(() => setPage(0), [subject, order, size]);
+
+    const ordered = useMemo(() => {
+        const value = columns.find((column) => column.name === order.column)?.value;
+        return value === undefined ? rows : sorted(rows, value, order.descending);
+    }, [rows, order]);
+    const shown = pageOf(ordered, page, size);
+
+    return (
+        <>
+            <table>
+                <caption class="unseen">{caption}</caption>
+                <thead>
+                    <tr>
+                        {columns.map((column) => (
+                            <Header key={column.name} column={column} order={order} press={() => setOrder(pressed(order, column.name))} />
+                        ))}
+                    </tr>
+                </thead>
+                <tbody>
+                    {shown.rows.map((row) => (
+                        <tr key={rowKey(row)}>
+                            {columns.map((column, at) => cell(column, row, at === 0))}
+                        </tr>
+                    ))}
+                </tbody>
+            </table>
+            {shown.rows.length === 0 && <p class="empty">{empty}</p>}
+            {rows.length > (PAGE_SIZES[0] ?? 0) && (
+                <nav class="pager" aria-label={`Pages of ${caption}`}>
+                    <button type="button" disabled={shown.page === 0} onClick={() => setPage(0)}>
+                        First
+                    </button>
+                    <button type="button" disabled={shown.page === 0} onClick={() => setPage(shown.page - 1)}>
+                        Previous
+                    </button>
+                    <span role="status">
+                        {count(shown.first)}–{count(shown.last)} of {count(rows.length)}
+                    </span>
+                    <button type="button" disabled={shown.page + 1 === shown.pages} onClick={() => setPage(shown.page + 1)}>
+                        Next
+                    </button>
+                    <button type="button" disabled={shown.page + 1 === shown.pages} onClick={() => setPage(shown.pages - 1)}>
+                        Last
+                    </button>
+                    <label>
+                        Rows{" "}
+                        <select value={size} onChange={(event) => setSize(Number(event.currentTarget.value))}>
+                            {PAGE_SIZES.map((each) => (
+                                <option key={each} value={each}>
+                                    {each}
+                                </option>
+                            ))}
+                        </select>
+                    </label>
+                </nav>
+            )}
+        </>
+    );
+}
+
+function classes<Row>(column: Column<Row>): string | undefined {
+    const names = [column.numeric === true && "number", column.wide === true && "wide"].filter((name) => name !== false);
+    return names.length > 0 ? names.join(" ") : undefined;
+}
+
+function cell<Row>(column: Column<Row>, row: Row, heads: boolean) {
+    const content = column.show(row);
+    return heads ? (
+        <th key={column.name} scope="row" class={classes(column)}>
+            {content}
+        </th>
+    ) : (
+        <td key={column.name} class={classes(column)}>
+            {content}
+        </td>
+    );
+}
+
+function Header<Row>({ column, order, press }: { column: Column<Row>; order: Order; press: () => void }) {
+    const mine = order.column === column.name;
+    const direction = mine ? (order.descending ? "descending" : "ascending") : undefined;
+    return (
+        <th scope="col" class={classes(column)} aria-sort={direction}>
+            {column.value === undefined ? (
+                <span class="unseen">{column.label}</span>
+            ) : (
+                <button type="button" class="order" onClick={press}>
+                    {column.label}
+                    <span aria-hidden="true">{mine ? (order.descending ? " ▼" : " ▲") : ""}</span>
+                </button>
+            )}
+        </th>
+    );
+}

@@ -1,0 +1,89 @@
+// The live feed, and the history behind it.
+
+import { useState } from "preact/hooks";
+import type { StreamState } from "../api/event_stream";
+import type { EventPage, FleetEvent } from "../api/shapes";
+import { EVENT_KINDS, kindOf } from "../model/event_feed";
+import { eventParts, eventTitle } from "../model/event_text";
+import { count, foreign } from "../model/format";
+import { matches } from "../model/table_rows";
+import { EventList } from "./event_list";
+import { ChoiceFilter, TextFilter } from "./list_frame";
+import { usePage, useRegionName, useStore } from "./page_context";
+
+const OLDER_EVENTS = 100;
+const STREAM_WORDS: Record<StreamState, string> = {
+    connecting: "Connecting…",
+    live: "Live",
+    lost: "Not connected; trying again",
+    locked: "Needs the admin token",
+};
+
+export function EventsView() {
+    const { feed, route, streamState } = usePage();
+    const { kind = "", q = "" } = useStore(route.route).filter;
+    const live = useStore(feed.shown);
+    const state = useStore(streamState);
+    const regionName = useRegionName();
+    const [announced, setAnnounced] = useState(false);
+    // While the operator reads, the list stands still; newest first, as in the feed.
+    const [held, setHeld] = useState<readonly FleetEvent[] | null>(null);
+    const older = useOlder(held ?? live, kind, setHeld);
+
+    const shown = (held ?? live).filter(
+        (event) =>
+            (kind === "" || kindOf(event) === kind) &&
+            matches(q, event.type, eventTitle(event.type), ...eventParts(event, regionName).map((part) => `${part.label} ${part.text}`)),
+    );
+    const unseen = held === null ? 0 : live.filter((event) => event.id > (held[0]?.id ?? 0)).length;
+    return (
+        <section class="panel list" aria-labelledby="view-title">
+            <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
+                <TextFilter name="q" label="Find" hint="server 12, reason, …" />
+                <ChoiceFilter name="kind" label="About" choices={EVENT_KINDS.map((each) => ({ value: each, label: each }))} />
+                <button type="button" aria-pressed={held !== null} onClick={() => setHeld(held === null ? live : null)}>
+                    {held === null ? "Hold" : `Go on${unseen > 0 ? ` (${count(unseen)} new)` : ""}`}
+                </button>
+                <label class="tick">
+                    <input type="checkbox" checked={announced} onChange={(event) => setAnnounced(event.currentTarget.checked)} /> Read aloud
+                </label>
+                <p class="count" role="status">
+                    {held !== null ? "Held" : STREAM_WORDS[state]}
+                </p>
+            </form>
+            <div role="log" aria-live={announced ? "polite" : "off"} aria-relevant="additions" aria-label="Events, newest first">
+                <EventList events={shown} empty={live.length === 0 ? "Nothing has happened yet." : "No event matches."} />
+            </div>
+            <p class="buttons">
+                <button type="button" disabled={older.busy || older.end} onClick={older.load}>
+                    {older.end ? "That is all there is" : "Older events"}
+                </button>
+                {older.error !== null && <span class="wrong">{foreign(older.error)}</span>}
+            </p>
+        </section>
+    );
+}
+
+// Adds a page of history to what is shown, and holds it there.
+function useOlder(shown: readonly FleetEvent[], kind: string, hold: (events: readonly FleetEvent[]) => void) {
+    const { api } = usePage();
+    const [busy, setBusy] = useState(false);
+    const [end, setEnd] = useState(false);
+    const [error, setError] = useState<string | null>(null);
+    const load = async () => {
+        setBusy(true);
+        try {
+            const oldest = shown.at(-1);
+            const before = oldest === undefined ? "" : `&before=${oldest.id}`;
+            const type = kind === "" ? "" : `&type=${encodeURIComponent(`${kind}.`)}`;
+            const page = await api.get<EventPage>(`events?limit=${OLDER_EVENTS}${before}${type}`);
+            hold([...shown, ...page.events.toReversed()]);
+            setEnd(page.previous === null);
+            setError(null);
+        } catch (failure) {
+            setError(failure instanceof Error ? failure.message : String(failure));
+        }
+        setBusy(false);
+    };
+    return { busy, end, error, load: () => void load() };
+}

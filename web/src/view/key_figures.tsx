@@ -1,0 +1,78 @@
+import type { Overview } from "../api/shapes";
+import { count, duration, milliseconds, percent, perSecond, share } from "../model/format";
+import { routeTo } from "../model/route";
+import type { Trail } from "../model/trail";
+
+const SUCCESS_WINDOW_MS = 5 * 60_000;
+
+export function KeyFigures({ overview, trail }: { overview: Overview; trail: Trail }) {
+    const { allocations, managers, matches, players, regions, store } = overview;
+    const sum = (pick: (region: Overview["regions"][number]) => number) => regions.reduce((total, region) => total + pick(region), 0);
+    const available = sum((region) => region.servers.available);
+    const full = sum((region) => region.servers.full);
+    const draining = sum((region) => region.servers.draining);
+    const offline = sum((region) => region.servers.offline);
+    const capacity = sum((region) => region.capacity);
+    const load = sum((region) => region.load);
+
+    const recent = trail.rates(SUCCESS_WINDOW_MS);
+    const decided = (recent.successes ?? 0) + (recent.failures ?? 0);
+    const success = share(recent.successes ?? 0, decided);
+    const window = duration(Math.min(SUCCESS_WINDOW_MS, trail.spanMs()));
+    const served = allocations.successes > 0;
+    return (
+        <section aria-label="Key figures">
+            <dl class="tiles">
+                <Tile label="Servers" value={count(available + full + draining + offline)} href={routeTo("servers")}>
+                    {parts({ available, full, draining, offline }) || "none"}
+                </Tile>
+                <Tile label="Room in use" value={percent(share(load, capacity))}>
+                    {count(load)} of {count(capacity)} matches
+                </Tile>
+                <Tile label="Allocations" value={perSecond(trail.rates().requests)}>
+                    {success === null ? "none" : `${success === 100 ? "100" : success.toFixed(1)} % succeeded`} in {window};{" "}
+                    {count(allocations.in_flight)} in flight
+                </Tile>
+                <Tile label="Allocation p95" value={served ? milliseconds(allocations.p95_ms) : "–"}>
+                    {served ? `p50 ${milliseconds(allocations.p50_ms)}, p99 ${milliseconds(allocations.p99_ms)}` : "none yet"}
+                </Tile>
+                <Tile label="Matches started" value={count(matches.started)} href={routeTo("matches")}>
+                    {parts({ offering: matches.offering, allocated: matches.allocated, ready: matches.ready }) || "none on the way"}
+                </Tile>
+                <Tile label="Players" value={count(players.connected)} href={routeTo("players")}>
+                    {count(players.idle)} idle, {count(players.in_grace)} away
+                </Tile>
+                <Tile label="Chat servers" value={count(managers)}>
+                    connected
+                </Tile>
+                <Tile label="Store" value={store.up ? "Up" : "Down"} bad={!store.up}>
+                    {count(store.queue_depth)} waiting
+                </Tile>
+            </dl>
+        </section>
+    );
+}
+
+// "56 available, 3 full": what there is none of is left out.
+function parts(counts: Record<string, number>): string {
+    const some = Object.entries(counts).filter(([, number]) => number > 0);
+    return some.map(([name, number]) => `${count(number)}\u00A0${name}`).join(", ");
+}
+
+interface TileProps {
+    label: string;
+    value: string;
+    href?: string;
+    bad?: boolean;
+    children: preact.ComponentChildren;
+}
+
+function Tile({ label, value, href, bad, children }: TileProps) {
+    return (
+        <div class={bad === true ? "tile bad" : "tile"}>
+            <dt>{href === undefined ? label : <a href={href}>{label}</a>}</dt>
+            <dd class="value">{value}</dd>
+            <dd class="detail">{children}</dd>
+        </div>
+    );
+}

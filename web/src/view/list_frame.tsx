@@ -1,0 +1,79 @@
+// What the three list views share: the filter's row, how many there are, and what is wrong.
+
+import type { ComponentChildren } from "preact";
+import { ROWS_MAX } from "../api/whole_list";
+import { count, foreign } from "../model/format";
+import { usePage } from "./page_context";
+import type { LoadedList } from "./use_list";
+
+interface ListFrameProps<Row> {
+    list: LoadedList<Row>;
+    noun: string;
+    matching: number;
+    children: ComponentChildren;
+    filters: ComponentChildren;
+}
+
+export function ListFrame<Row>({ list, noun, matching, filters, children }: ListFrameProps<Row>) {
+    const all = list.rows.length;
+    return (
+        <section class="panel list" aria-labelledby="view-title">
+            <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
+                {filters}
+                <p class="count" role="status">
+                    {list.loading && all === 0
+                        ? "Loading…"
+                        : matching === all
+                          ? `${count(all)} ${noun}`
+                          : `${count(matching)} of ${count(all)} ${noun}`}
+                </p>
+            </form>
+            {list.cut && (
+                <p class="note">
+                    There are more than {count(ROWS_MAX)}; these are the first {count(all)} by id. The <code>muster</code> command and the API
+                    page through all of them.
+                </p>
+            )}
+            {list.error !== null && <p class="note wrong">The list could not be loaded: {foreign(list.error)}. What is shown may be old.</p>}
+            {children}
+        </section>
+    );
+}
+
+export function TextFilter({ name, label, hint }: { name: string; label: string; hint: string }) {
+    const { route } = usePage();
+    return (
+        <label>
+            {label}
+            <input
+                type="search"
+                placeholder={hint}
+                value={route.route.value.filter[name] ?? ""}
+                onInput={(event) => route.filter(name, event.currentTarget.value)}
+            />
+        </label>
+    );
+}
+
+interface ChoiceFilterProps {
+    name: string;
+    label: string;
+    choices: ReadonlyArray<{ value: string; label: string }>;
+}
+
+export function ChoiceFilter({ name, label, choices }: ChoiceFilterProps) {
+    const { route } = usePage();
+    return (
+        <label>
+            {label}
+            <select value={route.route.value.filter[name] ?? ""} onChange={(event) => route.filter(name, event.currentTarget.value)}>
+                <option value="">All</option>
+                {choices.map((choice) => (
+                    <option key={choice.value} value={choice.value}>
+                        {choice.label}
+                    </option>
+                ))}
+            </select>
+        </label>
+    );
+}

@@ -1,0 +1,133 @@
+import { useMemo } from "preact/hooks";
+import type { Match, MatchState } from "../api/shapes";
+import { duration, foreign, NONE } from "../model/format";
+import { routeToServer } from "../model/route";
+import { matches as found } from "../model/table_rows";
+import { DataTable, type Column } from "./data_table";
+import { ChoiceFilter, ListFrame, TextFilter } from "./list_frame";
+import { usePage, useRegionName, useRegions, useStore } from "./page_context";
+import { useList } from "./use_list";
+
+const STATES: readonly MatchState[] = ["offering", "allocated", "ready", "started", "ended", "aborted"];
+const OVER: readonly MatchState[] = ["ended", "aborted"];
+
+export function MatchesView() {
+    const { route, watch } = usePage();
+    const { filter } = useStore(route.route);
+    const regions = useRegions();
+    const regionName = useRegionName();
+    const list = useList<Match>("matches");
+    const now = useStore(watch.reading)?.overview.time_ms ?? Date.now();
+
+    const { q = "", state = "", server = "", region = "" } = filter;
+    const rows = useMemo(
+        () =>
+            list.rows.filter(
+                (match) =>
+                    (state === "" || match.state === state) &&
+                    (server === "" || String(match.server_id) === server) &&
+                    (region === "" || String(match.region) === region) &&
+                    found(q, match.lobby_id, match.chat_server, match.reason, match.state),
+            ),
+        [list.rows, q, state, server, region],
+    );
+    return (
+        <ListFrame
+            list={list}
+            noun="matches"
+            matching={rows.length}
+            filters={
+                <>
+                    <TextFilter name="q" label="Find" hint="lobby, chat server, reason" />
+                    <ChoiceFilter name="state" label="State" choices={STATES.map((each) => ({ value: each, label: each }))} />
+                    <ChoiceFilter
+                        name="region"
+                        label="Region"
+                        choices={regions.map(({ id, name }) => ({ value: String(id), label: name }))}
+                    />
+                    <TextFilter name="server" label="Server" hint="id" />
+                </>
+            }
+        >
+            <DataTable
+                caption="matches"
+                columns={columns(regionName, now, list.reload)}
+                rows={rows}
+                rowKey={(match) => match.lobby_id}
+                first={{ column: "lobby", descending: true }}
+                subject={`${q} ${state} ${server} ${region}`}
+                empty={list.loading ? "Loading…" : list.rows.length === 0 ? "There is no match." : "No match fits."}
+            />
+        </ListFrame>
+    );
+}
+
+function columns(regionName: (id: number) => string, now: number, changed: () => void): Column<Match>[] {
+    return [
+        { name: "lobby", label: "Lobby", value: (match) => match.lobby_id, show: (match) => match.lobby_id },
+        { name: "state", label: "State", value: (match) => STATES.indexOf(match.state), show: (match) => <State match={match} /> },
+        {
+            name: "server",
+            label: "Server",
+            value: (match) => match.server_id,
+            show: (match) => (match.server_id === null ? NONE : <a href={routeToServer(match.server_id)}>{match.server_id}</a>),
+        },
+        {
+            name: "region",
+            label: "Region",
+            value: (match) => regionName(match.region),
+            show: (match) => regionName(match.region),
+            wide: true,
+        },
+        {
+            name: "chat",
+            label: "Chat server",
+            value: (match) => match.chat_server,
+            show: (match) => foreign(match.chat_server),
+            wide: true,
+        },
+        {
+            name: "players",
+            label: "Tokens used",
+            value: (match) => match.tokens_used,
+            show: (match) => `${match.tokens_used} of ${match.player_count}`,
+            numeric: true,
+            wide: true,
+        },
+        {
+            name: "age",
+            label: "Age",
+            value: (match) => (match.allocated_at_ms === null ? null : -match.allocated_at_ms),
+            show: (match) => (match.allocated_at_ms === null ? NONE : duration(now - match.allocated_at_ms)),
+            numeric: true,
+        },
+        { name: "abort", label: "Action", show: (match) => !OVER.includes(match.state) && <AbortButton match={match} changed={changed} /> },
+    ];
+}
+
+function State({ match }: { match: Match }) {
+    return (
+        <>
+            {match.state}
+            {match.reason !== "" && <span class="reason"> {foreign(match.reason)}</span>}
+        </>
+    );
+}
+
+function AbortButton({ match, changed }: { match: Match; changed: () => void }) {
+    const { actions, confirmation } = usePage();
+    const press = async () => {
+        const reason = await confirmation.ask({
+            title: `Abort the match of lobby ${match.lobby_id}?`,
+            text: `Its ${match.player_count} players lose it, and its game server is told to end it. This cannot be undone.`,
+            action: "Abort the match",
+            reason: "Aborted by operator",
+        });
+        if (reason !== null && (await actions.abort(match.lobby_id, reason))) changed();
+    };
+    return (
+        <button type="button" class="hurts" onClick={() => void press()} aria-label={`Abort the match of lobby ${match.lobby_id}`}>
+            Abort
+        </button>
+    );
+}

@@ -1,0 +1,142 @@
+import { useMemo } from "preact/hooks";
+import type { Player } from "../api/shapes";
+import { ago, duration, foreign, milliseconds, NONE } from "../model/format";
+import { matches } from "../model/table_rows";
+import { DataTable, type Column } from "./data_table";
+import { ChoiceFilter, ListFrame, TextFilter } from "./list_frame";
+import { usePage, useStore } from "./page_context";
+import { useList } from "./use_list";
+
+const STATES = ["active", "idle", "away"] as const;
+
+// "away": the link is lost and the session waits for it.
+function stateOf(player: Player): (typeof STATES)[number] {
+    if (!player.connected) return "away";
+    return player.idle ? "idle" : "active";
+}
+
+export function PlayersView() {
+    const { route, watch } = usePage();
+    const { filter } = useStore(route.route);
+    const list = useList<Player>("players");
+    const now = useStore(watch.reading)?.overview.time_ms ?? Date.now();
+
+    const { q = "", state = "" } = filter;
+    const rows = useMemo(
+        () => list.rows.filter((player) => (state === "" || stateOf(player) === state) && matches(q, player.id, player.name)),
+        [list.rows, q, state],
+    );
+    return (
+        <ListFrame
+            list={list}
+            noun="players"
+            matching={rows.length}
+            filters={
+                <>
+                    <TextFilter name="q" label="Find" hint="name or id" />
+                    <ChoiceFilter name="state" label="State" choices={STATES.map((each) => ({ value: each, label: each }))} />
+                </>
+            }
+        >
+            <DataTable
+                caption="players"
+                columns={columns(now, list.reload)}
+                rows={rows}
+                rowKey={(player) => player.id}
+                first={{ column: "id", descending: false }}
+                subject={`${q} ${state}`}
+                empty={list.loading ? "Loading…" : list.rows.length === 0 ? "No player is here." : "No player matches."}
+            />
+        </ListFrame>
+    );
+}
+
+function columns(now: number, changed: () => void): Column<Player>[] {
+    return [
+        {
+            name: "name",
+            label: "Player",
+            value: (player) => player.name.toLowerCase(),
+            show: (player) => <span class="player-name">{foreign(player.name)}</span>,
+        },
+        { name: "id", label: "Id", value: (player) => player.id, show: (player) => player.id, numeric: true, wide: true },
+        { name: "state", label: "State", value: stateOf, show: stateOf },
+        {
+            name: "latency",
+            label: "Latency",
+            value: (player) => player.latency_ms,
+            show: (player) => milliseconds(player.latency_ms),
+            numeric: true,
+        },
+        {
+            name: "jitter",
+            label: "Jitter",
+            value: (player) => player.jitter_ms,
+            show: (player) => milliseconds(player.jitter_ms),
+            numeric: true,
+            wide: true,
+        },
+        {
+            name: "connected",
+            label: "Connected for",
+            value: (player) => -player.connected_at_ms,
+            show: (player) => duration(now - player.connected_at_ms),
+            numeric: true,
+            wide: true,
+        },
+        {
+            name: "message",
+            label: "Last message",
+            value: (player) => player.last_message_ms_ago,
+            show: (player) => ago(player.last_message_ms_ago),
+            numeric: true,
+            wide: true,
+        },
+        {
+            name: "ping",
+            label: "Last ping answered",
+            value: (player) => player.last_ping_received_ms_ago,
+            show: (player) => ago(player.last_ping_received_ms_ago),
+            numeric: true,
+            wide: true,
+        },
+        {
+            name: "heartbeats",
+            label: "Entity",
+            value: (player) => player.entity,
+            show: (player) => <Entity player={player} />,
+            numeric: true,
+            wide: true,
+        },
+        { name: "kick", label: "Action", show: (player) => <KickButton player={player} changed={changed} /> },
+    ];
+}
+
+function Entity({ player }: { player: Player }) {
+    if (player.entity === null) return <>{NONE}</>;
+    return (
+        <>
+            {player.entity}
+            {player.failed_heartbeats > 0 && <span class="reason"> {player.failed_heartbeats} missed</span>}
+        </>
+    );
+}
+
+function KickButton({ player, changed }: { player: Player; changed: () => void }) {
+    const { actions, confirmation } = usePage();
+    const name = foreign(player.name);
+    const press = async () => {
+        const reason = await confirmation.ask({
+            title: `Kick ${name}?`,
+            text: "The player's session ends at once and cannot be resumed; they can log in again.",
+            action: "Kick the player",
+            reason: "Kicked",
+        });
+        if (reason !== null && (await actions.kick(player, reason))) changed();
+    };
+    return (
+        <button type="button" class="hurts" onClick={() => void press()} aria-label={`Kick ${name}`}>
+            Kick
+        </button>
+    );
+}

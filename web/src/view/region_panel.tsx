@@ -1,0 +1,103 @@
+import type { Overview, RegionView } from "../api/shapes";
+import { count, figure, percent, perSecond, share } from "../model/format";
+import { routeTo } from "../model/route";
+import type { Trail } from "../model/trail";
+import { Bar, loadTone } from "./bar";
+import { StatusMark } from "./status_mark";
+
+const FAILURE_WINDOW_MS = 60_000;
+
+export function RegionPanel({ overview, trail }: { overview: Overview; trail: Trail }) {
+    return (
+        <section class="panel" aria-labelledby="regions">
+            <h2 id="regions">Regions</h2>
+            <table>
+                <caption class="unseen">Servers, room and allocations by region</caption>
+                <thead>
+                    <tr>
+                        <th scope="col">Region</th>
+                        <th scope="col">Servers</th>
+                        <th scope="col">Matches</th>
+                        <th scope="col" class="number wide">
+                            CPU
+                        </th>
+                        <th scope="col" class="number wide">
+                            Memory
+                        </th>
+                        <th scope="col" class="number wide">
+                            Requests
+                        </th>
+                        <th scope="col" class="number">
+                            Failures
+                        </th>
+                    </tr>
+                </thead>
+                <tbody>
+                    {overview.regions.map((region) => (
+                        <Region key={region.id} region={region} trail={trail} />
+                    ))}
+                </tbody>
+            </table>
+        </section>
+    );
+}
+
+function Region({ region, trail }: { region: RegionView; trail: Trail }) {
+    const used = share(region.load, region.capacity);
+    const { requests } = trail.regionRates(region.id);
+    const { failures } = trail.regionRates(region.id, FAILURE_WINDOW_MS);
+    const failing = failures === null ? null : failures * 60;
+    const online = region.servers.available + region.servers.full + region.servers.draining;
+    return (
+        <tr>
+            <th scope="row">
+                <a href={routeTo("servers", { region: region.id })}>{region.name}</a>
+                {region.brake && (
+                    <span class="brake">
+                        <StatusMark tone="warn" /> brake
+                    </span>
+                )}
+            </th>
+            <td>
+                <ServerCounts region={region} />
+            </td>
+            <td>
+                <span class="with-bar">
+                    <span>
+                        {count(region.load)} of {count(region.capacity)} ({percent(used)})
+                    </span>
+                    <Bar percent={used} tone={loadTone(used)} />
+                </span>
+            </td>
+            <td class="number wide">{online === 0 ? "–" : percent(region.cpu_percent)}</td>
+            <td class="number wide">{online === 0 ? "–" : percent(region.memory_percent)}</td>
+            <td class="number wide">{perSecond(requests)}</td>
+            <td class={failing !== null && failing > 0 ? "number wrong" : "number"}>{failing === null ? "–" : `${figure(failing)}/min`}</td>
+        </tr>
+    );
+}
+
+// Only what there is, each a way to those servers.
+function ServerCounts({ region }: { region: RegionView }) {
+    const { available, full, draining, offline } = region.servers;
+    const parts = [
+        { status: "available", number: available, tone: "ok" },
+        { status: "full", number: full, tone: "warn" },
+        { status: "draining", number: draining, tone: "unknown" },
+        { status: "offline", number: offline, tone: "bad" },
+    ] as const;
+    const shown = parts.filter(({ number }) => number > 0);
+    if (shown.length === 0) return <>none</>;
+    return (
+        <ul class="counts">
+            {shown.map(({ status, number, tone }) => (
+                <li key={status}>
+                    <a href={routeTo("servers", { region: region.id, status })}>
+                        <StatusMark tone={tone} /> {count(number)}
+                        <span class="word"> {status}</span>
+                    </a>
+                </li>
+            ))}
+        </ul>
+    );
+}

@@ -1,0 +1,148 @@
+import { useMemo } from "preact/hooks";
+import type { Server, ServerStatus } from "../api/shapes";
+import { ago, count, milliseconds, percent, share } from "../model/format";
+import { routeToServer } from "../model/route";
+import { matches } from "../model/table_rows";
+import { Bar, loadTone } from "./bar";
+import { DataTable, type Column } from "./data_table";
+import { DrainButton } from "./drain_button";
+import { ChoiceFilter, ListFrame, TextFilter } from "./list_frame";
+import { usePage, useRegionName, useRegions, useStore } from "./page_context";
+import { StatusMark, type Tone } from "./status_mark";
+import { useList } from "./use_list";
+
+export const STATUS_TONES: Record<ServerStatus, Tone> = { available: "ok", full: "warn", draining: "unknown", offline: "bad" };
+const STATUSES = Object.keys(STATUS_TONES) as ServerStatus[];
+
+export function ServersView() {
+    const { route } = usePage();
+    const { filter } = useStore(route.route);
+    const regions = useRegions();
+    const regionName = useRegionName();
+    const list = useList<Server>("servers");
+
+    const { q = "", status = "", region = "" } = filter;
+    const rows = useMemo(
+        () =>
+            list.rows.filter(
+                (server) =>
+                    (status === "" || server.status === status) &&
+                    (region === "" || String(server.region) === region) &&
+                    matches(q, server.id, `${server.ip}:${server.port}`, server.status, regionName(server.region)),
+            ),
+        [list.rows, q, status, region, regions.length],
+    );
+    return (
+        <ListFrame
+            list={list}
+            noun="servers"
+            matching={rows.length}
+            filters={
+                <>
+                    <TextFilter name="q" label="Find" hint="id, address, …" />
+                    <ChoiceFilter name="status" label="Status" choices={STATUSES.map((each) => ({ value: each, label: each }))} />
+                    <ChoiceFilter
+                        name="region"
+                        label="Region"
+                        choices={regions.map(({ id, name }) => ({ value: String(id), label: name }))}
+                    />
+                </>
+            }
+        >
+            <DataTable
+                caption="servers"
+                columns={columns(regionName, list.reload)}
+                rows={rows}
+                rowKey={(server) => server.id}
+                first={{ column: "id", descending: false }}
+                subject={`${q} ${status} ${region}`}
+                empty={list.loading ? "Loading…" : list.rows.length === 0 ? "No game server has registered." : "No server matches."}
+            />
+        </ListFrame>
+    );
+}
+
+function columns(regionName: (id: number) => string, changed: () => void): Column<Server>[] {
+    return [
+        {
+            name: "id",
+            label: "Server",
+            value: (server) => server.id,
+            show: (server) => <a href={routeToServer(server.id)}>{server.id}</a>,
+        },
+        {
+            name: "status",
+            label: "Status",
+            value: (server) => STATUSES.indexOf(server.status),
+            show: (server) => (
+                <span class="status">
+                    <StatusMark tone={STATUS_TONES[server.status]} /> {server.status}
+                </span>
+            ),
+        },
+        {
+            name: "address",
+            label: "Address",
+            value: (server) => server.ip,
+            show: (server) => <span class="address">{`${server.ip}:${server.port}`}</span>,
+            wide: true,
+        },
+        {
+            name: "region",
+            label: "Region",
+            value: (server) => regionName(server.region),
+            show: (server) => regionName(server.region),
+            wide: true,
+        },
+        {
+            name: "load",
+            label: "Matches",
+            value: (server) => share(server.matches, server.max_matches),
+            show: (server) => <Load server={server} />,
+            numeric: true,
+        },
+        { name: "cpu", label: "CPU", value: (server) => server.cpu, show: (server) => percent(server.cpu), numeric: true, wide: true },
+        {
+            name: "memory",
+            label: "Memory",
+            value: (server) => server.memory,
+            show: (server) => percent(server.memory),
+            numeric: true,
+            wide: true,
+        },
+        {
+            name: "heartbeat",
+            label: "Heartbeat",
+            value: (server) => server.last_heartbeat_ms_ago,
+            show: (server) => ago(server.last_heartbeat_ms_ago),
+            numeric: true,
+            wide: true,
+        },
+        {
+            name: "rtt",
+            label: "Round trip",
+            value: (server) => server.rtt_ms,
+            show: (server) => milliseconds(server.rtt_ms),
+            numeric: true,
+            wide: true,
+        },
+        {
+            name: "choices",
+            label: "Chosen",
+            value: (server) => server.choices,
+            show: (server) => count(server.choices),
+            numeric: true,
+            wide: true,
+        },
+        { name: "drain", label: "Action", show: (server) => <DrainButton server={server} changed={changed} /> },
+    ];
+}
+
+function Load({ server }: { server: Server }) {
+    const used = share(server.matches, server.max_matches);
+    return (
+        <span class="with-bar">
+            {server.matches}/{server.max_matches} <Bar percent={used} tone={loadTone(used)} />
+        </span>
+    );
+}

@@ -1,0 +1,60 @@
+import { useState } from "preact/hooks";
+import { usePage, useStore } from "./page_context";
+import { useDialog } from "./use_dialog";
+
+export function TokenDialog() {
+    const { gate } = usePage();
+    const question = useStore(gate.question);
+    const [token, setToken] = useState("");
+    const dialog = useDialog(question !== null);
+
+    const enter = (event: Event) => {
+        event.preventDefault();
+        if (token.trim() === "") return;
+        gate.enter(token.trim());
+        setToken("");
+    };
+    const decline = () => {
+        setToken("");
+        gate.decline();
+    };
+    const cancelled = (event: Event) => {
+        event.preventDefault();
+        decline();
+    };
+
+    return (
+        <dialog ref={dialog} aria-labelledby="token-title" onCancel={cancelled}>
+            <form onSubmit={enter}>
+                <h2 id="token-title">Admin token</h2>
+                {question?.wrong === true && (
+                    <p class="wrong" role="alert">
+                        That token was not accepted.
+                    </p>
+                )}
+                <p>
+                    Muster asks for it. It is the one of <code>MUSTER_AUTH_ADMIN_TOKEN</code> or <code>auth.admin_token_file</code>; this tab
+                    keeps it until it is closed.
+                </p>
+                <label>
+                    Token
+                    <input
+                        type="password"
+                        autoComplete="off"
+                        spellcheck={false}
+                        value={token}
+                        onInput={(event) => setToken(event.currentTarget.value)}
+                    />
+                </label>
+                <div class="buttons">
+                    <button type="button" onClick={decline}>
+                        Not now
+                    </button>
+                    <button type="submit" class="main">
+                        Enter
+                    </button>
+                </div>
+            </form>
+        </dialog>
+    );
+}
