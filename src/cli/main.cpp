@@ -139,7 +139,7 @@ std::string complaint(const CommandLine& line, std::span<char* const> arguments,
         }
     }
     if (dynamic_cast<const CLI::ExtrasError*>(&error)) return "too many arguments";
-    if (dynamic_cast<const CLI::RequiredError*>(&error)) return "a command is needed";
+    if (command == &line.app && dynamic_cast<const CLI::RequiredError*>(&error)) return "a command is needed";
     return error.what();
 }
 

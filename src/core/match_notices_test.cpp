@@ -1,0 +1,143 @@
+#include "core/match_notices.h"
+
+#include <doctest/doctest.h>
+
+#include "core/player_fixture.h"
+
+namespace muster {
+namespace {
+
+using namespace muster::testing;
+
+// A server, a chat server, and two players whose ids are 1 and 2.
+struct PartyWorld : CoreWorld {
+    TestServer server = join(*this, 5000);
+    ConnectionId chat = join_chat(*this, "chat");
+    TestPlayer ann = log_in(*this, "ann");
+    TestPlayer bob = log_in(*this, "bob");
+
+    void list(std::int32_t lobby, std::vector<AccountId> accounts) {
+        send(chat, MatchPlayers{LobbyId(lobby), {std::move(accounts)}});
+        CHECK(error_of(next<MatchPlayersResponse>(chat)) == "");
+    }
+    void ready(const TestMatch& match) {
+        send(server.link, ReadyForMatch{server.id, match.lobby, MatchTokenText(match.token)});
+        CHECK(error_of(next<ReadyForMatchResponse>(server.link)) == "");
+    }
+    void started(const TestMatch& match) { send(server.link, MatchStartedReport{server.id, match.lobby}); }
+};
+
+TEST_CASE_FIXTURE(PartyWorld, "A-10: when the server is ready the listed players here are told where, with the token") {
+    list(7, {AccountId(1), AccountId(99)});
+    const TestMatch match = allocate(*this, chat, server, 7);
+    CHECK(quiet(ann.link));
+    ready(match);
+    const auto start = next<PlayerMatchStart>(ann.link);
+    CHECK(start.lobby == LobbyId(7));
+    CHECK(start.endpoint.ip == "10.0.0.1");
+    CHECK(start.endpoint.port == 5000);
+    CHECK(start.token == match.token);
+    CHECK(quiet(bob.link));
+    // A repeat tells nobody twice.
+    ready(match);
+    CHECK(quiet(ann.link));
+}
+
+TEST_CASE_FIXTURE(PartyWorld, "A-10: who logs in or resumes later is told too, until the start") {
+    list(7, {AccountId(1), AccountId(3)});
+    const TestMatch match = allocate(*this, chat, server, 7);
+    ready(match);
+    next<PlayerMatchStart>(ann.link);
+    const TestPlayer cid = log_in(*this, "cid");
+    CHECK(next<PlayerMatchStart>(cid.link).token == match.token);
+    disconnect(ann.link);
+    const TestPlayer back = log_in(*this, "ann", ann.resume_token);
+    CHECK(next<PlayerMatchStart>(back.link).token == match.token);
+    started(match);
+    CHECK(quiet(log_in(*this, "cid").link));
+}
+
+TEST_CASE_FIXTURE(PartyWorld, "A-10: a list that comes after READY tells those who are new in it") {
+    const TestMatch match = allocate(*this, chat, server, 7);
+    ready(match);
+    CHECK(quiet(ann.link));
+    forget_frames(chat);
+    list(7, {AccountId(1)});
+    CHECK(next<PlayerMatchStart>(ann.link).lobby == LobbyId(7));
+    list(7, {AccountId(1), AccountId(2)});
+    CHECK(quiet(ann.link));
+    CHECK(next<PlayerMatchStart>(bob.link).lobby == LobbyId(7));
+}
+
+TEST_CASE_FIXTURE(PartyWorld, "A-11: when the match falls through the listed players hear why") {
+    list(7, {AccountId(1)});
+    const TestMatch match = allocate(*this, chat, server, 7);
+    ready(match);
+    next<PlayerMatchStart>(ann.link);
+    in_pass([&](const Pass& pass) { core->abort_match(pass, match.lobby, "Maintenance"); });
+    CHECK(next<PlayerMatchAborted>(ann.link) == PlayerMatchAborted{LobbyId(7), "Maintenance"});
+    CHECK(quiet(bob.link));
+    CHECK(quiet(log_in(*this, "ann").link));
+}
+
+TEST_CASE_FIXTURE(PartyWorld, "A-11: players hear of it also when the allocation failed") {
+    list(7, {AccountId(1)});
+    send(chat, request_for(7, CoreWorld::use));
+    CHECK(error_of(next<AllocationResponse>(chat)) == "No servers available");
+    CHECK(next<PlayerMatchAborted>(ann.link) == PlayerMatchAborted{LobbyId(7), "No servers available"});
+}
+
+TEST_CASE_FIXTURE(PartyWorld, "A-11, P-6: who was in its grace hears of the abort when it resumes, and only then") {
+    list(7, {AccountId(1), AccountId(2)});
+    const TestMatch match = allocate(*this, chat, server, 7);
+    disconnect(ann.link);
+    disconnect(bob.link);
+    in_pass([&](const Pass& pass) { core->abort_match(pass, match.lobby, "Maintenance"); });
+    const TestPlayer back = log_in(*this, "ann", ann.resume_token);
+    CHECK(next<PlayerMatchAborted>(back.link).reason == "Maintenance");
+    send(chat, ManagerHeartbeat{});
+    advance(31s);
+    CHECK(quiet(log_in(*this, "bob", bob.resume_token).link));
+}
+
+TEST_CASE_FIXTURE(PartyWorld, "A-10: an ended match leaves nothing to tell") {
+    list(7, {AccountId(1)});
+    const TestMatch match = allocate(*this, chat, server, 7);
+    ready(match);
+    next<PlayerMatchStart>(ann.link);
+    send(server.link, MatchEndedReport{server.id, match.lobby});
+    CHECK(quiet(ann.link));
+    CHECK(quiet(log_in(*this, "ann").link));
+}
+
+TEST_CASE("A-10: after a restart the players of a ready match are still told") {
+    RecoveredState recovered;
+    ServerRecord server;
+    server.id = ServerId(4);
+    server.ip = *IpAddress::parse("10.0.0.1");
+    server.port = 5000;
+    server.region = CoreWorld::eu;
+    server.epoch = 3;
+    server.max_matches = 10;
+    recovered.servers.push_back(server);
+    recovered.numbers = {100, 100, 100};
+    recovered.accounts.push_back({"ann", AccountId(1)});
+    recovered.players.push_back({LobbyId(7), "chat", {AccountId(1)}});
+    MatchRecord match;
+    match.lobby = LobbyId(7);
+    match.chat_server = "chat";
+    match.region = CoreWorld::eu;
+    match.player_count = 2;
+    match.state = MatchState::ready;
+    match.server = server.id;
+    match.server_epoch = 3;
+    match.server_ip = "10.0.0.1";
+    match.server_port = 5000;
+    match.token = "MATCH_7_x_1";
+    recovered.matches.push_back(match);
+    CoreWorld world(recovered);
+    CHECK(world.next<PlayerMatchStart>(log_in(world, "ann").link).token == "MATCH_7_x_1");
+}
+
+}  // namespace
+}  // namespace muster
