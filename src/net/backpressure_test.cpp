@@ -115,3 +115,62 @@ TEST_CASE("L-3, B-1: a worker whose ports are blocked sleeps, and the loop's tak
     net.take();
     CHECK(net.payloads(link).size() == 3);
 }
+
+TEST_CASE(
+    "B-1: a link that a full inbox keeps from being read is told as paused after a second, once, and resumed when "
+    "it has been heard") {
+    WorkerFixture net({.items = 2, .bytes = 1'000'000});
+    auto [busy, busy_link] = net.join();
+    auto [other, other_link] = net.join();
+    auto [silent, silent_link] = net.join();
+    net.seen.clear();
+    net.loop_takes = false;
+    busy.send(frame_of(0x1002, numbered(0)));
+    net.turn_until([&] { return net.inbox(Port::servers).size() == 1; });
+    busy.send(frame_of(0x1002, numbered(1)));
+    net.turn_until([&] { return net.counts().blocked.value() == 1; });
+    other.send(frame_of(0x1002, numbered(7)));
+    net.turn(10);
+
+    net.pass(990ms);
+    CHECK(net.inbox(Port::servers).size() == 2);
+    net.pass(5s);
+    CHECK(net.inbox(Port::servers).size() == 3);
+    net.loop_takes = true;
+    net.take();
+    REQUIRE(net.count(InboundKind::paused) == 1);
+    CHECK(net.last(InboundKind::paused).item.connection == other_link);
+
+    net.turn_until([&] { return net.count(InboundKind::resumed) == 1; });
+    CHECK(net.payloads(other_link).size() == 1);
+    CHECK(net.seen.back().item.kind == InboundKind::resumed);
+    CHECK(net.seen.back().item.connection == other_link);
+    net.pass(5s);
+    CHECK(net.count(InboundKind::paused) == 1);
+}
+
+TEST_CASE("B-1, W-7: a link that is both kept waiting and over its rate is paused once and resumed once") {
+    WorkerFixture net({.items = 50, .bytes = 1'000'000});
+    net.change_limits(Port::servers, [](PortLimits& l) { l.messages_per_second = 10; });
+    auto [peer, link] = net.join();
+    auto [other, other_link] = net.join();
+    net.seen.clear();
+    net.loop_takes = false;
+    Bytes burst;
+    for (std::uint32_t i = 0; i < 100; ++i) burst += frame_of(0x1002, numbered(i));
+    for (std::uint32_t i = 0; net.counts().blocked.value() == 0; ++i) {
+        REQUIRE(i < 1'000);
+        other.send(frame_of(0x1002, numbered(i)));
+        net.clock.advance(200ms);
+        net.turn(3);
+    }
+    peer.send(burst);
+    net.turn(10);
+    net.pass(3s);
+    net.loop_takes = true;
+    net.pass(9s);
+    net.turn_until([&] { return net.payloads(link).size() == 100 && net.count(InboundKind::resumed, link) == 1; });
+    CHECK(net.count(InboundKind::paused, link) == 1);
+    CHECK(net.count(InboundKind::paused, other_link) == net.count(InboundKind::resumed, other_link));
+    CHECK(net.counts().rate_limited.value() == 1);
+}

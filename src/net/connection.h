@@ -51,7 +51,8 @@ struct alignas(64) Connection {
     bool broken : 1 = false;                        // it took no more bytes
     bool throttled : 1 = false;                     // over its rate, waiting for credit
     bool resuming : 1 = false;                      // was throttled; frames in `in` come before new bytes
-    bool over_rate : 1 = false;                     // told to the loop as paused, not yet as resumed
+    bool over_rate : 1 = false;                     // since it was throttled it has not caught up
+    bool told_paused : 1 = false;                   // told to the loop as paused, not yet as resumed
     bool handshake_missed : 1 = false;              // told for its handshake deadline, which the loop may overrule
     bool frame_begun : 1 = false;                   // its frame deadline runs
     std::uint32_t rtt_sampled_ms = 0;               // when; wraps round

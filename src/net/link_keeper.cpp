@@ -118,9 +118,24 @@ bool LinkKeeper::ended(Connection& link, CloseReason reason, const TurnTime& at)
 
 void LinkKeeper::caught_up(Connection& link, const TurnTime& at) {
     link.rate.caught_up();
-    if (!link.over_rate) return;
-    lane_of(link).batch.add(InboundKind::resumed, link.id, at.now);
     link.over_rate = false;
+    if (!link.told_paused) return;
+    lane_of(link).batch.add(InboundKind::resumed, link.id, at.now);
+    link.told_paused = false;
+}
+
+void LinkKeeper::tell_paused(Connection& link, const TurnTime& at) {
+    if (link.told_paused) return;
+    lane_of(link).batch.add(InboundKind::paused, link.id, at.now);
+    link.told_paused = true;
+}
+
+void LinkKeeper::tell_unheard(PortLane& lane, const TurnTime& at) {
+    for (const ConnectionId id : lane.ready) {
+        Connection* link = find(id);
+        if (!link || link->stage != LinkStage::open) continue;
+        cut_if_out_of_memory(*link, at, [&] { tell_paused(*link, at); });
+    }
 }
 
 bool LinkKeeper::was_written(Connection& link, WriteOutcome outcome, const TurnTime& at) {
@@ -156,7 +171,7 @@ void LinkKeeper::throttle(Connection& link, const TurnTime& at) {
         link.over_rate = true;
         link.over_rate_since = read_time;
         lane.counters.rate_limited.add();
-        lane.batch.add(InboundKind::paused, link.id, at.now);
+        tell_paused(link, at);
     } else if (read_time - link.over_rate_since >= lane.limits().flood_close_after) {
         lane.counters.flooded.add();
         return tell(link, InboundKind::flooded, 0, at);

@@ -65,6 +65,10 @@ public:
     void close_all_after_flush(const TurnTime& at);
     void cut_all(const TurnTime& at);
 
+    // The lane has been blocked for long: the loop is told of its links that wait to be read, each once until it has
+    // caught up, so that it does not take for silence what nobody listened to (B-1).
+    void tell_unheard(PortLane& lane, const TurnTime& at);
+
     // Deadlines that have come.
     void fire_timers(const TurnTime& at);
     std::optional<Time> next_wake() const { return wheel_.next_wake(); }
@@ -99,6 +103,7 @@ private:
 
     bool ended(Connection& link, CloseReason reason, const TurnTime& at);
     void caught_up(Connection& link, const TurnTime& at);
+    void tell_paused(Connection& link, const TurnTime& at);
     void timer_fired(Connection& link, TimerKind kind, const TurnTime& at);
     void throttle(Connection& link, const TurnTime& at);
     void keep_frame_deadline(Connection& link, bool frames, const TurnTime& at);

@@ -142,7 +142,7 @@ TEST_CASE("B-1: a peer that kept its rate while its port stood blocked is no flo
     CHECK(net.counts(Port::players).blocked.value() == 1);
     net.loop_takes = true;
     net.turn_until([&] { return net.count(InboundKind::frame) == sent; });
-    CHECK(net.count(InboundKind::paused) == 0);
+    CHECK(net.counts(Port::players).rate_limited.value() == 0);
     CHECK(net.count(InboundKind::flooded) == 0);
 }
 

@@ -43,7 +43,8 @@ public:
     virtual void deadline_missed(const Pass& pass, ConnectionId link, LinkDeadline which) = 0;
     // It sent too fast for too long.
     virtual void flooded(const Pass& pass, ConnectionId link) = 0;
-    // It sends too fast and is read no faster than its limit; its silence means nothing until it has resumed (B-1).
+    // It sends too fast and is read no faster than its limit, or its port's inbox has been full for a second while it
+    // had something to say; its silence means nothing until it has resumed (B-1).
     virtual void paused(const Pass& pass, ConnectionId link) = 0;
     virtual void resumed(const Pass& pass, ConnectionId link) = 0;
     virtual void closed(const Pass& pass, ConnectionId link, CloseReason reason) = 0;

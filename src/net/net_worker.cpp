@@ -67,6 +67,9 @@ void NetWorker::do_work(std::optional<Duration> wait) {
     obey_stop();
     let_newcomers_in();
     read_ready();
+    for (PortLane& lane : lanes_) {
+        if (lane.must_tell_unheard(at_)) links_.tell_unheard(lane, at_);
+    }
     links_.fire_timers(at_);
     tell_loop();
     gate_.end_turn(events.size() < Poller::events_max);

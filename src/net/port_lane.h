@@ -45,6 +45,9 @@ public:
         set_limits(limit);
     }
 
+    // A wait that is shorter means nothing to a silence that is judged after many seconds.
+    static constexpr Duration unheard_after = std::chrono::seconds(1);
+
     const Port port;
     const ByteOrder order;
     const bool sample_rtt;
@@ -77,6 +80,7 @@ public:
         if (blocked_) return;
         blocked_ = true;
         blocked_since_ = at.running;
+        unheard_told_ = at.running;
         counters.blocked.add();
     }
     void unblock(const TurnTime& at) {
@@ -84,6 +88,13 @@ public:
         blocked_ = false;
         blocked_before_ += at.running - blocked_since_;
         counters.blocked_ns.add(static_cast<std::uint64_t>((at.running - blocked_since_).count()));
+    }
+
+    // True once in each `unheard_after` that the port stands blocked: then the loop is told of the links that wait.
+    bool must_tell_unheard(const TurnTime& at) {
+        if (!blocked_ || at.running - unheard_told_ < unheard_after) return false;
+        unheard_told_ = at.running;
+        return true;
     }
 
     // The turn begins: fixes the two below.
@@ -110,6 +121,7 @@ private:
     Duration message_cost_{0};
     bool blocked_ = false;
     Time blocked_since_;
+    Time unheard_told_;
     Duration blocked_before_{0};
     Time read_time_;
     Duration unread_{0};
