@@ -1,0 +1,334 @@
+// Third yardstick: the real daemon under a whole fleet, and all of the fleet coming back at once (fault 28).
+//
+//   fleet_load [--servers N] [--chat-servers N] [--allocations N] [--ack MS] [--match MS] [--rate N] [--capacity N]
+//              [--reconnect links|restart] [--even] [--no-bare] [--check] [--muster PATH] [--folder PATH] [--seed N]
+//
+// Starts `muster serve` on free ports with a store of its own, registers the game servers and the chat servers, and
+// asks for matches at a steady rate. Each game server acknowledges after 0 to --ack ms, is ready, starts, ends after
+// --match ms (keeps it until all were asked for, when that is negative), and heartbeats all the while. The same peers
+// then do the same to a bare server (bench/limits/bare_allocator.cpp), and the ratio of the two servers' CPU is
+// printed.
+//
+// With --reconnect no match is asked for: all links are cut, or the daemon is restarted, and every server must come
+// back as the one it was. With --check the exit code is 1 when a target of A-12 or fault 28 is missed; the shares of
+// the servers are judged with --even.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <unistd.h>
+
+#include "frames_load.h"
+#include "load_fleet.h"
+#include "served_process.h"
+
+namespace {
+
+using namespace muster::bench;
+using namespace std::chrono_literals;
+
+// A-12 and fault 28.
+constexpr double p95_seconds_max = 5;
+constexpr double success_least = 0.995;
+constexpr double retries_max = 0.01;
+constexpr double share_spread_max = 0.10;
+constexpr double reconnect_seconds_max = 10;
+
+enum class Reconnect : std::uint8_t { no, links, restart };
+
+struct Options {
+    LoadOptions load;
+    Reconnect reconnect = Reconnect::no;
+    bool even = false;
+    bool bare = true;
+    bool check = false;
+    std::filesystem::path muster;
+    std::filesystem::path folder = std::filesystem::temp_directory_path();
+};
+
+struct Run {
+    LoadFigures figures;
+    std::chrono::duration<double, std::micro> cpu{0};
+    std::size_t peak_bytes = 0;
+
+    double cpu_us_each() const { return cpu.count() / static_cast<double>(std::max<std::uint64_t>(1, figures.asked)); }
+};
+
+double part(std::uint64_t some, std::uint64_t all) {
+    return all == 0 ? 0 : static_cast<double>(some) / static_cast<double>(all);
+}
+
+double at_percentile(std::vector<double> values, double percentile) {
+    if (values.empty()) return 0;
+    const auto last = static_cast<double>(values.size() - 1);
+    const auto at = static_cast<std::ptrdiff_t>(std::llround(last * percentile / 100));
+    std::nth_element(values.begin(), values.begin() + at, values.end());
+    return values[static_cast<std::size_t>(at)];
+}
+
+struct Shares {
+    double mean = 0;
+    double least = 0;
+    double most = 0;
+    double deviation = 0;
+    double within = 0;  // part of the servers that are no farther from the mean than A-12 allows
+};
+
+Shares shares_of(const std::vector<std::uint32_t>& counts) {
+    Shares shares;
+    const auto servers = static_cast<double>(counts.size());
+    shares.mean = std::accumulate(counts.begin(), counts.end(), 0.0) / servers;
+    shares.least = *std::min_element(counts.begin(), counts.end());
+    shares.most = *std::max_element(counts.begin(), counts.end());
+    double squares = 0;
+    std::uint64_t within = 0;
+    for (const std::uint32_t count : counts) {
+        const double off = count - shares.mean;
+        squares += off * off;
+        if (std::abs(off) <= share_spread_max * shares.mean) ++within;
+    }
+    shares.deviation = std::sqrt(squares / servers);
+    shares.within = part(within, counts.size());
+    return shares;
+}
+
+// One line that is written over, for a person who waits.
+class Progress {
+public:
+    explicit Progress(std::string what) : what_(std::move(what)), shown_(isatty(STDERR_FILENO) == 1) {}
+    ~Progress() {
+        if (shown_) std::fprintf(stderr, "\r\033[K");
+    }
+    Progress(const Progress&) = delete;
+    Progress& operator=(const Progress&) = delete;
+
+    void show(const LoadFigures& figures, std::size_t wanted) const {
+        if (!shown_) return;
+        std::fprintf(stderr, "\r\033[K%s: %llu of %zu asked, %llu answered, %llu played, %llu failed", what_.c_str(),
+                     static_cast<unsigned long long>(figures.asked), wanted,
+                     static_cast<unsigned long long>(figures.answered), static_cast<unsigned long long>(figures.ended),
+                     static_cast<unsigned long long>(figures.answered - figures.succeeded));
+    }
+
+private:
+    std::string what_;
+    bool shown_;
+};
+
+std::map<std::string, std::string> muster_environment(const Options& options, const std::filesystem::path& folder) {
+    // All peers come from one address.
+    const std::size_t links = options.load.servers + options.load.chat_servers + 100;
+    std::map<std::string, std::string> all{
+        {"MUSTER_STORE_PATH", (folder / "muster.db").string()},
+        {"MUSTER_LIMITS_CONNECTIONS_PER_IP", std::to_string(links)},
+        {"MUSTER_LOG_LEVEL", "warning"},
+    };
+    for (const char* port : {"SERVERS", "MANAGERS", "PLAYERS", "HTTP"})
+        all["MUSTER_LISTEN_" + std::string(port)] = "127.0.0.1:0";
+    return all;
+}
+
+LoadFleet::Ports ports_of(const ServedProcess& process) {
+    return {process.port("servers"), process.port("managers")};
+}
+
+Run allocate(const std::string& name, ServedProcess& process, const LoadOptions& load) {
+    LoadFleet fleet(load);
+    fleet.register_all(ports_of(process));
+    fleet.heartbeat_all();  // from here on all have the same figures
+    const Progress progress(name);
+    const auto before = process.cpu();
+    fleet.allocate([&](const LoadFigures& figures) { progress.show(figures, load.allocations); });
+    return {fleet.figures(), process.cpu() - before, process.peak_bytes()};
+}
+
+void print(const char* name, const Run& run) {
+    const LoadFigures& figures = run.figures;
+    const auto ms = [&](double percentile) { return 1'000 * at_percentile(figures.answer_seconds, percentile); };
+    const auto count = [](std::uint64_t number) { return static_cast<unsigned long long>(number); };
+    std::printf("%s\n", name);
+    std::printf("  requests       %llu in %.1f s, %.3f %% succeeded, %llu retries (%.3f %%)\n", count(figures.asked),
+                figures.took.count(), 100 * part(figures.succeeded, figures.asked), count(figures.retries),
+                100 * part(figures.retries, figures.asked));
+    for (const auto& [reason, times] : figures.failures)
+        std::printf("  failed         %llu x %s\n", count(times), reason.c_str());
+    std::printf("  answer         p50 %.1f ms, p95 %.1f ms, p99 %.1f ms, longest %.1f ms\n", ms(50), ms(95), ms(99),
+                ms(100));
+    const Shares shares = shares_of(figures.per_server);
+    std::printf("  per server     mean %.1f, least %.0f, most %.0f, deviation %.2f; %.1f %% of them within 10 %%\n",
+                shares.mean, shares.least, shares.most, shares.deviation, 100 * shares.within);
+    std::printf(
+        "  matches        %llu ended, %llu aborted; %llu beyond a capacity, %llu misplaced, %llu reports refused, "
+        "%llu links lost\n",
+        count(figures.ended), count(figures.aborted), count(figures.overfilled), count(figures.misplaced),
+        count(figures.refused), count(figures.lost_links));
+    std::printf("  server         %.1f us of CPU an allocation, %.0f MiB at most\n", run.cpu_us_each(),
+                static_cast<double>(run.peak_bytes) / (1 << 20));
+    std::fflush(stdout);
+}
+
+// Says which targets were missed.
+bool meets_targets(const Run& run, const Options& options) {
+    const LoadFigures& figures = run.figures;
+    bool good = true;
+    const auto want = [&](bool met, const char* what) {
+        if (!met) std::printf("MISSED: %s\n", what);
+        good = good && met;
+    };
+    want(part(figures.succeeded, figures.asked) > success_least, "more than 99.5 % succeed");
+    want(part(figures.retries, figures.asked) < retries_max, "fewer than 1 % are retried");
+    want(at_percentile(figures.answer_seconds, 95) < p95_seconds_max, "95 % are answered within 5 s");
+    want(figures.overfilled == 0, "no server is given more than its capacity");
+    want(figures.misplaced == 0, "an answer names the server that acknowledged");
+    want(figures.refused == 0 && figures.lost_links == 0, "healthy peers are neither refused nor dropped");
+    want(figures.ended == figures.succeeded, "every match is played to its end");
+    if (options.even) want(shares_of(figures.per_server).within == 1, "equal servers' shares are within 10 %");
+    return good;
+}
+
+int load(const Options& options) {
+    Run muster;
+    {
+        const ScratchFolder folder(options.folder);
+        ServedProcess process({options.muster.string(), "serve"}, muster_environment(options, folder.path()),
+                              folder.path());
+        muster = allocate("Muster", process, options.load);
+        if (const int code = process.stop(); code != 0)
+            throw std::runtime_error("Muster ended with exit code " + std::to_string(code));
+    }
+    print("Muster", muster);
+    if (options.bare) {
+        const ScratchFolder folder(options.folder);
+        const auto here = std::filesystem::canonical("/proc/self/exe").parent_path();
+        ServedProcess process({(here / "bare_allocator").string(), folder.path().string()}, {}, folder.path());
+        const Run bare = allocate("bare server", process, options.load);
+        print("bare server", bare);
+        std::printf("ratio            CPU %.2f x, p50 %.2f x, p95 %.2f x of the bare server's\n",
+                    muster.cpu_us_each() / bare.cpu_us_each(),
+                    at_percentile(muster.figures.answer_seconds, 50) / at_percentile(bare.figures.answer_seconds, 50),
+                    at_percentile(muster.figures.answer_seconds, 95) / at_percentile(bare.figures.answer_seconds, 95));
+    }
+    return options.check && !meets_targets(muster, options) ? 1 : 0;
+}
+
+int reconnect(const Options& options) {
+    const ScratchFolder folder(options.folder);
+    std::vector<std::string> command{options.muster.string(), "serve"};
+    auto environment = muster_environment(options, folder.path());
+    std::optional<ServedProcess> process;
+    process.emplace(command, environment, folder.path());
+    LoadFleet fleet(options.load);
+    const auto first = fleet.register_all(ports_of(*process));
+    fleet.heartbeat_all();
+
+    const auto began = std::chrono::steady_clock::now();
+    fleet.cut_all();
+    if (options.reconnect == Reconnect::restart) {
+        if (const int code = process->stop(); code != 0)
+            throw std::runtime_error("Muster ended with exit code " + std::to_string(code));
+        process.emplace(command, environment, folder.path());
+    }
+    const auto again = fleet.register_all(ports_of(*process));
+    const std::chrono::duration<double> away = std::chrono::steady_clock::now() - began;
+    fleet.heartbeat_all();
+    const LoadFigures& figures = fleet.figures();
+    std::printf(
+        "%zu servers registered in %.2f s; after %s all were back in %.2f s (%.2f s after they could connect), "
+        "%llu as another server, %llu links lost\n",
+        options.load.servers, first.count(),
+        options.reconnect == Reconnect::restart ? "a restart" : "all links were cut", away.count(), again.count(),
+        static_cast<unsigned long long>(figures.changed_ids), static_cast<unsigned long long>(figures.lost_links));
+    const bool good = away.count() < reconnect_seconds_max && figures.changed_ids == 0 && figures.lost_links == 0;
+    if (!good) std::printf("MISSED: all are back within 10 s, none evicted meanwhile\n");
+    return options.check && !good ? 1 : 0;
+}
+
+int usage() {
+    std::fprintf(
+        stderr,
+        "usage: fleet_load [--servers N] [--chat-servers N] [--allocations N] [--ack MS] [--match MS] [--rate N]\n"
+        "                  [--capacity N] [--reconnect links|restart] [--even] [--no-bare] [--check]\n"
+        "                  [--muster PATH] [--folder PATH] [--seed N]\n");
+    return 64;
+}
+
+std::optional<Options> parse(int argc, char** argv) {
+    Options options;
+    for (int i = 1; i < argc; ++i) {
+        const std::string_view flag = argv[i];
+        const std::string value = i + 1 < argc ? argv[i + 1] : "";
+        bool takes_value = true;
+        if (flag == "--servers") {
+            options.load.servers = std::stoul(value);
+        } else if (flag == "--chat-servers") {
+            options.load.chat_servers = std::stoul(value);
+        } else if (flag == "--allocations") {
+            options.load.allocations = std::stoul(value);
+        } else if (flag == "--ack") {
+            options.load.ack_max = std::chrono::milliseconds(std::stoi(value));
+        } else if (flag == "--match") {
+            options.load.match = std::chrono::milliseconds(std::stoi(value));
+        } else if (flag == "--rate") {
+            options.load.per_second = std::stod(value);
+        } else if (flag == "--capacity") {
+            options.load.max_matches = std::stoi(value);
+        } else if (flag == "--seed") {
+            options.load.seed = std::stoull(value);
+        } else if (flag == "--muster") {
+            options.muster = value;
+        } else if (flag == "--folder") {
+            options.folder = value;
+        } else if (flag == "--reconnect" && (value == "links" || value == "restart")) {
+            options.reconnect = value == "links" ? Reconnect::links : Reconnect::restart;
+        } else {
+            takes_value = false;
+            if (flag == "--even") {
+                options.even = true;
+            } else if (flag == "--no-bare") {
+                options.bare = false;
+            } else if (flag == "--check") {
+                options.check = true;
+            } else {
+                return std::nullopt;
+            }
+        }
+        if (takes_value && value.empty()) return std::nullopt;
+        if (takes_value) ++i;
+    }
+    const LoadOptions& load = options.load;
+    if (load.servers == 0 || load.chat_servers == 0 || load.servers > 60'000 || load.per_second <= 0)
+        return std::nullopt;
+    return options;
+}
+
+// Beside us, or where a build puts it.
+std::filesystem::path find_muster() {
+    const auto here = std::filesystem::canonical("/proc/self/exe").parent_path();
+    for (const auto& place : {here / "muster", here.parent_path() / "muster"}) {
+        if (std::filesystem::exists(place)) return place;
+    }
+    throw std::runtime_error("no muster beside this program: name it by --muster PATH");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+    auto options = parse(argc, argv);
+    if (!options) return usage();
+    if (options->muster.empty()) options->muster = find_muster();
+    raise_file_limit(options->load.servers + options->load.chat_servers);
+    return options->reconnect == Reconnect::no ? load(*options) : reconnect(*options);
+} catch (const std::exception& error) {
+    std::fprintf(stderr, "fleet_load: %s\n", error.what());
+    return 1;
+}

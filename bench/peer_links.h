@@ -1,0 +1,76 @@
+// Many connections of one thread, as a load needs them: frames in, frames out.
+#pragma once
+
+#include <sys/epoll.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "protocol/codec.h"
+#include "protocol/port.h"
+
+namespace muster::bench {
+
+// What happens to a link. One that could not be opened is closed() without having been opened().
+class PeerEvents {
+public:
+    virtual ~PeerEvents() = default;
+    virtual void opened(std::size_t link) = 0;
+    virtual void frame(std::size_t link, Code code, std::span<const std::byte> payload) = 0;
+    virtual void closed(std::size_t link) = 0;
+};
+
+// One thread. Links are numbered from 0; each can be opened again after it was closed. All speak little-endian.
+class PeerLinks {
+public:
+    PeerLinks(std::size_t count, PeerEvents& events);
+    ~PeerLinks();
+    PeerLinks(const PeerLinks&) = delete;
+    PeerLinks& operator=(const PeerLinks&) = delete;
+
+    // Begins to connect to 127.0.0.1:`port`. The link must be closed. Throws std::runtime_error when there is no
+    // socket.
+    void open(std::size_t link, std::uint16_t port);
+
+    // Leaves at the end of the turn; dropped when the link is closed.
+    template <Message M>
+    void send(std::size_t link, const M& message) {
+        Link& to = links_[link];
+        if (to.socket < 0) return;
+        encode(message, ByteOrder::little, to.out);
+        if (!to.listed) unsent_.push_back(link);
+        to.listed = true;
+    }
+
+    // By a reset, so that no port number is held up for a minute. No closed() comes.
+    void cut(std::size_t link);
+
+    // Sends what waits, waits for at most `wait` until something happens, and tells all of it.
+    void turn(std::chrono::nanoseconds wait);
+
+private:
+    struct Link {
+        int socket = -1;
+        bool connecting = false;
+        bool listed = false;  // among unsent_
+        std::vector<std::byte> in;
+        std::vector<std::byte> out;
+    };
+
+    void flush(std::size_t number);
+    void read(std::size_t number);
+    bool hand_on(std::size_t number);
+    void lose(std::size_t number);
+
+    PeerEvents& told_;
+    int poll_ = -1;
+    std::vector<Link> links_;
+    std::vector<std::size_t> unsent_;
+    std::vector<std::size_t> flushing_;
+    std::vector<epoll_event> events_;
+};
+
+}  // namespace muster::bench
