@@ -122,8 +122,8 @@ def allocation(payload):
 class Daemon:
     """`muster serve` on free ports with a store of its own."""
 
-    def __init__(self, program, folder, **settings):
-        self.program, self.folder = program, pathlib.Path(folder)
+    def __init__(self, program, folder, arguments=(), **settings):
+        self.program, self.folder, self.arguments = program, pathlib.Path(folder), arguments
         kept = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_") and k != "JOURNAL_STREAM"}
         ports = {f"MUSTER_LISTEN_{port}": "127.0.0.1:0" for port in ("SERVERS", "MANAGERS", "PLAYERS", "HTTP")}
         self.env = {**kept, **ports, "MUSTER_STORE_PATH": str(self.folder / "muster.db"), **settings}
@@ -137,8 +137,8 @@ class Daemon:
         ports_file.unlink(missing_ok=True)
         self.close()
         self.log = open(self.folder / "log.txt", "ab")
-        self.process = subprocess.Popen([self.program, "serve", "--ports-file", str(ports_file)], env=self.env, cwd=self.folder,
-                                        stderr=self.log, stdin=subprocess.DEVNULL)
+        self.process = subprocess.Popen([self.program, "serve", "--ports-file", str(ports_file), *self.arguments], env=self.env,
+                                        cwd=self.folder, stderr=self.log, stdin=subprocess.DEVNULL)
         end = time.monotonic() + PATIENCE_S
         while not ports_file.exists():
             if self.process.poll() is not None or time.monotonic() > end:

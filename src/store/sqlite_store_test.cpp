@@ -255,3 +255,31 @@ TEST_CASE_FIXTURE(StoreFixture, "X-4: the history is pruned in the background, b
     REQUIRE(log.wait_for(number));
     CHECK(log.good_in_order() == number);
 }
+
+TEST_CASE_FIXTURE(StoreFixture, "X-3, X-4: a reload's shorter history_keep drops what is older at once, and holds on") {
+    open();
+    REQUIRE(store->submit({1, {sample_event(1, clock.wall())}}));
+    clock.advance(2 * 24h);
+    REQUIRE(store->submit({2, {sample_event(2, clock.wall())}}));
+    REQUIRE(log.wait_for(2));
+    const SystemClock real;
+    const auto first_event_soon = [&](std::int64_t id) {
+        const Time until = real.now() + OutcomeLog::patience;
+        auto events = store->events_after(0, 1);
+        while ((events.empty() || events[0].id < id) && real.now() < until) {
+            std::this_thread::yield();
+            events = store->events_after(0, 1);
+        }
+        return events.empty() ? 0 : events[0].id;
+    };
+    CHECK(first_event_soon(1) == 1);
+    store->keep_history(24h);
+    CHECK(first_event_soon(2) == 2);
+
+    // By the clock it goes on with the new figure.
+    clock.advance(25h);
+    REQUIRE(store->submit({3, {sample_event(3, clock.wall())}}));
+    CHECK(first_event_soon(3) == 3);
+    REQUIRE(log.wait_for(3));
+    CHECK(log.good_in_order() == 3);
+}

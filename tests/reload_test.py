@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""SIGHUP, seen from outside: what a reload changes holds at once (X-3).
+
+    reload_test.py PATH_TO_MUSTER [unittest arguments]
+"""
+
+import os
+import pathlib
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from muster_peer import Daemon, allocation
+
+MUSTER = ""
+
+
+class Reload(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.config = pathlib.Path(folder.name) / "muster.toml"
+        self.keep_history("7d")
+        self.daemon = Daemon(MUSTER, folder.name, arguments=["--config", str(self.config)])
+        self.addCleanup(self.end)
+
+    def keep_history(self, time):
+        self.config.write_text(f'[store]\nhistory_keep = "{time}"\n')
+
+    def end(self):
+        if self.daemon.process.poll() is None:
+            self.daemon.process.kill()
+        self.daemon.process.wait()
+        self.daemon.close()
+
+    def matches_in_history(self):
+        found = subprocess.run(["sqlite3", str(self.daemon.folder / "muster.db"), "select lobby from match_history"],
+                               capture_output=True, text=True, check=True)
+        return found.stdout.split()
+
+    def soon(self, condition, what):
+        end = time.monotonic() + 20
+        while not condition():
+            if time.monotonic() > end:
+                self.fail(what)
+            time.sleep(0.05)
+
+    def test_a_shorter_history_keep_drops_the_past_and_keeps_what_runs(self):
+        """X-3, X-4: store.history_keep."""
+        server = self.daemon.game_server(7777)
+        chat = self.daemon.chat_server()
+        for lobby in (1, 2):
+            chat.request(lobby)
+            server.expect(0x1004)
+            server.acknowledge(lobby)
+            self.assertEqual(allocation(chat.expect(0x2003))[:2], (lobby, ""))
+        server.send(0x100B, struct.pack("<ii", server.id, 1))
+        server.expect(0x100C)
+        self.soon(lambda: self.matches_in_history() == ["1", "2"], "both are in the history")
+        time.sleep(1.1)
+        self.keep_history("1s")
+        self.daemon.process.send_signal(signal.SIGHUP)
+        self.soon(lambda: self.matches_in_history() == ["2"], "the match that is over goes, the running one stays")
+        self.assertIn("history_keep", self.daemon.log_text())
+
+
+if __name__ == "__main__":
+    MUSTER = os.path.abspath(sys.argv.pop(1))
+    unittest.main()
