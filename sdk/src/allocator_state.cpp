@@ -7,6 +7,7 @@
 
 #include "protocol/answer_forms.h"
 #include "sdk/src/earliest.h"
+#include "sdk/src/endpoint_port.h"
 #include "sdk/src/refusals.h"
 
 namespace muster::sdk {
@@ -19,12 +20,6 @@ muster::LobbyId wire(LobbyId lobby) {
 
 LobbyId lobby_of(const auto& message) {
     return LobbyId(message.lobby.value);
-}
-
-// Muster judged it at the handshake; a number that is no port becomes 0.
-std::uint16_t port_of(const GameEndpoint& endpoint) {
-    const bool fits = endpoint.port >= 0 && endpoint.port <= std::numeric_limits<std::uint16_t>::max();
-    return fits ? static_cast<std::uint16_t>(endpoint.port) : std::uint16_t{0};
 }
 
 }  // namespace

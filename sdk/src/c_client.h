@@ -19,6 +19,7 @@
 #include "muster/game_server.h"
 #include "muster/muster.h"
 #include "muster/outcome.h"
+#include "muster/player.h"
 #include "muster/time.h"
 
 // NOLINTBEGIN(readability-identifier-naming): the names are the C interface's.
@@ -55,6 +56,16 @@ struct muster_allocator final : muster_client {
     muster::sdk::LinkState link_state() const override { return allocator.link_state(); }
 
     muster::sdk::Allocator allocator;
+};
+
+struct muster_player final : muster_client {
+    muster_player(muster::sdk::PlayerOptions options, muster::sdk::PlayerCallbacks callbacks)
+        : player(options, std::move(callbacks)) {}
+    muster::sdk::Client& client() override { return player; }
+    const muster::sdk::ClockEstimate& clock() const override { return player.clock(); }
+    muster::sdk::LinkState link_state() const override { return player.link_state(); }
+
+    muster::sdk::Player player;
 };
 
 // NOLINTEND(readability-identifier-naming)

@@ -23,4 +23,21 @@ TEST_CASE("A-14: a C program plays a whole match over TCP") {
     CHECK(c_plays_a_match(muster.servers_address().c_str(), muster.managers_address().c_str()) == 0);
 }
 
+TEST_CASE("P-11: the C interface refuses bad options of a player and says which") {
+    CHECK(c_refuses_bad_player_options() == 0);
+}
+
+TEST_CASE("P-11: a C program drives a player through a loop of its own: pings, heartbeats, clocks, matches, closes") {
+    CHECK(c_drives_a_player_itself() == 0);
+}
+
+TEST_CASE("O-4: the C interface has the names of days, the night, and frames as milliseconds") {
+    CHECK(c_knows_the_worlds_time() == 0);
+}
+
+TEST_CASE("P-1: a C program logs a player in and out over TCP") {
+    FakeMuster muster;
+    CHECK(c_logs_a_player_in(muster.players_address().c_str()) == 0);
+}
+
 }  // namespace muster::sdk

@@ -11,8 +11,10 @@ using std::chrono::microseconds;
 using Milliseconds = std::chrono::duration<double, std::milli>;
 using Seconds = std::chrono::duration<double>;
 
-// Half of a stamp's unit: the stamp was cut off somewhere within a whole millisecond.
-constexpr double half_unit_ms = 0.5;
+// Half of a stamp's unit: the stamp was cut off somewhere within a whole millisecond …
+constexpr double half_millisecond_ms = 0.5;
+// … or microsecond, as were the local times that it is compared with.
+constexpr double half_microseconds_ms = 0.001;
 // Until samples say otherwise: quartz clocks stay well within this, in ms per second (100 millionths).
 constexpr double drift_deviation = 0.1;
 // How fast a drift itself may change, in ms per second, per second: 72 millionths an hour, a machine warming up.
@@ -38,9 +40,21 @@ microseconds from_ms(double milliseconds) {
     return microseconds(std::llround(milliseconds * 1e3));
 }
 
+// From 1970 to the end of 9999. Stamps come from outside: others would not fit the arithmetic.
+bool is_date(UnixTime time) {
+    constexpr UnixTime first{};
+    constexpr UnixTime end = std::chrono::sys_days(std::chrono::year(10'000) / 1 / 1);
+    return time >= first && time < end;
+}
+
+microseconds round_trip_of(const ClockExchange& exchange) {
+    const auto away = std::chrono::floor<microseconds>(exchange.received - exchange.sent);
+    return away - (exchange.server_sent - exchange.server_received);
+}
+
 // How far off a sample may be, squared, in ms. With the same least delay on both ways, an answer that took e longer
 // than the least is off by anything within ± e/2, evenly: e²/12. So is the cut-off stamp within ± half_unit_ms.
-double variance_of(double excess_ms, double age_s) {
+double variance_of(double excess_ms, double half_unit_ms, double age_s) {
     const double wandered = drift_change * age_s * age_s / 2;
     return (4 * half_unit_ms * half_unit_ms + excess_ms * excess_ms) / 12 + wandered * wandered;
 }
@@ -49,10 +63,21 @@ double variance_of(double excess_ms, double age_s) {
 
 void ClockEstimate::add(const ClockSample& sample) {
     if (sample.received < sample.sent || sample.received - sample.sent > round_trip_max) return;
-    const Point point = point_of(sample);
+    add(point_of(sample), sample.received);
+}
+
+void ClockEstimate::add(const ClockExchange& exchange) {
+    if (!is_date(exchange.server_received) || !is_date(exchange.server_sent)) return;
+    const microseconds held = exchange.server_sent - exchange.server_received;
+    const microseconds round_trip = round_trip_of(exchange);
+    if (held < held.zero() || round_trip < held.zero() || round_trip > round_trip_max) return;
+    add(point_of(exchange), exchange.received);
+}
+
+void ClockEstimate::add(const Point& point, Time received) {
     if (known() && contradicts(point)) samples_.clear();
     samples_.push_back(point);
-    forget_old(sample.received);
+    forget_old(received);
     fit();
 }
 
@@ -83,13 +108,26 @@ ClockEstimate::Point ClockEstimate::point_of(const ClockSample& sample) {
     const auto local = std::chrono::floor<microseconds>(middle.time_since_epoch());
     // server_time − local_receive_time + round_trip/2, with the stamp in the middle of the millisecond it was cut to.
     return {.middle = middle,
-            .offset = microseconds(sample.stamp) + from_ms(half_unit_ms) - local,
-            .round_trip_ms = Milliseconds(round_trip).count()};
+            .offset = microseconds(sample.stamp) + from_ms(half_millisecond_ms) - local,
+            .round_trip_ms = Milliseconds(round_trip).count(),
+            .half_unit_ms = half_millisecond_ms};
+}
+
+// With t0 to t3 in the order of the stamps: ((t1 − t0) + (t2 − t3)) / 2, which is the middle of t1 and t2 less that of
+// t0 and t3.
+ClockEstimate::Point ClockEstimate::point_of(const ClockExchange& exchange) {
+    const Time middle = exchange.sent + (exchange.received - exchange.sent) / 2;
+    const auto local = std::chrono::floor<microseconds>(middle.time_since_epoch());
+    const UnixTime server_middle = exchange.server_received + (exchange.server_sent - exchange.server_received) / 2;
+    return {.middle = middle,
+            .offset = server_middle.time_since_epoch() - local,
+            .round_trip_ms = ms(round_trip_of(exchange)),
+            .half_unit_ms = half_microseconds_ms};
 }
 
 bool ClockEstimate::contradicts(const Point& point) const {
     const double apart = std::abs(ms(point.offset - base_) - fitted_at(point.middle));
-    return apart > bound_ms_at(point.middle) + point.round_trip_ms / 2 + half_unit_ms + contradiction_ms;
+    return apart > bound_ms_at(point.middle) + point.round_trip_ms / 2 + point.half_unit_ms + contradiction_ms;
 }
 
 void ClockEstimate::forget_old(Time now) {
@@ -114,7 +152,7 @@ void ClockEstimate::fit() {
     for (const Point& point : samples_) {
         const double x = seconds_between(reference_, point.middle);
         const double y = ms(point.offset - base_);
-        const double weight = 1 / variance_of(point.round_trip_ms - least_possible_ms, x);
+        const double weight = 1 / variance_of(point.round_trip_ms - least_possible_ms, point.half_unit_ms, x);
         weight_sum += weight;
         x_sum += weight * x;
         xx_sum += weight * x * x;
@@ -142,7 +180,7 @@ double ClockEstimate::bound_ms_at(Time local) const {
         const double away_s = std::abs(seconds_between(point.middle, local));
         const double left = std::abs(ms(point.offset - base_) - fitted_at(point.middle));
         const double bound =
-            left + point.round_trip_ms / 2 + half_unit_ms + (drift_open + drift_change * away_s / 2) * away_s;
+            left + point.round_trip_ms / 2 + point.half_unit_ms + (drift_open + drift_change * away_s / 2) * away_s;
         least = std::min(least, bound);
     }
     return least;

@@ -188,6 +188,68 @@ TEST_CASE("F-10: a late answer is no contradiction, and samples that say nothing
     CHECK(clock.samples() == 2);
 }
 
+TEST_CASE("P-11: four stamps give the offset, and the time that Muster held the answer is no part of the round trip") {
+    constexpr UnixTime date(1'700'000'000s);
+    ClockEstimate clock;
+    // 3 ms there, 500 ms held, 1 ms back: ((t1 − t0) + (t2 − t3)) / 2 is off by half of the difference, 1 ms.
+    clock.add(ClockExchange{
+        .sent = Time(10s), .server_received = date + 3ms, .server_sent = date + 503ms, .received = Time(10s + 504ms)});
+    CHECK(clock.server_time(Time(10s)) == date + 1ms);
+    CHECK(clock.round_trip_least() == 4ms);
+    const auto bound = clock.error_bound(Time(10s + 252ms));
+    CHECK(bound >= 2ms);
+    CHECK(bound <= 2ms + 10us);  // microseconds do not add the millisecond that whole milliseconds would
+}
+
+TEST_CASE("P-11: exchanges that cannot be are ignored, whatever Muster writes into them") {
+    constexpr UnixTime date(1'700'000'000s);
+    constexpr UnixTime last = UnixTime::max();
+    constexpr UnixTime first = UnixTime::min();
+    ClockEstimate clock;
+    const auto add = [&](UnixTime received, UnixTime sent, Duration away) {
+        clock.add(ClockExchange{
+            .sent = Time(10s), .server_received = received, .server_sent = sent, .received = Time(10s + away)});
+    };
+    add(date, date - 1us, 4ms);  // answered before it was asked
+    add(date, date + 5ms, 4ms);  // held for longer than it was away
+    add(date, date, -1ms);       // back before it was sent
+    add(date, date, 10s + 1us);  // says too little
+    add(first, last, 4ms);
+    add(last, first, 4ms);
+    add(last, last, 4ms);
+    add(first, first, 4ms);
+    CHECK_FALSE(clock.known());
+    add(date, date + 4ms, 4ms);
+    add(date, date, 10s);
+    CHECK(clock.samples() == 2);
+}
+
+TEST_CASE("P-11: with exchanges the estimate is within its bound, however the two ways differ") {
+    Random random(21);
+    for (const double asymmetry : {-15.0, 0.0, 15.0}) {
+        CAPTURE(asymmetry);
+        World world;
+        world.drift_ppm = 40;
+        world.asymmetry_ms = asymmetry;
+        ClockEstimate clock;
+        for (double now = 0; now < 1'200'000; now += 30'000) {
+            const double there = world.delay_ms + asymmetry + world.jitter_ms * random.unit();
+            const double held = 30 * random.unit();
+            const double back = world.delay_ms - asymmetry + world.jitter_ms * random.unit();
+            const auto date_at = [&](double local_ms) {
+                return UnixTime(std::chrono::floor<std::chrono::microseconds>(Ms(world.server_ms(local_ms))));
+            };
+            const double received = now + there + held + back;
+            clock.add(ClockExchange{.sent = at_ms(now),
+                                    .server_received = date_at(now + there),
+                                    .server_sent = date_at(now + there + held),
+                                    .received = at_ms(received)});
+            CHECK(std::abs(world.error_ms(clock, received)) <= to_ms(clock.error_bound(at_ms(received))));
+        }
+        CHECK(std::abs(clock.drift_ppm() - 40) < 10);
+    }
+}
+
 TEST_CASE("F-10: no more samples are kept than the window holds") {
     ClockEstimate clock;
     for (int i = 0; i < 1'000; ++i) {

@@ -22,7 +22,6 @@ namespace muster::sdk {
 
 namespace {
 
-constexpr ByteOrder order = ByteOrder::little;
 constexpr int turn_ms = 10;
 
 int listen_on(std::uint16_t port) {
@@ -45,17 +44,22 @@ std::uint16_t port_of(int fd) {
     return ntohs(address.sin_port);
 }
 
-UnixMs date() {
+std::int64_t date_us() {
     using namespace std::chrono;
-    return {duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count()};
+    return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+UnixMs date() {
+    return {date_us() / 1'000};
 }
 
 }  // namespace
 
-FakeMuster::FakeMuster(std::uint16_t servers_port, std::uint16_t managers_port)
-    : listeners_{listen_on(servers_port), listen_on(managers_port)},
+FakeMuster::FakeMuster(std::uint16_t servers_port, std::uint16_t managers_port, std::uint16_t players_port)
+    : listeners_{listen_on(servers_port), listen_on(managers_port), listen_on(players_port)},
       servers_port_(port_of(listeners_[0])),
       managers_port_(port_of(listeners_[1])),
+      players_port_(port_of(listeners_[2])),
       thread_([this] { serve(); }) {}
 
 FakeMuster::~FakeMuster() {
@@ -75,12 +79,13 @@ void FakeMuster::serve() {
         const bool cut = cut_links_.exchange(false);
         std::vector<Peer*> gone;
         for (std::size_t i = 0; i < peers_.size(); ++i) {
-            const bool alive = waiting[i + 2].revents == 0 || read(*peers_[i]);
+            const bool alive = waiting[i + listeners_.size()].revents == 0 || read(*peers_[i]);
             if (cut || !alive) gone.push_back(peers_[i].get());
         }
         for (Peer* peer : gone) forget(*peer);
-        if (waiting[0].revents != 0) accept_on(listeners_[0], Port::servers);
-        if (waiting[1].revents != 0) accept_on(listeners_[1], Port::managers);
+        for (std::size_t i = 0; i < listeners_.size(); ++i) {
+            if (waiting[i].revents != 0) accept_on(listeners_[i], ports[i]);
+        }
     }
 }
 
@@ -98,14 +103,13 @@ bool FakeMuster::read(Peer& peer) {
     const auto got = recv(peer.fd, buffer.data(), buffer.size(), 0);
     if (got <= 0) return false;
     peer.unread.insert(peer.unread.end(), buffer.begin(), buffer.begin() + got);
+    const ByteOrder order = default_byte_order(peer.port);
     for (;;) {
         const FrameSplit frame = next_frame(peer.unread, order, default_length_max(peer.port));
         if (frame.kind == FrameSplit::Kind::need_more) return true;
         if (frame.kind == FrameSplit::Kind::error) return false;
         const auto visitor = [&](const auto& message) { take(peer, message); };
-        const auto taken = peer.port == Port::servers
-                               ? visit_inbound<Port::servers>(order, frame.code, frame.payload, visitor)
-                               : visit_inbound<Port::managers>(order, frame.code, frame.payload, visitor);
+        const auto taken = visit_inbound(peer.port, order, frame.code, frame.payload, visitor);
         if (!taken) return false;
         peer.unread.erase(peer.unread.begin(), peer.unread.begin() + static_cast<std::ptrdiff_t>(frame.size));
     }
@@ -124,12 +128,19 @@ template <Message M>
 void FakeMuster::say(const Peer* peer, const M& message) {
     if (!peer) return;
     std::vector<std::byte> bytes;
-    encode(message, order, bytes);
+    encode(message, default_byte_order(M::port), bytes);
     send(peer->fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
 }
 
 void FakeMuster::tell_manager(muster::LobbyId lobby, MatchEventKind kind, std::string_view reason) {
     say(matches_[lobby.value].manager, MatchEventNotice{lobby, kind, reason});
+}
+
+template <Message M>
+void FakeMuster::tell_players(const Match& match, const M& message) {
+    for (const auto& peer : peers_) {
+        if (std::ranges::count(match.players, peer->player) > 0) say(peer.get(), message);
+    }
 }
 
 void FakeMuster::take(Peer& peer, const ServerHandshake& message) {
@@ -164,6 +175,7 @@ void FakeMuster::take(Peer& peer, const ReadyForMatch& message) {
     }
     say(&peer, ReadyForMatchResponse{LobbyAccepted{message.lobby}});
     tell_manager(message.lobby, MatchEventKind::ready);
+    tell_players(matches_[message.lobby.value], PlayerMatchStart{message.lobby, peer.endpoint, message.token});
 }
 
 void FakeMuster::take(Peer& peer, const ValidateToken& message) {
@@ -214,7 +226,10 @@ void FakeMuster::take(Peer& peer, const AllocationRequest& message) {
         return;
     }
     const std::string token = "MATCH_" + std::to_string(message.lobby.value);
-    matches_[message.lobby.value] = {.server = nullptr, .manager = &peer, .token = token};
+    Match& match = matches_[message.lobby.value];
+    match.server = nullptr;
+    match.manager = &peer;
+    match.token = token;
     say(server->get(), AllocateMatch{message.lobby, message.game_type, message.game_mode, token});
 }
 
@@ -226,12 +241,59 @@ void FakeMuster::take(Peer& peer, const CancelMatch& message) {
     const auto match = matches_.find(message.lobby.value);
     const bool known = match != matches_.end();
     if (known) say(match->second.server, AbortMatch{message.lobby, "Cancelled"});
+    if (known) tell_players(match->second, PlayerMatchAborted{message.lobby, "Cancelled"});
     say(&peer, MatchEventNotice{message.lobby, MatchEventKind::aborted, known ? "Cancelled" : "Match not found"});
     if (known) matches_.erase(match);
 }
 
 void FakeMuster::take(Peer& peer, const MatchPlayers& message) {
+    Match& match = matches_[message.lobby.value];
+    match.players.clear();
+    for (const muster::AccountId account : message.accounts.items) match.players.push_back(account.value);
     say(&peer, MatchPlayersResponse{LobbyAccepted{message.lobby}});
+}
+
+void FakeMuster::take(Peer& peer, const PlayerLogin& message) {
+    if (message.credential == "wrong") {
+        say(&peer, PlayerLoginResponse{Refused{"Invalid credential"}});
+        return;
+    }
+    const int number = ++handshakes_;
+    Session& session = sessions_[message.player_name.string()];
+    if (session.player == 0) session.player = static_cast<std::int32_t>(sessions_.size());
+    if (!message.resume_token.empty() && message.resume_token == session.resume_token) ++resumes_;
+    session.resume_token = "resume-" + std::to_string(number);
+    peer.player = session.player;
+    say(&peer,
+        PlayerLoginResponse{PlayerLoginResponse::Accepted{muster::AccountId(session.player), session.resume_token}});
+    say(&peer, TimeUpdate{.day = 3, .hour = 14, .minute = 30});
+    say(&peer, Ping{});
+}
+
+void FakeMuster::take(Peer& peer, const PlayerLogout&) {
+    peer.player = 0;
+    ++logouts_;
+}
+
+void FakeMuster::take(Peer& peer, const PingEcho&) {
+    say(&peer, EntityHeartbeat{.request_id = 1});
+}
+
+void FakeMuster::take(Peer& peer, const PingRequest&) {
+    say(&peer, PingReply{});
+}
+
+void FakeMuster::take(Peer& peer, const ClockSync& message) {
+    const std::int64_t now = date_us();
+    say(&peer, ClockSyncReply{message.client_send_us, now, now});
+}
+
+void FakeMuster::take(Peer& /*peer*/, const EntityHeartbeatAnswer&) {}
+
+void FakeMuster::take(Peer& /*peer*/, const PlayerActivity&) {}
+
+void FakeMuster::take(Peer& /*peer*/, const GameMessage&) {
+    ++game_messages_;
 }
 
 }  // namespace muster::sdk

@@ -37,20 +37,6 @@ struct GameServerFixture {
             .on_error = [this](const Outcome& error) { note("error " + error.text); }};
     }
 
-    static std::string name_of(LinkState state) {
-        switch (state) {
-            case LinkState::connecting:
-                return "connecting";
-            case LinkState::online:
-                return "online";
-            case LinkState::isolated:
-                return "isolated";
-            case LinkState::closed:
-                return "closed";
-        }
-        return "";
-    }
-
     void note(std::string line) { lines.push_back(std::move(line)); }
     std::vector<std::string> noted() { return std::exchange(lines, {}); }
 

@@ -8,6 +8,7 @@ namespace muster::sdk {
 bool Link::connected(Time now) {
     incoming_.clear();
     output_.clear();
+    connected_ = true;
     if (stage_ != Stage::wanted) return false;
     stage_ = Stage::greeting;
     due_ = now + greeting_max;
@@ -17,7 +18,8 @@ bool Link::connected(Time now) {
 void Link::disconnected(Time now) {
     incoming_.clear();
     output_.clear();
-    if (stage_ == Stage::closed) return;
+    connected_ = false;
+    if (stage_ == Stage::closed || stage_ == Stage::resting) return;
     stage_ = Stage::waiting;
     due_ = now + backoff_.next();
 }
@@ -46,8 +48,22 @@ void Link::drop() {
     if (stage_ == Stage::greeting || stage_ == Stage::online) stage_ = Stage::dropping;
 }
 
+void Link::rest() {
+    if (stage_ != Stage::closed) stage_ = Stage::resting;
+}
+
+void Link::want() {
+    if (stage_ == Stage::resting) stage_ = connected_ ? Stage::dropping : Stage::wanted;
+}
+
 void Link::close() {
     stage_ = Stage::closed;
+}
+
+void Link::send_raw(Code code, std::span<const std::byte> payload) {
+    if (stage_ != Stage::greeting && stage_ != Stage::online) return;
+    encode_raw(code, payload, order_, output_);
+    if (output_.size() > unsent_bytes_max) drop();
 }
 
 void Link::forget_incoming(std::size_t used) {

@@ -28,6 +28,7 @@ public:
         greeting,  // connected; the handshake is under way
         online,    // the handshake is done
         dropping,  // connected, but of no use any more
+        resting,   // no connection is wanted until want()
         closed,    // never again
     };
 
@@ -56,6 +57,8 @@ public:
     void greeted();  // the handshake was accepted
     void proven() { backoff_.reset(); }
     void drop();   // start over with a new connection
+    void rest();   // send what is left, then stay away
+    void want();   // ends a rest: connect, and if there is a connection yet, anew
     void close();  // send what is left, then never connect again
 
     // While greeting or online; otherwise the message is dropped, and the client repeats it when it is online again.
@@ -65,6 +68,8 @@ public:
         encode(message, order_, output_);
         if (output_.size() > unsent_bytes_max) drop();
     }
+    // One of the game's own messages, under the same rules.
+    void send_raw(Code code, std::span<const std::byte> payload);
 
     // Calls `visitor` with each whole message of that port, until the link is dropped. A message that this version does
     // not know is skipped, so that a newer Muster can say more. Any other fault drops the link and is returned.
@@ -99,6 +104,7 @@ private:
     ByteOrder order_;
     Backoff backoff_;
     Stage stage_ = Stage::wanted;
+    bool connected_ = false;
     Time due_{};  // of waiting: when to try again; of greeting: when to give up
     std::vector<std::byte> incoming_;
     std::vector<std::byte> output_;

@@ -144,4 +144,31 @@ TEST_CASE("fault 26: a link that takes nothing of what is said is dropped, and i
     CHECK(link.take_output().empty());
 }
 
+TEST_CASE("P-5: a link at rest wants no connection until it is told to, and says what was left to say") {
+    Link link = online();
+    link.send(ServerGoodbye{});
+    link.rest();
+    CHECK_FALSE(link.wants_connection());
+    CHECK_FALSE(link.take_output().empty());
+    link.send(ServerGoodbye{});
+    CHECK(link.take_output().empty());
+    link.disconnected(start);
+    link.tick(start + 1h);
+    CHECK_FALSE(link.wants_connection());
+    CHECK_FALSE(link.next_tick());
+    link.want();
+    CHECK(link.wants_connection());
+}
+
+TEST_CASE("P-5: a link that is wanted again before it was closed is closed first") {
+    Link link = online();
+    link.rest();
+    link.want();
+    CHECK_FALSE(link.wants_connection());
+    link.disconnected(start);
+    REQUIRE(link.next_tick());
+    link.tick(*link.next_tick());
+    CHECK(link.wants_connection());
+}
+
 }  // namespace muster::sdk

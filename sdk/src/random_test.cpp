@@ -16,7 +16,9 @@
 
 #include "muster/allocator.h"
 #include "muster/game_server.h"
+#include "muster/player.h"
 #include "protocol/manager_messages.h"
+#include "protocol/player_messages.h"
 #include "protocol/server_messages.h"
 #include "sdk/src/test_link.h"
 
@@ -266,6 +268,105 @@ private:
     TestLink<Port::managers> muster_{allocator_};
 };
 
+// A player, and a Muster that says what it likes. Each link must begin with a login, and no more than one request for a
+// ping be under way, after the first of Muster's.
+class RandomPlayer {
+public:
+    explicit RandomPlayer(std::uint64_t seed) : random_(seed) { player_.seed_jitter(seed); }
+
+    void step() {
+        hear();
+        const auto number = static_cast<std::uint8_t>(random_.below(70));
+        switch (random_.below(14)) {
+            case 0:
+                return muster_.advance(std::chrono::milliseconds(random_.below(50'000)));
+            case 1:
+                return player_.login(random_.chance(0.8) ? "ann" : "bob", "secret");
+            case 2:
+                if (random_.chance(0.2)) player_.logout();
+                return;
+            case 3:
+                player_.request_ping();
+                player_.activity();
+                player_.send(static_cast<std::uint16_t>(990 + number), {});
+                return;
+            case 4:
+                return say(TimeUpdate{.day = static_cast<std::uint8_t>(number % 10), .hour = number, .minute = number});
+            case 5:
+                return say(TimeChange{static_cast<TimeUnit>(1 + number % 3), number});
+            case 6:
+                if (random_.chance(0.2)) say(ServerClose{random_.chance(0.5) ? "Kicked" : "Server shutting down"});
+                return;
+            case 7:
+                ping_asked_ = false;
+                return say(PingReply{});
+            case 8:
+                return say(EntityHeartbeat{number});
+            case 9:
+                return say(ClockSyncReply{static_cast<std::int64_t>(random_.next()),
+                                          static_cast<std::int64_t>(random_.next()),
+                                          static_cast<std::int64_t>(random_.next())});
+            case 10:
+                return say(Ping{});
+            default: {
+                const bool was = connected();
+                disturb(muster_, random_);
+                if (!was && connected()) greeted_ = pinged_ = ping_asked_ = false;
+            }
+        }
+    }
+    void check() {
+        const auto time = player_.world_time();
+        if (time) CHECK((time->day >= 1 && time->day <= 7 && time->hour <= 23 && time->minute <= 59));
+        CHECK((player_.link_state() != LinkState::online || player_.id()));
+    }
+    void finish() {
+        player_.logout();
+        muster_.forget();
+        muster_.lose();
+        muster_.advance(1s);
+        CHECK_FALSE(player_.next_tick());
+        CHECK_FALSE(player_.wants_connection());
+    }
+
+private:
+    bool connected() const { return !muster_.wanted() && player_.wants_connection(); }
+    void hear() {
+        while (muster_.next([this](const auto& message) { reply(message); })) continue;
+    }
+
+    template <Message M>
+    void say(const M& message) {
+        if (connected()) muster_.say(message);
+    }
+    void reply(const PlayerLogin&) {
+        CHECK_FALSE(std::exchange(greeted_, true));
+        if (random_.chance(0.1)) return say(PlayerLoginResponse{Refused{"Credential expired"}});
+        if (random_.chance(0.1)) return say(PlayerLoginResponse{Refused{"Server shutting down"}});
+        say(PlayerLoginResponse{PlayerLoginResponse::Accepted{muster::AccountId(7), "token"}});
+    }
+    void reply(const PingEcho&) {
+        CHECK(greeted_);
+        pinged_ = true;
+    }
+    void reply(const PingRequest&) {
+        CHECK(pinged_);
+        CHECK_FALSE(std::exchange(ping_asked_, true));
+    }
+    void reply(const GameMessage& message) {
+        CHECK(greeted_);
+        CHECK(message.code >= 1000);
+    }
+    void reply(const auto&) { CHECK(greeted_); }
+
+    Random random_;
+    bool greeted_ = false;
+    bool pinged_ = false;
+    bool ping_asked_ = false;
+    Player player_{{}, {}};
+    TestLink<Port::players> muster_{player_};
+};
+
 template <class World>
 void run_seeds() {
     for (int seed = 0; seed < seeds(); ++seed) {
@@ -287,6 +388,10 @@ TEST_CASE("F-7: whatever Muster and the network do, no match is kept or lost uns
 
 TEST_CASE("A-14: whatever Muster and the network do, each request is answered once, within 30 s") {
     run_seeds<RandomAllocator>();
+}
+
+TEST_CASE("P-11: whatever Muster and the network do, a player speaks in turn, and its world has a time that exists") {
+    run_seeds<RandomPlayer>();
 }
 
 }  // namespace muster::sdk

@@ -14,6 +14,7 @@
 
 #include "muster/allocator.h"
 #include "muster/game_server.h"
+#include "muster/player.h"
 #include "sdk/src/fake_muster.h"
 #include "sdk/src/tcp_address.h"
 
@@ -155,6 +156,96 @@ TEST_CASE("fault 28: the runner keeps trying while nobody listens, and is there 
     REQUIRE(refused.wait());
     const FakeMuster muster(servers, managers);
     CHECK(online.wait());
+}
+
+TEST_CASE("P-6: over TCP a player logs in, hears of its match, resumes after a cut link and logs out") {
+    FakeMuster muster;
+    TcpRunner runner;
+    Happening pinged;
+    Happening matched;
+    Happening resumed;
+    std::vector<std::string> seen;  // the runner's thread only, until it has stopped
+
+    Player* player_address = nullptr;
+    Player player({}, {.on_login =
+                           [&](const LoggedIn& login) {
+                               seen.emplace_back(login.resumed ? "resumed" : "fresh");
+                               if (login.resumed) resumed.happen();
+                           },
+                       .on_match_start =
+                           [&](const MatchStart& match) {
+                               seen.push_back(match.ip + ":" + std::to_string(match.port) + " " + match.token);
+                               matched.happen();
+                           },
+                       .on_link =
+                           [&](LinkState state) {
+                               if (state == LinkState::online) player_address->send(1000, {});
+                           },
+                       .on_time = [&](const WorldTime& time) { seen.emplace_back(day_name(time.day)); },
+                       .on_ping =
+                           [&](Duration round_trip) {
+                               if (round_trip > 0s && round_trip < patience) pinged.happen();
+                           },
+                       .on_heartbeat =
+                           [&] {
+                               player_address->request_ping();  // Muster's first ping came before
+                               return true;
+                           }});
+    player_address = &player;
+    GameServer* server_address = nullptr;
+    GameServer server(server_options(), {.on_offer = [&](const Offer& offer) {
+                          server_address->ready(offer.lobby);
+                          return OfferAnswer::accept;
+                      }});
+    server_address = &server;
+    Allocator allocator(allocator_options(), {});
+    player.login("ann", "secret");
+    runner.add(player, muster.players_address());
+    runner.add(server, muster.servers_address());
+    runner.add(allocator, muster.managers_address());
+    runner.start();
+    REQUIRE(pinged.wait());
+    std::function<void()> ask = [&] {
+        allocator.players(LobbyId{5}, std::vector{*player.id()}, {});
+        allocator.request({.lobby = LobbyId{5}, .region = RegionId{2}, .player_count = 1},
+                          [&](const Allocation& answer) {
+                              // The game server may be there a moment later than the allocator.
+                              if (!answer) runner.post_after(10ms, ask);
+                          });
+    };
+    runner.post(ask);
+    REQUIRE(matched.wait());
+    muster.cut_links();
+    REQUIRE(resumed.wait());
+    runner.post([&] { player.logout(); });
+    runner.stop();
+    runner.wait();
+    CHECK(seen == std::vector<std::string>{"fresh", "Tue.", "127.0.0.1:27015 MATCH_5", "resumed"});
+    CHECK(player.link_state() == LinkState::closed);
+    CHECK(player.clock().known());
+    const auto give_up = std::chrono::steady_clock::now() + patience;
+    while (muster.logouts() == 0 && std::chrono::steady_clock::now() < give_up) std::this_thread::yield();
+    CHECK(muster.logouts() == 1);
+    CHECK(muster.resumes() == 1);
+    CHECK(muster.game_messages() == 2);
+}
+
+TEST_CASE("P-1: over TCP a refused player is left alone until it is given another credential") {
+    FakeMuster muster;
+    TcpRunner runner;
+    Happening refused;
+    Happening online;
+    Player player({}, {.on_login = [&](const LoggedIn&) { online.happen(); },
+                       .on_refused = [&](const Outcome&) { refused.happen(); }});
+    player.login("ann", "wrong");
+    runner.add(player, muster.players_address());
+    runner.start();
+    REQUIRE(refused.wait());
+    runner.post_after(200ms, [&] { player.login("ann", "right"); });
+    REQUIRE(online.wait());
+    runner.stop();
+    runner.wait();
+    CHECK(muster.handshakes() == 1);
 }
 
 TEST_CASE("F-12: what is said before stop() still goes out: a goodbye is heard") {

@@ -22,11 +22,23 @@
 
 namespace muster::sdk {
 
-template <Port port>
+inline std::string name_of(LinkState state) {
+    switch (state) {
+        case LinkState::connecting:
+            return "connecting";
+        case LinkState::online:
+            return "online";
+        case LinkState::isolated:
+            return "isolated";
+        case LinkState::closed:
+            return "closed";
+    }
+    return "";
+}
+
+template <Port port, ByteOrder order = default_byte_order(port)>
 class TestLink {
 public:
-    static constexpr ByteOrder order = default_byte_order(port);
-
     explicit TestLink(Client& client, Time start = Time(std::chrono::hours(1))) : client_(client), now_(start) {
         client_.tick(now_);
     }

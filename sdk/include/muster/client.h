@@ -13,10 +13,10 @@ namespace muster::sdk {
 
 // How the link to Muster stands.
 enum class LinkState : std::uint8_t {
-    connecting,  // no link, or not registered yet
-    online,      // registered
+    connecting,  // no link, or not registered (a player: logged in) yet
+    online,      // registered, or logged in
     isolated,    // a game server only: no acknowledgement for 30 s, so it takes no new match; those it has run on
-    closed,      // left for good
+    closed,      // left for good; a player: until the next login()
 };
 
 // TcpRunner drives any number of these. A program with a network loop of its own drives them by the same calls:

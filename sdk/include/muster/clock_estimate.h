@@ -17,6 +17,15 @@ struct ClockSample {
     std::chrono::milliseconds stamp{};
 };
 
+// One answer with two stamps, in microseconds: when Muster had the question, and when its answer left. What lies
+// between them is no part of the round trip.
+struct ClockExchange {
+    Time sent{};
+    UnixTime server_received{};
+    UnixTime server_sent{};
+    Time received{};
+};
+
 // Fits offset and drift to the answers of smallest round trip. An answer that took longer than the quickest one counts
 // the less, the longer it took: a retransmission hardly moves the estimate.
 //
@@ -31,6 +40,8 @@ public:
     // Ignores a sample that says nothing: received before it was sent, or after more than `round_trip_max`. A sample
     // that cannot be true together with the others means that a clock was set: the others are forgotten.
     void add(const ClockSample& sample);
+    // The same; it also says nothing when Muster held it for longer than it was away.
+    void add(const ClockExchange& exchange);
 
     bool known() const { return !samples_.empty(); }
 
@@ -54,9 +65,12 @@ private:
         Time middle{};  // halfway between sent and received, where the stamp was made if both ways took the same time
         std::chrono::microseconds offset{};  // the date at `middle` minus the local time there
         double round_trip_ms = 0;
+        double half_unit_ms = 0;  // a stamp was cut off by up to twice this, and is taken to be in the middle
     };
 
     static Point point_of(const ClockSample& sample);
+    static Point point_of(const ClockExchange& exchange);
+    void add(const Point& point, Time received);
     bool contradicts(const Point& point) const;
     void forget_old(Time now);
     void fit();

@@ -1,17 +1,18 @@
 /* Muster's clients for C (C99), and for every language that can call C.
  *
- * The same clients as in game_server.h, allocator.h and tcp_runner.h, whose comments say more; this page says what is
- * different here.
+ * The same clients as in game_server.h, allocator.h, player.h and tcp_runner.h, whose comments say more; this page says
+ * what is different here.
  *
- * Names      One handle type each for a game server, an allocator and a runner. What _new() gives, _free() takes back;
- *            NULL is fine there.
- * Threads    A client belongs to the thread that drives it: that of muster_runner_run() or muster_runner_start(), else
- *            yours. Other threads reach it by muster_runner_post(). Only muster_runner_post(), _post_after() and
- * _stop() may be called from any thread. Callbacks  All are optional. They get the `user` pointer given with them.
- * Strings and structs they are given live until they return. They may give commands, but not free anything. Strings
- * UTF-8, terminated by zero. What is passed in is copied. Time       Microseconds of any monotonic clock; with a runner
- * it is that of muster_now_us(). Errors     Numbers of enum muster_error. Nothing is ever thrown through this
- * interface.
+ * - Names: one handle type each for a game server, an allocator, a player and a runner. What _new() gives is taken back
+ *   by _free(); NULL is fine there.
+ * - Threads: a client belongs to the thread that drives it: that of muster_runner_run() or muster_runner_start(), else
+ *   yours. Other threads reach it by muster_runner_post(). Only muster_runner_post(), _post_after() and _stop() may be
+ *   called from any thread.
+ * - Callbacks: all are optional. They get the `user` pointer given with them. Strings and structs they are given live
+ *   until they return. They may give commands, but not free anything.
+ * - Strings: UTF-8, terminated by zero. What is passed in is copied.
+ * - Time: microseconds of any monotonic clock; with a runner it is that of muster_now_us().
+ * - Errors: numbers of enum muster_error. Nothing is ever thrown through this interface.
  */
 #ifndef MUSTER_MUSTER_H
 #define MUSTER_MUSTER_H
@@ -255,6 +256,72 @@ typedef struct muster_known_server {
  * are. */
 MUSTER_API size_t muster_allocator_servers(const muster_allocator* allocator, muster_known_server* servers,
                                            size_t size);
+
+/* ---- Player: a game client ---- */
+
+typedef struct muster_player muster_player;
+
+typedef struct muster_match_start {
+    int32_t lobby;
+    const char* ip;
+    uint16_t port;
+    const char* token;
+} muster_match_start;
+
+typedef struct muster_world_time {
+    uint8_t day; /* 1 Sunday to 7 Saturday */
+    uint8_t hour;
+    uint8_t minute;
+} muster_world_time;
+
+/* Set all to zero, then `size` and what you need. A time of 0 stands for the default. */
+typedef struct muster_player_options {
+    size_t size;        /* sizeof(muster_player_options) */
+    bool little_endian; /* as Muster's players.byte_order; false is big-endian, the default there, too */
+    int64_t ping_timeout_us;
+    int64_t resume_grace_us;
+    int64_t clock_sync_interval_us;
+
+    void* user;
+    void (*on_login)(void* user, int32_t player, bool resumed);
+    muster_on_error on_refused; /* not tried again until the next muster_player_login() */
+    void (*on_match_start)(void* user, const muster_match_start* match);
+    void (*on_match_aborted)(void* user, int32_t lobby, const char* reason);
+    void (*on_closed)(void* user, const char* reason, bool comes_back);
+    void (*on_link)(void* user, enum muster_link_state state);
+    void (*on_time)(void* user, const muster_world_time* time);
+    void (*on_ping)(void* user, int64_t round_trip_us);
+    bool (*on_heartbeat)(void* user); /* without it, all heartbeats are answered with success */
+    muster_on_error on_error;
+} muster_player_options;
+
+MUSTER_API muster_player* muster_player_new(const muster_player_options* options, char* why, size_t why_size);
+MUSTER_API void muster_player_free(muster_player* player);
+MUSTER_API muster_client* muster_player_client(muster_player* player);
+
+/* Nothing is connected before the first login. */
+MUSTER_API void muster_player_login(muster_player* player, const char* name, const char* credential);
+MUSTER_API void muster_player_logout(muster_player* player);
+/* False while one is under way, and before Muster's first ping on this link. */
+MUSTER_API bool muster_player_request_ping(muster_player* player);
+MUSTER_API void muster_player_activity(muster_player* player);
+
+#define MUSTER_PLAYER_MESSAGE_SIZE_MAX 8190
+
+/* `code` is 1000 to 4095, `count` at most MUSTER_PLAYER_MESSAGE_SIZE_MAX; false when not, or when nobody is logged in.
+ */
+MUSTER_API bool muster_player_send(muster_player* player, uint16_t code, const void* bytes, size_t count);
+/* 0 before the first login and after a logout. */
+MUSTER_API int32_t muster_player_id(const muster_player* player);
+/* False, and `time` untouched, before Muster said it. */
+MUSTER_API bool muster_player_world_time(const muster_player* player, muster_world_time* time);
+
+/* "Sun." for day 1 to "Sat." for day 7; "" for any other number. */
+MUSTER_API const char* muster_day_name(int day);
+/* From 20:00 on, and up to 8:59. */
+MUSTER_API bool muster_is_night(int hour);
+/* A round trip counted in frames; 0 frames per second give 0. */
+MUSTER_API uint32_t muster_frames_to_ping_ms(uint32_t frames, uint32_t fps);
 
 /* ---- Runner ---- */
 

@@ -1,0 +1,128 @@
+// A player's side of Muster: logs in, stays connected, keeps the world's time, hears where its match is.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "muster/client.h"
+#include "muster/clock_estimate.h"
+#include "muster/ids.h"
+#include "muster/outcome.h"
+#include "muster/time.h"
+#include "muster/world_time.h"
+
+namespace muster::sdk {
+
+// As in Muster's config; leave them unless that was changed.
+struct PlayerOptions {
+    bool little_endian = false;                        // players.byte_order = "little"
+    Duration ping_timeout = std::chrono::seconds(60);  // without a ping for so long, the link is dead
+    Duration resume_grace = std::chrono::seconds(30);  // Muster keeps the session of a lost link for so long
+    // How often Muster is asked for its time.
+    Duration clock_sync_interval = std::chrono::seconds(30);
+};
+
+struct LoggedIn {
+    AccountId player{};
+    // The session of the link before goes on. Muster's answer does not say it: this is what follows from the token that
+    // was shown and from how long the link was away. A Muster that crashed meanwhile has forgotten the session all the
+    // same.
+    bool resumed = false;
+};
+
+// A match waits for this player.
+struct MatchStart {
+    LobbyId lobby{};
+    std::string ip{};  // connect there …
+    std::uint16_t port = 0;
+    std::string token{};  // … and show this, with the account id
+};
+
+// All are optional.
+struct PlayerCallbacks {
+    std::function<void(const LoggedIn&)> on_login{};
+    // Muster will not have this name or this credential: invalid_credential, credential_expired, invalid_name. It is
+    // not tried again until the next login().
+    std::function<void(const Outcome&)> on_refused{};
+    // Once for each match: what Muster repeats after a resume is not told again.
+    std::function<void(const MatchStart&)> on_match_start{};
+    std::function<void(LobbyId, std::string_view reason)> on_match_aborted{};
+    // Muster closes the link and says why. `comes_back`: this client connects again by itself.
+    std::function<void(std::string_view reason, bool comes_back)> on_closed{};
+    // online: logged in; connecting: the link was lost, and is made anew; closed: logged out, refused or sent away.
+    std::function<void(LinkState)> on_link{};
+    // The world's time is another, or known for the first time. Midnight comes in two steps, as Muster sends it: first
+    // the day with hour 0, then the minute.
+    std::function<void(const WorldTime&)> on_time{};
+    // How long Muster took to answer request_ping().
+    std::function<void(Duration round_trip)> on_ping{};
+    // Muster asks whether the client still moves its entity. True: it does, and so it is without this callback. When
+    // the answer is false, or the callback throws, too often in a row, Muster deletes the entity and closes the link.
+    std::function<bool()> on_heartbeat{};
+    // What nobody waits for: a message that is none, a login without an answer, pings that stay away, a callback that
+    // threw.
+    std::function<void(const Outcome&)> on_error{};
+};
+
+// Logs in once connected, answers pings and heartbeats by itself, and comes back by itself after a lost link, with the
+// token that resumes the session. It comes back, to a new session, when Muster closes the link for a reason that
+// passes: "Server shutting down", "Ping timeout", "Heartbeat failed", "Handshake timeout", "Too many messages",
+// "Internal error", a malformed message. It stays away after "Logged in elsewhere" (or two clients of one player would
+// throw each other out for ever), "Kicked", "Idle too long" (or nobody would ever be gone) and a reason that it does
+// not know: only login() brings it back then. See Client for how it is driven and when callbacks are called.
+class Player final : public Client {
+public:
+    // The longest payload of a message of the game's own.
+    static constexpr std::size_t message_size_max = 8190;
+
+    // Throws std::invalid_argument when an option can never be right: a timeout or interval of 0.
+    Player(PlayerOptions options, PlayerCallbacks callbacks);
+    ~Player() override;
+
+    // Logs in, now or as soon as there is a connection. on_login or on_refused follows. Until the first call, no
+    // connection is wanted. For the name that is logged in already, the session goes on, and the credential is kept for
+    // the next link: so is one renewed that would expire. For another name, this one is logged out first.
+    void login(std::string_view name, std::string_view credential);
+    // Leaves: Muster ends the session, and the link is closed. login() begins a new one.
+    void logout();
+
+    // Measures the round trip, which on_ping tells. False, and nothing happens, while there is one under way, and
+    // before the first ping of Muster's on this link.
+    bool request_ping();
+    // A person did something: keeps the player from being taken for idle. May be called for every key and click; at
+    // most one message a second comes of it. Forgotten when there is no link: a login is a sign of activity, too.
+    void activity();
+    // A message of the game's own, for the program that Muster's library is part of. Counts as activity. False, and
+    // nothing is sent, when the code is not within 1000 to 4095, the payload is too long, or nobody is logged in.
+    bool send(std::uint16_t code, std::span<const std::byte> payload);
+
+    LinkState link_state() const;
+    // Of the last login; none before the first, and after logout().
+    std::optional<AccountId> id() const;
+    // None before Muster said it for the first time. While the link is down it stands still.
+    std::optional<WorldTime> world_time() const;
+    // Muster's own clock, by the four stamps of each exchange. Also there while the link is down; its bound grows.
+    const ClockEstimate& clock() const;
+
+    void seed_jitter(std::uint64_t seed) override;
+    bool wants_connection() const override;
+    void connected(Time now) override;
+    void disconnected(Time now) override;
+    void receive(std::span<const std::byte> bytes, Time now) override;
+    std::vector<std::byte> take_output() override;
+    void tick(Time now) override;
+    std::optional<Time> next_tick() const override;
+
+private:
+    class State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace muster::sdk

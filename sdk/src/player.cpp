@@ -1,0 +1,78 @@
+#include "muster/player.h"
+
+#include <stdexcept>
+#include <utility>
+
+#include "sdk/src/player_state.h"
+
+namespace muster::sdk {
+
+namespace {
+
+PlayerOptions checked(const PlayerOptions& options) {
+    const Duration zero{};
+    if (options.ping_timeout <= zero) throw std::invalid_argument("ping_timeout");
+    if (options.resume_grace < zero) throw std::invalid_argument("resume_grace");
+    if (options.clock_sync_interval <= zero) throw std::invalid_argument("clock_sync_interval");
+    return options;
+}
+
+}  // namespace
+
+Player::Player(PlayerOptions options, PlayerCallbacks callbacks)
+    : state_(std::make_unique<State>(checked(options), std::move(callbacks))) {}
+Player::~Player() = default;
+
+void Player::login(std::string_view name, std::string_view credential) {
+    state_->login(name, credential);
+}
+void Player::logout() {
+    state_->logout();
+}
+bool Player::request_ping() {
+    return state_->request_ping();
+}
+void Player::activity() {
+    state_->activity();
+}
+bool Player::send(std::uint16_t code, std::span<const std::byte> payload) {
+    return state_->send(code, payload);
+}
+LinkState Player::link_state() const {
+    return state_->link_state();
+}
+std::optional<AccountId> Player::id() const {
+    return state_->id();
+}
+std::optional<WorldTime> Player::world_time() const {
+    return state_->world().time();
+}
+const ClockEstimate& Player::clock() const {
+    return state_->clock();
+}
+void Player::seed_jitter(std::uint64_t seed) {
+    state_->link().seed_jitter(seed);
+}
+bool Player::wants_connection() const {
+    return state_->link().wants_connection();
+}
+void Player::connected(Time now) {
+    state_->connected(now);
+}
+void Player::disconnected(Time now) {
+    state_->disconnected(now);
+}
+void Player::receive(std::span<const std::byte> bytes, Time now) {
+    state_->receive(bytes, now);
+}
+std::vector<std::byte> Player::take_output() {
+    return state_->link().take_output();
+}
+void Player::tick(Time now) {
+    state_->tick(now);
+}
+std::optional<Time> Player::next_tick() const {
+    return state_->next_tick();
+}
+
+}  // namespace muster::sdk

@@ -1,0 +1,166 @@
+#include "sdk/src/player_state.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/utf8.h"
+#include "protocol/error_texts.h"
+#include "protocol/messages.h"
+#include "protocol/text.h"
+#include "sdk/src/earliest.h"
+#include "sdk/src/refusals.h"
+
+namespace muster::sdk {
+
+namespace {
+
+ByteOrder order_of(const PlayerOptions& options) {
+    return options.little_endian ? ByteOrder::little : ByteOrder::big;
+}
+
+std::int64_t to_microseconds(Time time) {
+    return std::chrono::floor<std::chrono::microseconds>(time.time_since_epoch()).count();
+}
+
+}  // namespace
+
+Player::State::State(PlayerOptions options, PlayerCallbacks callbacks)
+    : options_(options), user_(std::move(callbacks)), link_(order_of(options)) {
+    link_.rest();
+}
+
+void Player::State::login(std::string_view name, std::string_view credential) {
+    // Muster would take the message for a malformed one, and say less about it.
+    const auto refuse = [&](Refusal refusal) {
+        owed_.owe([this, outcome = Outcome{code_of(refusal), std::string(text(refusal))}] {
+            call(user_.on_error, user_.on_refused, outcome);
+        });
+    };
+    if (!NameText::fits(name) || !is_utf8(name)) return refuse(Refusal::invalid_name);
+    if (!CredentialText::fits(credential) || !is_utf8(credential)) return refuse(Refusal::invalid_credential);
+
+    credential_ = credential;
+    if (name != name_) {
+        leave();
+        name_ = name;
+    } else if (link_.online()) {
+        return;
+    }
+    // A login that is under way has the old credential; the pause before the next attempt was for the old one, too.
+    link_.rest();
+    link_.want();
+    link_state_ = LinkState::connecting;
+}
+
+void Player::State::logout() {
+    if (link_state_ == LinkState::closed) return;
+    leave();
+    link_.rest();
+    link_state_ = LinkState::closed;
+    owed_.owe([this] { call(user_.on_error, user_.on_link, LinkState::closed); });
+}
+
+// Tells Muster, and knows of no session any more. A login without an answer yet may have succeeded, so it is ended,
+// too.
+void Player::State::leave() {
+    link_.send(PlayerLogout{});
+    forget_session();
+    online_.reset();
+    id_.reset();
+}
+
+bool Player::State::request_ping() {
+    if (!link_.online() || !online_ || !online_->pinged || online_->ping_wanted || online_->ping_asked_at) return false;
+    online_->ping_wanted = true;
+    return true;
+}
+
+void Player::State::activity() {
+    if (online_) online_->activity_wanted = true;
+}
+
+bool Player::State::send(std::uint16_t code, std::span<const std::byte> payload) {
+    if (!link_.online() || !is_game_code(code) || payload.size() > message_size_max) return false;
+    link_.send_raw(code, payload);
+    return true;
+}
+
+void Player::State::connected(Time now) {
+    now_ = now;
+    if (!link_.connected(now)) return;
+    link_.send(PlayerLogin{.player_name = name_, .credential = credential_, .resume_token = resume_token_});
+}
+
+void Player::State::disconnected(Time now) {
+    now_ = now;
+    link_.disconnected(now);
+    if (online_) lost_at_ = now;
+    online_.reset();
+    if (link_state_ == LinkState::online) set_link_state(LinkState::connecting);
+}
+
+void Player::State::receive(std::span<const std::byte> bytes, Time now) {
+    now_ = now;
+    const auto fault = link_.receive<Port::players>(bytes, [this](const auto& message) { take(message); });
+    if (fault) tell(ErrorCode::malformed_message, malformed_text(*fault));
+}
+
+void Player::State::tick(Time now) {
+    now_ = now;
+    owed_.pay(user_.on_error);
+
+    const bool greeting = link_.stage() == Link::Stage::greeting;
+    link_.tick(now);
+    if (greeting && link_.stage() == Link::Stage::dropping) tell(ErrorCode::no_answer, "No answer to the login");
+
+    if (!online_ || !link_.online()) return;
+    if (now >= online_->ping_by) {
+        link_.drop();
+        tell(ErrorCode::no_answer, "No ping from Muster");
+        return;
+    }
+    send_due(now);
+}
+
+void Player::State::send_due(Time now) {
+    if (std::exchange(online_->ping_wanted, false)) {
+        online_->ping_asked_at = now;
+        link_.send(PingRequest{});
+    }
+    if (online_->activity_wanted && now >= online_->activity_after) {
+        online_->activity_wanted = false;
+        online_->activity_after = now + activity_interval;
+        link_.send(PlayerActivity{});
+    }
+    if (now >= online_->next_sync) send_clock_sync();
+}
+
+void Player::State::send_clock_sync() {
+    online_->sync_sent_at = now_;
+    online_->next_sync = now_ + options_.clock_sync_interval;
+    link_.send(ClockSync{.client_send_us = to_microseconds(now_)});
+}
+
+std::optional<Time> Player::State::next_tick() const {
+    if (!owed_.empty()) return now_;
+    if (!online_ || !link_.online()) return link_.next_tick();
+    if (online_->ping_wanted) return now_;
+    std::optional<Time> activity;
+    if (online_->activity_wanted) activity = std::max(now_, online_->activity_after);
+    return earliest({online_->ping_by, online_->next_sync, activity});
+}
+
+void Player::State::forget_session() {
+    resume_token_.clear();
+    lost_at_.reset();
+    matches_told_.clear();
+}
+
+void Player::State::set_link_state(LinkState state) {
+    if (state == link_state_) return;
+    link_state_ = state;
+    call(user_.on_error, user_.on_link, state);
+}
+
+}  // namespace muster::sdk
