@@ -26,7 +26,7 @@ RecoveredState Fold::recovered(UnixMs since) const {
     for (const auto& [lobby, match] : matches_) {
         if (is_past(match, since)) continue;
         if (!is_over(match.state) || match.untold_event != 0) state.matches.push_back(match);
-        if (is_over(match.state)) state.over.emplace_back(lobby, match.ended_at);
+        if (is_over(match.state)) state.over.push_back({lobby, match.ended_at, match.server, match.state});
     }
     for (const auto& [lobby, accounts] : uses_)
         for (const AccountId account : accounts) state.tokens_used.push_back({lobby, account});
@@ -70,6 +70,15 @@ void Fold::apply_one(const PlayersRecord& players, UnixMs now) {
 
 void Fold::apply_one(const TokenUsed& use, UnixMs) {
     if (is_alive(use.lobby)) uses_[use.lobby].insert(use.account);
+}
+
+void Fold::apply_one(const PlayersForgotten& forgotten, UnixMs) {
+    players_.erase(forgotten.lobby);
+}
+
+void Fold::apply_one(const TokenReleased& released, UnixMs) {
+    const auto uses = uses_.find(released.lobby);
+    if (uses != uses_.end()) uses->second.erase(released.account);
 }
 
 void Fold::apply_one(const NumbersReserved& numbers, UnixMs) {

@@ -19,9 +19,9 @@ constexpr bool is_over(MatchState state) {
 // - A server is known from its ServerRecord to its ServerRemoved; the latest record of an id counts.
 // - The latest MatchRecord of a lobby counts. Once it is over, its token is erased (K-3) and its token uses and its
 //   list of players are of the past.
-// - A token use counts only while its match lives, and once per account.
+// - A token use counts only while its match lives, and once per account, until it is released.
 // - MatchForgotten removes the lobby's match and its token uses. The list of players stays: it was given to the lobby,
-//   not to the request, and counts for the next one.
+//   not to the request, and counts for the next one. PlayersForgotten removes the list.
 // - Reserved numbers only grow. The latest clock counts, and the latest account of a name.
 //
 // `now` is Unix time. What is over is kept until it is older than the history; so is a list of players that was given
@@ -52,6 +52,8 @@ private:
     void apply_one(const MatchForgotten& forgotten, UnixMs now);
     void apply_one(const PlayersRecord& players, UnixMs now);
     void apply_one(const TokenUsed& use, UnixMs now);
+    void apply_one(const PlayersForgotten& forgotten, UnixMs now);
+    void apply_one(const TokenReleased& released, UnixMs now);
     void apply_one(const NumbersReserved& numbers, UnixMs now);
     void apply_one(const ClockRecord& clock, UnixMs now);
     void apply_one(const AccountRecord& account, UnixMs now);

@@ -32,14 +32,14 @@ TEST_CASE_FIXTURE(Folding, "X-4: a server is known from its registration to its 
     CHECK(state().servers == std::vector{drained});
 }
 
-TEST_CASE_FIXTURE(Folding, "X-4: the latest record of a lobby counts, and one that is over is only a number") {
+TEST_CASE_FIXTURE(Folding, "X-4: the latest record of a lobby counts, and of one that is over little is left") {
     apply(sample_match(5, MatchState::offering, now));
     apply(sample_match(5, MatchState::started, now));
     REQUIRE(state().matches == std::vector{sample_match(5, MatchState::started, now)});
     CHECK(state().over.empty());
     apply(sample_match(5, MatchState::ended, now));
     CHECK(state().matches.empty());
-    CHECK(state().over == std::vector{std::pair(LobbyId(5), now)});
+    CHECK(state().over == std::vector{LobbyOver{LobbyId(5), now, ServerId(7), MatchState::ended}});
 }
 
 TEST_CASE_FIXTURE(Folding, "A-10: a match that is over stays whole until its chat server was told") {
@@ -96,6 +96,25 @@ TEST_CASE_FIXTURE(Folding, "X-4: a later list of players replaces the earlier, a
     CHECK(state().players.empty());
 }
 
+TEST_CASE_FIXTURE(Folding, "X-4: a list of players that is forgotten is as if it had never been given") {
+    apply(PlayersRecord{LobbyId(5), "chat-1", {AccountId(3)}});
+    apply(PlayersForgotten{LobbyId(6)});
+    CHECK(state().players.size() == 1);
+    apply(PlayersForgotten{LobbyId(5)});
+    CHECK(state().players.empty());
+}
+
+TEST_CASE_FIXTURE(Folding, "K-3: a token use that is released is as if it had never been, and may come again") {
+    apply(sample_match(5, MatchState::allocated, now));
+    apply(TokenUsed{LobbyId(5), AccountId(1)});
+    apply(TokenUsed{LobbyId(5), AccountId(2)});
+    apply(TokenReleased{LobbyId(5), AccountId(1)});
+    apply(TokenReleased{LobbyId(6), AccountId(2)});
+    CHECK(state().tokens_used == std::vector{TokenUsed{LobbyId(5), AccountId(2)}});
+    apply(TokenUsed{LobbyId(5), AccountId(1)});
+    CHECK(state().tokens_used == std::vector{TokenUsed{LobbyId(5), AccountId(1)}, TokenUsed{LobbyId(5), AccountId(2)}});
+}
+
 TEST_CASE_FIXTURE(Folding, "X-4: reserved numbers never shrink") {
     apply(NumbersReserved{100, 200, 300});
     apply(NumbersReserved{50, 250, 1});
@@ -117,7 +136,7 @@ TEST_CASE_FIXTURE(Folding, "A-2: what is over is remembered to the last millisec
     apply(sample_event(1, week_ago));
     apply(sample_event(2, UnixMs{week_ago.value - 1}));
     const std::string before = as_text(state());
-    CHECK(state().over == std::vector{std::pair(LobbyId(1), week_ago)});
+    CHECK(state().over == std::vector{LobbyOver{LobbyId(1), week_ago, ServerId(7), MatchState::ended}});
     CHECK(state().matches.size() == 1);
     fold.prune(week_ago);
     CHECK(as_text(state()) == before);

@@ -48,8 +48,11 @@ RecordWriter::RecordWriter(Database& database)
                            " ON CONFLICT (lobby) DO UPDATE SET chat_server = ?2, given_at = ?3, over = 0")),
       drop_players_(database.prepare("DELETE FROM match_players WHERE lobby = ?1")),
       put_player_(database.prepare("INSERT INTO match_players (lobby, position, account) VALUES (?1, ?2, ?3)")),
+      drop_player_list_(database.prepare("DELETE FROM player_lists WHERE lobby = ?1 AND over = 0")),
       put_token_use_(database.prepare("INSERT OR IGNORE INTO token_uses (lobby, account, used_at)"
                                       " SELECT lobby, ?2, ?3 FROM matches WHERE lobby = ?1 AND state < 4")),
+      drop_token_use_(database.prepare("DELETE FROM token_uses WHERE lobby IN (SELECT lobby FROM matches"
+                                       " WHERE lobby = ?1 AND state < 4) AND account = ?2")),
       put_numbers_(database.prepare(
           "INSERT INTO numbers_reserved (one, server_ids_below, epochs_below, event_ids_below) VALUES (1, ?1, ?2, ?3)"
           " ON CONFLICT (one) DO UPDATE SET server_ids_below = max(server_ids_below, ?1),"
@@ -102,6 +105,14 @@ void RecordWriter::write_one(const PlayersRecord& players, UnixMs now) {
 
 void RecordWriter::write_one(const TokenUsed& use, UnixMs now) {
     put_token_use_.run(use.lobby.value, use.account.value, now.value);
+}
+
+void RecordWriter::write_one(const PlayersForgotten& forgotten, UnixMs) {
+    drop_player_list_.run(forgotten.lobby.value);
+}
+
+void RecordWriter::write_one(const TokenReleased& released, UnixMs) {
+    drop_token_use_.run(released.lobby.value, released.account.value);
 }
 
 void RecordWriter::write_one(const NumbersReserved& numbers, UnixMs) {

@@ -22,6 +22,8 @@ private:
     void write_one(const MatchForgotten& forgotten, UnixMs now);
     void write_one(const PlayersRecord& players, UnixMs now);
     void write_one(const TokenUsed& use, UnixMs now);
+    void write_one(const PlayersForgotten& forgotten, UnixMs now);
+    void write_one(const TokenReleased& released, UnixMs now);
     void write_one(const NumbersReserved& numbers, UnixMs now);
     void write_one(const ClockRecord& clock, UnixMs now);
     void write_one(const AccountRecord& account, UnixMs now);
@@ -37,7 +39,9 @@ private:
     Statement put_player_list_;
     Statement drop_players_;
     Statement put_player_;
+    Statement drop_player_list_;
     Statement put_token_use_;
+    Statement drop_token_use_;
     Statement put_numbers_;
     Statement put_clock_;
     Statement put_account_;

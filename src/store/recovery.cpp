@@ -135,11 +135,14 @@ private:
     }
 
     void read_over() {
-        Statement query =
-            database_.prepare("SELECT lobby, ended_at FROM matches WHERE state >= 4 AND ended_at >= ?1 ORDER BY lobby");
+        Statement query = database_.prepare(
+            "SELECT lobby, ended_at, server, state FROM matches WHERE state >= 4 AND ended_at >= ?1 ORDER BY lobby");
         query.bind(since_.value);
         const Row row(query, path_, "matches");
-        while (query.step()) state_.over.emplace_back(LobbyId(row.number<std::int32_t>(0)), row.time(1));
+        while (query.step()) {
+            state_.over.push_back({LobbyId(row.number<std::int32_t>(0)), row.time(1),
+                                   ServerId(row.number<std::int32_t>(2)), row.state(3)});
+        }
     }
 
     void read_token_uses() {

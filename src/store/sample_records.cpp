@@ -111,7 +111,7 @@ EventRecord sample_event(std::int64_t id, UnixMs time) {
 Record random_record(Random& random, UnixMs now) {
     const LobbyId lobby(static_cast<std::int32_t>(random.between(1, 8)));
     const AccountId account(static_cast<std::int32_t>(random.between(1, 5)));
-    switch (random.below(12)) {
+    switch (random.below(14)) {
         case 0:
             return random_server(random, now);
         case 1:
@@ -132,6 +132,10 @@ Record random_record(Random& random, UnixMs now) {
             return AccountRecord{random_text(random), account};
         case 9:
             return sample_event(random.between(1, 50), random_time(random, now));
+        case 10:
+            return PlayersForgotten{lobby};
+        case 11:
+            return TokenReleased{lobby, account};
         default:
             return random_match(random, now);
     }
@@ -167,7 +171,9 @@ std::string as_text(const RecoveredState& state) {
         text += "\n";
     }
     for (const AccountRecord& a : state.accounts) text += fmt::format("account {} \"{}\"\n", a.account.value, a.name);
-    for (const auto& [lobby, time] : state.over) text += fmt::format("over {} {}\n", lobby.value, time.value);
+    for (const LobbyOver& o : state.over)
+        text += fmt::format("over {} {} server {} state {}\n", o.lobby.value, o.at.value, o.server.value,
+                            static_cast<int>(o.how));
     if (state.has_clock) text += fmt::format("clock {} {}\n", state.clock.elapsed_game_ms, state.clock.speed);
     // A zero byte would end the text where it is shown.
     std::replace(text.begin(), text.end(), '\0', '~');
