@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Runs the example game server and the example matchmaker against a Muster, and checks that matches are allocated,
-readied, started and ended, that Ctrl-C leaves cleanly, and that a request without a server is refused.
+"""Runs the example game servers, matchmaker and player against a Muster, and checks that matches are allocated, readied,
+started and ended, that the player hears of them, that Ctrl-C leaves cleanly, that a request without a server is
+refused, and that a player who is sent away stays away.
 
     examples_test.py MUSTER EXAMPLES_DIR        MUSTER is the daemon's program, or the fake_muster of the tests
 """
@@ -109,6 +110,9 @@ def play(muster_program, examples, folder):
 
     server = start("game_server", examples / "game_server", ports["servers"], "27015", REGION, "0.5")
     server_id = server.wait_for(r"online as server (\d+)")[1]
+    player = start("player", examples / "player", ports["players"], "ann")
+    check("the player is account 1, which the matchmaker lists", player.wait_for(r"logged in as player (\d+)$")[1] == "1")
+    check("the player knows the world's time", player.wait_for(r"^\w{3}\. \d\d:\d\d, (day|night)$"))
     matchmaker = start("matchmaker", examples / "matchmaker", ports["managers"], REGION, str(MATCHES), "500")
     check("the matchmaker ends well", matchmaker.wait() == 0)
     for lobby in range(500, 500 + MATCHES):
@@ -116,7 +120,9 @@ def play(muster_program, examples, folder):
             check(f"the matchmaker saw lobby {lobby}: {said}", matchmaker.wait_for(rf"lobby {lobby}: {said}"))
         for said in ("offered", "player 1 is in", "started", "ended"):
             check(f"the game server saw lobby {lobby}: {said}", server.wait_for(rf"lobby {lobby}: {said}"))
-    check("nobody had a problem", not [line for each in (server, matchmaker) for line in each.lines if "problem" in line])
+        check(f"the player was sent to lobby {lobby}", player.wait_for(rf"lobby {lobby}: play at 127\.0\.0\.1:27015$"))
+    everybody = (server, matchmaker, player)
+    check("nobody had a problem", not [line for each in everybody for line in each.lines if "problem" in line])
 
     in_c = start("c_game_server", examples / "c_game_server", ports["servers"], "27016", "0")
     in_c.wait_for("online as server")
@@ -124,9 +130,19 @@ def play(muster_program, examples, folder):
     check("a match is played on the game server in C", other.wait() == 0 and other.wait_for("at 127.0.0.1:27016"))
     check("the game server in C saw it end", in_c.wait_for("lobby 600: ended"))
 
+    elsewhere = start("player elsewhere", examples / "player", ports["players"], "ann")
+    check("a player logged in elsewhere is told", player.wait_for("^closed: Logged in elsewhere$"))
+    check("and stays away", player.wait() == 1 and player.wait_for("^sent away$"))
+    elsewhere.wait_for("logged in as player 1$")
+    elsewhere.process.send_signal(signal.SIGINT)
+    check("Ctrl-C logs the player out", elsewhere.wait() == 0 and elsewhere.wait_for("^logged out$"))
+
     server.process.send_signal(signal.SIGINT)
     check("Ctrl-C leaves cleanly", server.wait() == 0 and server.wait_for("^left$"))
+    staying = start("player who stays", examples / "player", ports["players"], "bob")
+    check("another name is another player", staying.wait_for(r"logged in as player (\d+)$")[1] == "2")
     muster.process.send_signal(signal.SIGTERM)
+    check("a player hears that Muster shuts down", staying.wait_for("^closed: Server shutting down, trying again$"))
     check("Muster ends", muster.wait() == 0)
 
 

@@ -15,8 +15,10 @@ import tempfile
 
 CXX_PROGRAM = """
 #include <muster/allocator.h>
+#include <muster/frames.h>
 #include <muster/game_server.h>
 #include <muster/muster.h>
+#include <muster/player.h>
 #include <muster/tcp_runner.h>
 
 #include <cstdio>
@@ -26,6 +28,9 @@ int main() {
     TcpRunner runner;
     GameServer server({.ip = "127.0.0.1", .port = 27015, .region = RegionId{2}}, {});
     Allocator allocator({.chat_server_id = "chat", .regions = {RegionId{2}}}, {});
+    Player player({}, {});
+    if (player.send(1000, {}) || frames_to_ping_ms(6, 60) != 100) return 1;
+    runner.add(player, "127.0.0.1:11031");
     runner.add(server, "127.0.0.1:11032");
     runner.post([&] { runner.stop(); });
     runner.run();
@@ -40,7 +45,9 @@ C_PROGRAM = """
 
 int main(void) {
     muster_game_server* server;
+    muster_player* player;
     muster_game_server_options options;
+    muster_player_options player_options;
     memset(&options, 0, sizeof options);
     options.size = sizeof options;
     options.ip = "127.0.0.1";
@@ -49,6 +56,11 @@ int main(void) {
     server = muster_game_server_new(&options, NULL, 0);
     if (!server) return 1;
     muster_game_server_free(server);
+    memset(&player_options, 0, sizeof player_options);
+    player_options.size = sizeof player_options;
+    player = muster_player_new(&player_options, NULL, 0);
+    if (!player || muster_player_send(player, 1000, "hi", 2)) return 1;
+    muster_player_free(player);
     printf("%s %s\\n", muster_version(), muster_error_name(MUSTER_SERVER_BUSY));
     return 0;
 }

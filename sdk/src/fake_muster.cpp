@@ -65,7 +65,10 @@ FakeMuster::FakeMuster(std::uint16_t servers_port, std::uint16_t managers_port, 
 FakeMuster::~FakeMuster() {
     stopping_ = true;
     thread_.join();
-    for (const auto& peer : peers_) close(peer->fd);
+    for (const auto& peer : peers_) {
+        if (peer->player != 0) say(peer.get(), ServerClose{"Server shutting down"});
+        close(peer->fd);
+    }
     for (const int listener : listeners_) close(listener);
 }
 
@@ -263,6 +266,10 @@ void FakeMuster::take(Peer& peer, const PlayerLogin& message) {
     if (session.player == 0) session.player = static_cast<std::int32_t>(sessions_.size());
     if (!message.resume_token.empty() && message.resume_token == session.resume_token) ++resumes_;
     session.resume_token = "resume-" + std::to_string(number);
+    for (const auto& each : peers_) {
+        if (each->player == session.player) say(each.get(), ServerClose{"Logged in elsewhere"});
+        if (each->player == session.player) each->player = 0;
+    }
     peer.player = session.player;
     say(&peer,
         PlayerLoginResponse{PlayerLoginResponse::Accepted{muster::AccountId(session.player), session.resume_token}});
