@@ -38,7 +38,6 @@ public:
             generation_.push_back(0);
             session_.push_back(0);
             authority_.push_back(false);
-            heartbeat_.emplace_back();
         } else {
             index = free_.back();
             free_.pop_back();
@@ -46,7 +45,7 @@ public:
         ++generation_[index];  // odd: alive
         session_[index] = session;
         authority_[index] = true;
-        heartbeat_[index] = HeartbeatData{};
+        if (index < heartbeat_.size()) heartbeat_[index] = HeartbeatData{};
         ++size_;
         return {index, generation_[index]};
     }
@@ -69,8 +68,14 @@ public:
     std::uint32_t session(EntityId id) const { return session_[checked(id)]; }
     bool has_authority(EntityId id) const { return authority_[checked(id)]; }
     void set_authority(EntityId id, bool here) { authority_[checked(id)] = here; }
-    HeartbeatData& heartbeat(EntityId id) { return heartbeat_[checked(id)]; }
-    const HeartbeatData& heartbeat(EntityId id) const { return heartbeat_[checked(id)]; }
+    // Where heartbeats are off nobody asks for this, and there is no such array.
+    HeartbeatData& heartbeat(EntityId id) {
+        if (checked(id) >= heartbeat_.size()) heartbeat_.resize(generation_.size());
+        return heartbeat_[id.index];
+    }
+    HeartbeatData heartbeat(EntityId id) const {
+        return checked(id) < heartbeat_.size() ? heartbeat_[id.index] : HeartbeatData{};
+    }
 
 private:
     std::uint32_t checked(EntityId id) const {

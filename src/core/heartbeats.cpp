@@ -82,7 +82,7 @@ void Heartbeats::judge(const Pass& pass) {
 }
 
 void Heartbeats::link_lost(EntityId entity) {
-    if (!entities_.contains(entity)) return;
+    if (!config_.enabled || !entities_.contains(entity)) return;
     HeartbeatData& data = entities_.heartbeat(entity);
     data.asked = false;
     data.answered = false;

@@ -366,7 +366,7 @@ PlayerView Players::view(Place place) const {
     if (more.ping_sent != Time{}) view.since_ping_sent = time_.now() - more.ping_sent;
     view.since_echo = ago(session.last_echo);
     view.entity = session.entity.number();
-    view.failed_heartbeats = entities_.heartbeat(session.entity).failures;
+    view.failed_heartbeats = std::as_const(entities_).heartbeat(session.entity).failures;
     return view;
 }
 

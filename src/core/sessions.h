@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include "base/check.h"
@@ -24,7 +23,7 @@ public:
     using Place = std::uint32_t;
     static constexpr Place none = ~Place{0};
 
-    Sessions() : by_name_(0, NameHash{this}, NameEqual{this}) {}
+    Sessions() : by_account_(0, AccountHash{this}, AccountEqual{this}), by_name_(0, NameHash{this}, NameEqual{this}) {}
     Sessions(const Sessions&) = delete;
     Sessions& operator=(const Sessions&) = delete;
 
@@ -40,7 +39,7 @@ public:
         MUSTER_CHECK(name.size() <= more.name.size(), "a name was judged before");
         session.name_size = static_cast<std::uint8_t>(name.size());
         name.copy(more.name.data(), name.size());
-        const bool new_account = by_account_.emplace(player, place).second;
+        const bool new_account = by_account_.insert(place).second;
         const bool new_name = by_name_.insert(place).second;
         MUSTER_CHECK(new_account && new_name, "one session for a name and for an account");
         ++size_;
@@ -51,7 +50,7 @@ public:
         Session& session = at(place);
         MUSTER_CHECK(session.taken, "a session is removed once");
         by_name_.erase(place);
-        by_account_.erase(session.player);
+        by_account_.erase(place);
         session.taken = false;
         session.link = {};
         free_.push_back(place);
@@ -67,7 +66,7 @@ public:
 
     Place find(AccountId player) const {
         const auto found = by_account_.find(player);
-        return found == by_account_.end() ? none : found->second;
+        return found == by_account_.end() ? none : *found;
     }
     Place find(std::string_view name) const {
         const auto found = by_name_.find(name);
@@ -85,7 +84,20 @@ private:
         SessionDetails cold[block_size];
     };
 
-    // The set holds places; their names are where they are.
+    // Both sets hold places only; what they are looked up by is where it is.
+    struct AccountHash {
+        using is_transparent = void;
+        const Sessions* table;
+        std::size_t operator()(AccountId player) const { return std::hash<AccountId>{}(player); }
+        std::size_t operator()(Place place) const { return (*this)(table->at(place).player); }
+    };
+    struct AccountEqual {
+        using is_transparent = void;
+        const Sessions* table;
+        bool operator()(Place a, Place b) const { return a == b || table->at(a).player == table->at(b).player; }
+        bool operator()(AccountId player, Place place) const { return player == table->at(place).player; }
+        bool operator()(Place place, AccountId player) const { return player == table->at(place).player; }
+    };
     struct NameHash {
         using is_transparent = void;
         const Sessions* table;
@@ -114,7 +126,7 @@ private:
     std::vector<Place> free_;
     Place places_ = 0;
     std::size_t size_ = 0;
-    boost::unordered_flat_map<AccountId, Place, std::hash<AccountId>> by_account_;
+    boost::unordered_flat_set<Place, AccountHash, AccountEqual> by_account_;
     boost::unordered_flat_set<Place, NameHash, NameEqual> by_name_;
 };
 
