@@ -40,6 +40,7 @@ export class World {
         this.regionTotals = new Map(REGIONS.map(({ id }) => [id, { requests: 0, failures: 0, retries: 0 }]));
         this.times = []; // of the last allocations, ms
         this.clock = { minutes: 8 * 60 + 15, speed: 60 };
+        this.echoes = [...BUCKETS_MS, Infinity].map(() => 0);
         this.overruns = 0;
         this.storeUp = true;
         for (let i = 0; i < servers; ++i) this.join({ region: this.pick(REGIONS).id });
@@ -87,8 +88,15 @@ export class World {
         };
         player.entity = player.id + 500_000;
         this.players.set(player.id, player);
+        this.echo(player);
         this.note("player.login", { player_id: player.id, name, entity: player.entity });
         return player.id;
+    }
+
+    // A ping came back.
+    echo({ latency_ms }) {
+        const at = BUCKETS_MS.findIndex((bound) => latency_ms <= bound);
+        ++this.echoes[at < 0 ? BUCKETS_MS.length : at];
     }
 
     // One step of pretended life. `seconds` since the one before.
@@ -103,6 +111,7 @@ export class World {
         let due = this.matchesPerSecond * wave * seconds;
         for (; due > this.random(); --due) this.allocate(this.pick(REGIONS).id);
         for (const match of this.matches.values()) this.advance(match, now);
+        for (const player of this.players.values()) if (this.random() < seconds / 30) this.echo(player);
         if (this.random() < 0.15 * seconds) this.fail();
         if (this.random() < 0.8 * seconds) this.stir();
         if (this.random() < 0.02 * seconds) ++this.overruns;
@@ -350,11 +359,6 @@ export class World {
         const states = { offering: 0, allocated: 0, ready: 0, started: 0 };
         for (const match of this.matches.values()) if (match.state in states) ++states[match.state];
         const players = [...this.players.values()];
-        const counts = BUCKETS_MS.concat(0).map(() => 0);
-        for (const { latency_ms } of players) {
-            const at = BUCKETS_MS.findIndex((bound) => latency_ms <= bound);
-            ++counts[at < 0 ? BUCKETS_MS.length : at];
-        }
         const times = this.times.slice().sort((a, b) => a - b);
         const quantile = (share) => times[Math.min(times.length - 1, Math.floor(share * times.length))] ?? 0;
         return {
@@ -375,7 +379,7 @@ export class World {
                 connected: players.filter((player) => player.connected).length,
                 in_grace: players.filter((player) => !player.connected).length,
                 idle: players.filter((player) => player.connected && player.idle).length,
-                latency_ms: { buckets_ms: BUCKETS_MS, counts },
+                latency_ms: { buckets_ms: BUCKETS_MS, counts: this.echoes },
             },
             clock: this.clockView(),
             loop: {

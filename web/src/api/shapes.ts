@@ -37,7 +37,7 @@ export interface Overview {
         connected: number;
         in_grace: number;
         idle: number; // of the connected
-        latency_ms: { buckets_ms: number[]; counts: number[] };
+        latency_ms: { buckets_ms: number[]; counts: number[] }; // of all pings echoed since the start
     };
     clock: Clock;
     loop: {

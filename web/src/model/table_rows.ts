@@ -32,11 +32,16 @@ export function pressed(order: Order, column: string): Order {
     return order.column === column ? { column, descending: !order.descending } : { column, descending: false };
 }
 
-// True when every word of `query` is somewhere in one of the texts.
-export function matches(query: string, ...texts: Array<string | number>): boolean {
+// A test for rows: true when every word of `query` is somewhere in the given texts. The query is taken apart once, not
+// for each of ten thousand rows.
+export function finder(query: string): (...texts: Array<string | number>) => boolean {
     const words = query.toLowerCase().split(/\s+/).filter((word) => word !== "");
-    const all = texts.map((text) => String(text).toLowerCase());
-    return words.every((word) => all.some((text) => text.includes(word)));
+    if (words.length === 0) return () => true;
+    return (...texts) => {
+        // Joined by what no word can hold, so that none is found across two texts.
+        const all = texts.join("\n").toLowerCase();
+        return words.every((word) => all.includes(word));
+    };
 }
 
 export interface PageOfRows<Row> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { matches, pageOf, pressed, sorted } from "./table_rows";
+import { finder, pageOf, pressed, sorted } from "./table_rows";
 
 describe("order", () => {
     it("keeps equal rows as they were, both ways", () => {
@@ -37,9 +37,13 @@ describe("order", () => {
 
 describe("filter", () => {
     it("wants every word somewhere, in any case", () => {
-        expect(matches("EU 10.2", 7, "10.2.0.7:27015", "eu")).toBe(true);
-        expect(matches("eu 10.3", 7, "10.2.0.7:27015", "eu")).toBe(false);
-        expect(matches("  ", 7)).toBe(true);
+        expect(finder("EU 10.2")(7, "10.2.0.7:27015", "eu")).toBe(true);
+        expect(finder("eu 10.3")(7, "10.2.0.7:27015", "eu")).toBe(false);
+        expect(finder("  ")(7)).toBe(true);
+    });
+
+    it("finds no word across two texts", () => {
+        expect(finder("712")(7, 12)).toBe(false);
     });
 });
 

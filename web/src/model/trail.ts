@@ -1,6 +1,7 @@
 // The last minutes of the overview, second by second, as columns that a chart can draw. Counters become rates here.
 
 import type { Overview } from "../api/shapes";
+import type { Histogram } from "./histogram";
 
 export const SAMPLES_MAX = 600; // ten minutes
 export const RATE_WINDOW_MS = 10_000;
@@ -23,6 +24,7 @@ interface Sample {
     gap: boolean; // none of the figures is known here
     totals: Totals;
     byReason: Record<string, number>;
+    latency: Histogram;
     byRegion: Record<number, { requests: number; failures: number }>;
     p50: Figure;
     p95: Figure;
@@ -89,6 +91,13 @@ export class Trail {
             if (grown > 0) found[reason] = grown;
         }
         return found;
+    }
+
+    // The latencies measured in the last `windowMs`.
+    recentLatency(windowMs: number): Histogram {
+        const window = this.window(windowMs);
+        const { buckets_ms, counts } = window.at(-1)?.latency ?? { buckets_ms: [], counts: [] };
+        return { buckets_ms, counts: counts.map((_, at) => increase(window.map((sample) => sample.latency.counts[at] ?? 0))) };
     }
 
     // From the oldest sample to the newest.
@@ -179,6 +188,7 @@ function sampleOf(overview: Overview): Sample {
             overruns: loop.overruns,
         },
         byReason: allocations.failures,
+        latency: players.latency_ms,
         byRegion: Object.fromEntries(regions.map(({ id, requests, failures }) => [id, { requests, failures }])),
         p50: allocations.p50_ms,
         p95: allocations.p95_ms,

@@ -7,6 +7,7 @@ interface Given {
     successes?: number;
     failures?: Record<string, number>;
     load?: number;
+    latency?: number[];
 }
 
 function overviewAt(time_ms: number, given: Given = {}): Overview {
@@ -31,7 +32,7 @@ function overviewAt(time_ms: number, given: Given = {}): Overview {
             p99_ms: 3,
         },
         matches: { offering: 0, allocated: 0, ready: 0, started: 0 },
-        players: { connected: 5, in_grace: 0, idle: 0, latency_ms: { buckets_ms: [], counts: [] } },
+        players: { connected: 5, in_grace: 0, idle: 0, latency_ms: { buckets_ms: [10, 20], counts: given.latency ?? [] } },
         clock: { day: 1, hour: 0, minute: 0, speed: 1 },
         loop: { ticks_per_second: 10, tick_avg_ms: 0.1, tick_max_ms: 1, messages_per_second: 2, overruns: 0, callback_errors: 0 },
         store: { up: true, queue_depth: 0 },
@@ -82,6 +83,13 @@ describe("A-13: counters become rates", () => {
         trail.push(overviewAt(1_000, { failures: { Busy: 7, Timeout: 3, "No servers available": 1 } }));
         expect(trail.recentFailures(60_000)).toEqual({ Timeout: 2, "No servers available": 1 });
     });
+});
+
+it("P-8: the latency of the last minutes is told apart from that since the start", () => {
+    const trail = new Trail();
+    trail.push(overviewAt(0, { latency: [1000, 5, 0] }));
+    trail.push(overviewAt(1_000, { latency: [1000, 7, 1] }));
+    expect(trail.recentLatency(60_000)).toEqual({ buckets_ms: [10, 20], counts: [0, 2, 1] });
 });
 
 describe("the trail", () => {

@@ -102,7 +102,7 @@ function optionsOf(
         legend: { show: false },
         cursor: { drag: { x: false, y: false }, y: false, points: { size: 6 } },
         scales: {
-            x: { time: true, range: (_, from, to) => [Math.min(from, to - SPAN_SECONDS_MIN), to] },
+            x: { time: true, range: spanOf },
             y: { range: (_, __, to) => [0, Math.max(least, (to ?? 0) * 1.1)] },
         },
         axes: [
@@ -126,6 +126,14 @@ function optionsOf(
         ],
         hooks: { setCursor: [(made) => pointed(made.cursor.idx ?? null)] },
     };
+}
+
+// From the first to the last, and never less than a minute. Taken from the figures: what uPlot proposes for a single
+// one is a whole day.
+function spanOf(made: uPlot): uPlot.Range.MinMax {
+    const first = made.data[0][0] ?? 0;
+    const last = made.data[0].at(-1) ?? SPAN_SECONDS_MIN;
+    return [Math.min(first, last - SPAN_SECONDS_MIN), last];
 }
 
 // A canvas wants the colour itself; the style sheet knows which one holds now.

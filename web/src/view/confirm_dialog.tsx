@@ -22,27 +22,29 @@ export function ConfirmDialog() {
 
     return (
         <dialog ref={dialog} aria-labelledby="confirm-title" onCancel={cancelled}>
-            <form onSubmit={confirmed}>
-                <h2 id="confirm-title">{question?.title}</h2>
-                <p>{question?.text}</p>
-                <label>
-                    Reason
-                    <input
-                        type="text"
-                        maxLength={REASON_CHARACTERS_MAX}
-                        value={reason}
-                        onInput={(event) => setReason(event.currentTarget.value)}
-                    />
-                </label>
-                <div class="buttons">
-                    <button type="button" onClick={() => confirmation.answer(null)}>
-                        Leave it
-                    </button>
-                    <button type="submit" class="main hurts">
-                        {question?.action}
-                    </button>
-                </div>
-            </form>
+            {question !== null && (
+                <form onSubmit={confirmed}>
+                    <h2 id="confirm-title">{question.title}</h2>
+                    <p>{question.text}</p>
+                    <label>
+                        Reason
+                        <input
+                            type="text"
+                            maxLength={REASON_CHARACTERS_MAX}
+                            value={reason}
+                            onInput={(event) => setReason(event.currentTarget.value)}
+                        />
+                    </label>
+                    <div class="buttons">
+                        <button type="button" onClick={() => confirmation.answer(null)}>
+                            Leave it
+                        </button>
+                        <button type="submit" class="main hurts">
+                            {question.action}
+                        </button>
+                    </div>
+                </form>
+            )}
         </dialog>
     );
 }

@@ -6,7 +6,7 @@ import type { EventPage, FleetEvent } from "../api/shapes";
 import { EVENT_KINDS, kindOf } from "../model/event_feed";
 import { eventParts, eventTitle } from "../model/event_text";
 import { count, foreign } from "../model/format";
-import { matches } from "../model/table_rows";
+import { finder } from "../model/table_rows";
 import { EventList } from "./event_list";
 import { ChoiceFilter, TextFilter } from "./list_frame";
 import { usePage, useRegionName, useStore } from "./page_context";
@@ -30,10 +30,10 @@ export function EventsView() {
     const [held, setHeld] = useState<readonly FleetEvent[] | null>(null);
     const older = useOlder(held ?? live, kind, setHeld);
 
+    const found = finder(q);
+    const words = (event: FleetEvent) => eventParts(event, regionName).map((part) => `${part.label} ${part.text}`);
     const shown = (held ?? live).filter(
-        (event) =>
-            (kind === "" || kindOf(event) === kind) &&
-            matches(q, event.type, eventTitle(event.type), ...eventParts(event, regionName).map((part) => `${part.label} ${part.text}`)),
+        (event) => (kind === "" || kindOf(event) === kind) && found(event.type, eventTitle(event.type), ...words(event)),
     );
     const unseen = held === null ? 0 : live.filter((event) => event.id > (held[0]?.id ?? 0)).length;
     return (

@@ -30,7 +30,7 @@ export function KeyFigures({ overview, trail }: { overview: Overview; trail: Tra
                     {count(load)} of {count(capacity)} matches
                 </Tile>
                 <Tile label="Allocations" value={perSecond(trail.rates().requests)}>
-                    {success === null ? "none" : `${success === 100 ? "100" : success.toFixed(1)} % succeeded`} in {window};{" "}
+                    {success === null ? "none asked for" : `${success === 100 ? "100" : success.toFixed(1)}\u00A0% succeeded`} in {window},{" "}
                     {count(allocations.in_flight)} in flight
                 </Tile>
                 <Tile label="Allocation p95" value={served ? milliseconds(allocations.p95_ms) : "–"}>

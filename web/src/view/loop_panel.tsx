@@ -17,7 +17,7 @@ export function LoopPanel({ overview, columns }: { overview: Overview; columns: 
         <section class="panel" aria-labelledby="loop">
             <h2 id="loop">Game loop</h2>
             <Chart title="Pass time" seconds={columns.seconds} lines={lines} format={milliseconds} />
-            <dl class="facts">
+            <dl class="facts four">
                 <div>
                     <dt>Passes</dt>
                     <dd>{perSecond(loop.ticks_per_second)}</dd>
@@ -31,7 +31,7 @@ export function LoopPanel({ overview, columns }: { overview: Overview; columns: 
                     <dd>{count(loop.overruns)}</dd>
                 </div>
                 <div>
-                    <dt>Callback errors</dt>
+                    <dt>Errors</dt>
                     <dd class={loop.callback_errors > 0 ? "wrong" : undefined}>{figure(loop.callback_errors)}</dd>
                 </div>
             </dl>

@@ -2,7 +2,7 @@ import { useMemo } from "preact/hooks";
 import type { Match, MatchState } from "../api/shapes";
 import { duration, foreign, NONE } from "../model/format";
 import { routeToServer } from "../model/route";
-import { matches as found } from "../model/table_rows";
+import { finder } from "../model/table_rows";
 import { DataTable, type Column } from "./data_table";
 import { ChoiceFilter, ListFrame, TextFilter } from "./list_frame";
 import { usePage, useRegionName, useRegions, useStore } from "./page_context";
@@ -21,14 +21,16 @@ export function MatchesView() {
 
     const { q = "", state = "", server = "", region = "" } = filter;
     const rows = useMemo(
-        () =>
-            list.rows.filter(
+        () => {
+            const found = finder(q);
+            return list.rows.filter(
                 (match) =>
                     (state === "" || match.state === state) &&
                     (server === "" || String(match.server_id) === server) &&
                     (region === "" || String(match.region) === region) &&
-                    found(q, match.lobby_id, match.chat_server, match.reason, match.state),
-            ),
+                    found(match.lobby_id, match.chat_server, match.reason, match.state),
+            );
+        },
         [list.rows, q, state, server, region],
     );
     return (

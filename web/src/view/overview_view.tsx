@@ -35,7 +35,7 @@ export function OverviewView() {
                 </div>
             </div>
             <div class="two-and-one">
-                <PlayersPanel players={overview.players} columns={columns} />
+                <PlayersPanel players={overview.players} trail={trail} columns={columns} />
                 <LoopPanel overview={overview} columns={columns} />
             </div>
         </>

@@ -1,38 +1,55 @@
 import { useMemo } from "preact/hooks";
 import type { Overview } from "../api/shapes";
-import { count, figure, milliseconds, percent } from "../model/format";
-import { filledBars, percentile } from "../model/histogram";
-import type { TrailColumns } from "../model/trail";
+import { count, duration, figure, milliseconds, percent } from "../model/format";
+import { filledBars, percentile, total, type Histogram } from "../model/histogram";
+import type { Trail, TrailColumns } from "../model/trail";
 import { Bar } from "./bar";
 import { Chart } from "./chart";
 
-export function PlayersPanel({ players, columns }: { players: Overview["players"]; columns: TrailColumns }) {
+const RECENT_MS = 5 * 60_000;
+// Every player is pinged at least once in this time; before it has passed, what was measured is no fair picture.
+const RECENT_MS_MIN = 60_000;
+
+interface PlayersPanelProps {
+    players: Overview["players"];
+    trail: Trail;
+    columns: TrailColumns;
+}
+
+export function PlayersPanel({ players, trail, columns }: PlayersPanelProps) {
     const lines = useMemo(() => [{ label: "connected", colour: "--line-1", values: columns.players, filled: true }], [columns]);
     return (
         <section class="panel" aria-labelledby="players">
             <h2 id="players">Players</h2>
             <div class="halves">
                 <Chart title="Connected" seconds={columns.seconds} lines={lines} format={figure} least={4} />
-                <Latency histogram={players.latency_ms} />
+                <Latency {...latencyOf(players, trail)} />
             </div>
         </section>
     );
 }
 
-function Latency({ histogram }: { histogram: Overview["players"]["latency_ms"] }) {
+function latencyOf(players: Overview["players"], trail: Trail): { histogram: Histogram; since: string } {
+    const recent = trail.recentLatency(RECENT_MS);
+    const span = Math.min(RECENT_MS, trail.spanMs());
+    if (span >= RECENT_MS_MIN && total(recent) > 0) return { histogram: recent, since: `last ${duration(span)}` };
+    return { histogram: players.latency_ms, since: "since the start" };
+}
+
+function Latency({ histogram, since }: { histogram: Histogram; since: string }) {
     const shown = filledBars(histogram);
     if (shown.length === 0) return <p class="empty">No latency has been measured yet.</p>;
     const largest = Math.max(...shown.map((bar) => bar.share));
     return (
         <table class="histogram">
             <caption>
-                Latency: p50 {milliseconds(percentile(histogram, 0.5))}, p95 {milliseconds(percentile(histogram, 0.95))}
+                Latency, {since}: p50 {milliseconds(percentile(histogram, 0.5))}, p95 {milliseconds(percentile(histogram, 0.95))}
             </caption>
             <thead class="unseen">
                 <tr>
                     <th scope="col">Latency</th>
                     <th scope="col">Share</th>
-                    <th scope="col">Players</th>
+                    <th scope="col">Pings</th>
                 </tr>
             </thead>
             <tbody>

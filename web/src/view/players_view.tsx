@@ -1,7 +1,7 @@
 import { useMemo } from "preact/hooks";
 import type { Player } from "../api/shapes";
 import { ago, duration, foreign, milliseconds, NONE } from "../model/format";
-import { matches } from "../model/table_rows";
+import { finder } from "../model/table_rows";
 import { DataTable, type Column } from "./data_table";
 import { ChoiceFilter, ListFrame, TextFilter } from "./list_frame";
 import { usePage, useStore } from "./page_context";
@@ -23,7 +23,10 @@ export function PlayersView() {
 
     const { q = "", state = "" } = filter;
     const rows = useMemo(
-        () => list.rows.filter((player) => (state === "" || stateOf(player) === state) && matches(q, player.id, player.name)),
+        () => {
+            const found = finder(q);
+            return list.rows.filter((player) => (state === "" || stateOf(player) === state) && found(player.id, player.name));
+        },
         [list.rows, q, state],
     );
     return (

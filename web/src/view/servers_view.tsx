@@ -2,7 +2,7 @@ import { useMemo } from "preact/hooks";
 import type { Server, ServerStatus } from "../api/shapes";
 import { ago, count, milliseconds, percent, share } from "../model/format";
 import { routeToServer } from "../model/route";
-import { matches } from "../model/table_rows";
+import { finder } from "../model/table_rows";
 import { Bar, loadTone } from "./bar";
 import { DataTable, type Column } from "./data_table";
 import { DrainButton } from "./drain_button";
@@ -23,13 +23,15 @@ export function ServersView() {
 
     const { q = "", status = "", region = "" } = filter;
     const rows = useMemo(
-        () =>
-            list.rows.filter(
+        () => {
+            const found = finder(q);
+            return list.rows.filter(
                 (server) =>
                     (status === "" || server.status === status) &&
                     (region === "" || String(server.region) === region) &&
-                    matches(q, server.id, `${server.ip}:${server.port}`, server.status, regionName(server.region)),
-            ),
+                    found(server.id, `${server.ip}:${server.port}`, server.status, regionName(server.region)),
+            );
+        },
         [list.rows, q, status, region, regions.length],
     );
     return (

@@ -25,36 +25,38 @@ export function TokenDialog() {
 
     return (
         <dialog ref={dialog} aria-labelledby="token-title" onCancel={cancelled}>
-            <form onSubmit={enter}>
-                <h2 id="token-title">Admin token</h2>
-                {question?.wrong === true && (
-                    <p class="wrong" role="alert">
-                        That token was not accepted.
+            {question !== null && (
+                <form onSubmit={enter}>
+                    <h2 id="token-title">Admin token</h2>
+                    {question.wrong && (
+                        <p class="wrong" role="alert">
+                            That token was not accepted.
+                        </p>
+                    )}
+                    <p>
+                        Muster asks for it. It is the one of <code>MUSTER_AUTH_ADMIN_TOKEN</code> or <code>auth.admin_token_file</code>; this tab
+                        keeps it until it is closed.
                     </p>
-                )}
-                <p>
-                    Muster asks for it. It is the one of <code>MUSTER_AUTH_ADMIN_TOKEN</code> or <code>auth.admin_token_file</code>; this tab
-                    keeps it until it is closed.
-                </p>
-                <label>
-                    Token
-                    <input
-                        type="password"
-                        autoComplete="off"
-                        spellcheck={false}
-                        value={token}
-                        onInput={(event) => setToken(event.currentTarget.value)}
-                    />
-                </label>
-                <div class="buttons">
-                    <button type="button" onClick={decline}>
-                        Not now
-                    </button>
-                    <button type="submit" class="main">
-                        Enter
-                    </button>
-                </div>
-            </form>
+                    <label>
+                        Token
+                        <input
+                            type="password"
+                            autoComplete="off"
+                            spellcheck={false}
+                            value={token}
+                            onInput={(event) => setToken(event.currentTarget.value)}
+                        />
+                    </label>
+                    <div class="buttons">
+                        <button type="button" onClick={decline}>
+                            Not now
+                        </button>
+                        <button type="submit" class="main">
+                            Enter
+                        </button>
+                    </div>
+                </form>
+            )}
         </dialog>
     );
 }
