@@ -15,13 +15,15 @@ PATIENCE_S = 30  # what only a broken program needs
 EU = 2
 
 
-def text(value):
-    data = value.encode()
-    return struct.pack("<H", len(data)) + data
+def text(value, order="<"):
+    data = value.encode() if isinstance(value, str) else value
+    return struct.pack(order + "H", len(data)) + data
 
 
 class Peer:
-    """One connection to a little-endian port."""
+    """One connection. The server and manager ports are little-endian."""
+
+    order = "<"
 
     def __init__(self, address):
         host, port = address.rsplit(":", 1)
@@ -30,7 +32,7 @@ class Peer:
         self.buffer = b""
 
     def send(self, code, payload=b""):
-        self.socket.sendall(struct.pack("<HH", len(payload) + 2, code) + payload)
+        self.socket.sendall(struct.pack(self.order + "HH", len(payload) + 2, code) + payload)
 
     def send_bytes(self, data):
         self.socket.sendall(data)
@@ -40,10 +42,10 @@ class Peer:
         self.socket.settimeout(timeout)
         while True:
             if len(self.buffer) >= 2:
-                length = struct.unpack_from("<H", self.buffer)[0]
+                length = struct.unpack_from(self.order + "H", self.buffer)[0]
                 if len(self.buffer) >= 2 + length:
                     frame, self.buffer = self.buffer[2:2 + length], self.buffer[2 + length:]
-                    return struct.unpack_from("<H", frame)[0], frame[2:]
+                    return struct.unpack_from(self.order + "H", frame)[0], frame[2:]
             part = self.socket.recv(65536)
             if not part:
                 return None
@@ -53,7 +55,7 @@ class Peer:
         frame = self.receive(timeout)
         assert frame is not None, f"closed instead of {code:#x}"
         assert frame[0] == code, f"{frame[0]:#x} {frame[1]!r} instead of {code:#x}"
-        return Reader(frame[1])
+        return Reader(frame[1], self.order)
 
     def close(self):
         self.socket.close()
@@ -62,12 +64,12 @@ class Peer:
 class Reader:
     """Reads the fields of a payload in order."""
 
-    def __init__(self, payload):
-        self.payload, self.at = payload, 0
+    def __init__(self, payload, order="<"):
+        self.payload, self.at, self.order = payload, 0, order
 
     def take(self, form):
-        value = struct.unpack_from("<" + form, self.payload, self.at)[0]
-        self.at += struct.calcsize("<" + form)
+        value = struct.unpack_from(self.order + form, self.payload, self.at)[0]
+        self.at += struct.calcsize(self.order + form)
         return value
 
     def string(self):
@@ -106,6 +108,37 @@ class ChatServer(Peer):
 
     def request(self, lobby, region=EU, players=10):
         self.send(0x2002, struct.pack("<ibbbbi", lobby, 6, 0, region, players, 1650))
+
+
+class Player(Peer):
+    """A player; the port is big-endian unless the daemon is told otherwise."""
+
+    order = ">"
+
+    def __init__(self, address, name, credential="", resume_token="", order=">"):
+        super().__init__(address)
+        self.order = order
+        self.name, self.id, self.resume_token, self.refused = name, None, "", None
+        self.send(10, text(name, order) + text(credential, order) + text(resume_token, order))
+        answer = self.expect(10)
+        if answer.take("b") != 1:
+            self.refused = answer.string()
+            return
+        self.id, self.resume_token = answer.take("i"), answer.string()
+        time_update = self.expect(74)
+        self.clock = time_update.take("B"), time_update.take("B"), time_update.take("B")
+
+    def closed_for(self, echo=False, timeout=PATIENCE_S):
+        """Reads until MSG_SERVER_CLOSE; its reason. Echoes pings meanwhile, if wanted."""
+        end = time.monotonic() + timeout
+        while True:
+            frame = self.receive(max(0.01, end - time.monotonic()))
+            assert frame is not None, "closed without a word"
+            if frame[0] == 24:
+                assert self.receive() is None, "something follows the last word"
+                return Reader(frame[1], self.order).string()
+            if frame[0] == 9 and echo:
+                self.send(9)
 
 
 def allocation(payload):
@@ -172,6 +205,9 @@ class Daemon:
 
     def game_server(self, port, **more):
         return self.keep(GameServer(self.ports["servers"], port, **more))
+
+    def player(self, name, **more):
+        return self.keep(Player(self.ports["players"], name, **more))
 
     def chat_server(self, name="chat-1", **more):
         return self.keep(ChatServer(self.ports["managers"], name, **more))

@@ -4,60 +4,17 @@
     serve_test.py PATH_TO_MUSTER [unittest arguments]
 """
 
-import http.client
 import os
 import random
 import signal
 import socket
 import struct
 import subprocess
-import sys
-import tempfile
 import threading
 import time
-import unittest
 
-from muster_peer import Daemon, Reader, allocation, text
-
-MUSTER = ""
-LONG = os.environ.get("MUSTER_TEST_LONG") == "1"
-
-
-class Served(unittest.TestCase):
-    settings = {}
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.daemon = Daemon(MUSTER, folder.name, **self.settings)
-        self.addCleanup(self.end)
-
-    def end(self):
-        if self.daemon.process.poll() is None:
-            self.daemon.process.kill()
-        self.daemon.process.wait()
-        self.daemon.close()
-
-    def get(self, path):
-        connection = http.client.HTTPConnection(self.daemon.ports["http"], timeout=20)
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        body = answer.read().decode()
-        connection.close()
-        return answer.status, body
-
-    def figure(self, line_start):
-        for line in self.get("/metrics")[1].splitlines():
-            if line.startswith(line_start):
-                return float(line.rsplit(" ", 1)[1])
-        self.fail(f"no metric {line_start}")
-
-    def soon(self, condition, what):
-        end = time.monotonic() + 20
-        while not condition():
-            if time.monotonic() > end:
-                self.fail(what)
-            time.sleep(0.02)
+from muster_peer import Reader, allocation, text
+from served import LONG, Served, main
 
 
 class Journey(Served):
@@ -164,7 +121,7 @@ class Journey(Served):
         self.assertEqual(allocation(again.expect(0x2003)), answered)
 
     def test_a_second_daemon_on_the_same_store_says_so_and_the_first_goes_on_fault_7(self):
-        other = subprocess.run([MUSTER, "serve"], env=self.daemon.env, capture_output=True, text=True, timeout=20)
+        other = subprocess.run([self.muster, "serve"], env=self.daemon.env, capture_output=True, text=True, timeout=20)
         self.assertEqual(other.returncode, 73, other.stderr)
         self.assertIn(f"in use by process {self.daemon.process.pid}", other.stderr)
         self.assertEqual(self.get("/readyz")[0], 200)
@@ -274,5 +231,4 @@ class Crashes(Served):
 
 
 if __name__ == "__main__":
-    MUSTER = os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    main()

@@ -34,7 +34,8 @@ Core::Core(CoreConfig config, const Parts& parts, const RecoveredState& recovere
       issued_(parts.loop.time().now(), parts.wall),
       ledger_(parts.store, parts.log),
       numbers_(ledger_, recovered.numbers),
-      links_(parts.links, byte_orders_of(config), [this](LobbyId lobby) { matches_.answer_left(lobby); }),
+      links_(parts.loop.time(), parts.links, byte_orders_of(config),
+             [this](LobbyId lobby, bool in_time) { matches_.answer_left(lobby, in_time); }),
       chat_servers_(config.managers, parts.loop.time(), parts.loop.timers(),
                     [this](const Pass&, ConnectionId link) {
                         if (Link* open = links_.find(link)) links_.close(*open);
@@ -53,7 +54,7 @@ Core::Core(CoreConfig config, const Parts& parts, const RecoveredState& recovere
              recovered),
       server_port_(links_, fleet_, matches_, issued_, parts.loop.timers(), std::move(config.server_token)),
       manager_port_(links_, chat_servers_, fleet_, matches_, issued_, std::move(config.manager_token)),
-      player_port_({parts.clock, links_, players_, world_, notices_, accounts_, issued_, parts.wall},
+      player_port_({parts.clock, parts.loop.time(), links_, players_, world_, notices_, accounts_, issued_, parts.wall},
                    std::move(config.player_credential)),
       telemetry_(parts.loop.events(), fleet_.config().regions),
       history_(parts.loop.events(), ledger_, numbers_, issued_) {

@@ -26,6 +26,7 @@ std::int64_t us_of(Time time) {
 
 PlayerPort::PlayerPort(const Parts& parts, CredentialCheck check)
     : clock_(parts.clock),
+      time_(parts.time),
       links_(parts.links),
       players_(parts.players),
       world_(parts.world),
@@ -93,21 +94,43 @@ void PlayerPort::login(const Pass& pass, Link& link, const PlayerLogin& login) {
         return links_.close(link);
     }
     const ConnectionId id = link.id;
-    const auto welcome = players_.login(pass, link, login.player_name.view(), *account, login.resume_token.view());
-    links_.send(id, PlayerLoginResponse{PlayerLoginResponse::Accepted{
-                        *account, ResumeTokenText(players_.resume_token(welcome.place))}});
+    players_.login(pass, link, login.player_name.view(), account->id, login.resume_token.view());
+    if (account->named) return welcome(pass, id);
+    accounts_.when_kept(login.player_name.view(), [this, id](bool kept) {
+        const Pass now{time_.now(), time_.running()};
+        kept ? welcome(now, id) : turn_away(now, id);
+    });
+}
+
+void PlayerPort::welcome(const Pass& pass, ConnectionId id) {
+    const Link* link = links_.find(id);
+    const Players::Place place = link && !link->closing ? players_.of(*link) : Sessions::none;
+    if (place == Sessions::none) return;  // gone, or replaced, before its answer
+    const AccountId player = players_.sessions().at(place).player;
+    links_.send(
+        id, PlayerLoginResponse{PlayerLoginResponse::Accepted{player, ResumeTokenText(players_.resume_token(place))}});
     world_.tell(pass, id);
-    notices_.player_came(*account);
+    notices_.player_came(player);
+}
+
+void PlayerPort::turn_away(const Pass& pass, ConnectionId id) {
+    Link* link = links_.find(id);
+    if (!link || link->closing) return;
+    players_.login_refused(Refusal::store_unavailable);
+    links_.send(id, PlayerLoginResponse{Refused{ErrorText(text(Refusal::store_unavailable))}});
+    links_.close(*link);
+    players_.link_closed(pass, *link, text(Refusal::store_unavailable));
 }
 
 // The checks of P-1, in their order.
-Result<AccountId, Refusal> PlayerPort::judge(const Pass& pass, const PlayerLogin& login) {
+Result<PlayerPort::Judged, Refusal> PlayerPort::judge(const Pass& pass, const PlayerLogin& login) {
     if (shutting_down_) return Failure(Refusal::server_shutting_down);
     const std::string_view name = login.player_name.view();
     const auto named = check_(name, login.credential.view(), issued_.at(pass.now));
     if (!named) return Failure(named.error());
     if (!is_player_name(name)) return Failure(Refusal::invalid_name);
-    return *named ? **named : accounts_.of(name);
+    if (*named) return Judged{**named, true};
+    return Judged{accounts_.of(name), false};
 }
 
 std::int64_t PlayerPort::stamp(Time time) const {

@@ -23,6 +23,7 @@
 #include "protocol/dispatch.h"
 #include "protocol/error_texts.h"
 #include "protocol/player_messages.h"
+#include "runtime/loop_time.h"
 
 namespace muster {
 
@@ -39,6 +40,7 @@ public:
     // All of them outlive the port.
     struct Parts {
         const Clock& clock;
+        const LoopTime& time;
         LinkTable& links;
         Players& players;
         World& world;
@@ -63,6 +65,10 @@ public:
 
 private:
     struct Visitor;
+    struct Judged {
+        AccountId id;
+        bool named = false;  // by the credential; else by us
+    };
     struct ClockAnswer {
         ConnectionId to;
         std::int64_t client_send_us;
@@ -71,9 +77,13 @@ private:
 
     std::int64_t stamp(Time time) const;
     void login(const Pass& pass, Link& link, const PlayerLogin& login);
-    Result<AccountId, Refusal> judge(const Pass& pass, const PlayerLogin& login);
+    Result<Judged, Refusal> judge(const Pass& pass, const PlayerLogin& login);
+    // The answers to a login whose session is there.
+    void welcome(const Pass& pass, ConnectionId id);
+    void turn_away(const Pass& pass, ConnectionId id);
 
     const Clock& clock_;
+    const LoopTime& time_;
     LinkTable& links_;
     Players& players_;
     World& world_;

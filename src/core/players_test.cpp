@@ -64,6 +64,33 @@ TEST_CASE("P-1: in open mode a name keeps its id, also over a restart") {
     CHECK(log_in(world, "bob").id == AccountId(2));
 }
 
+TEST_CASE_FIXTURE(CoreWorld,
+                  "P-1, A-9: nobody is told an id that is not kept, and with the disk full the login is refused") {
+    store.holding = true;
+    const ConnectionId first = connect(Port::players);
+    send(first, PlayerLogin{"ann", "", ""});
+    send(first, PingRequest{});
+    next<PingReply>(first);  // may overtake
+    CHECK(quiet(first));
+    const ConnectionId second = connect(Port::players);
+    send(second, PlayerLogin{"ann", "", ""});
+    CHECK(close_reason(*this, first) == "Logged in elsewhere");
+    commit();
+    CHECK(error_of(next<PlayerLoginResponse>(second)) == "");
+    CHECK(quiet(first));
+
+    store.holding = false;
+    store.fault = StoreFault::full;
+    const ConnectionId third = connect(Port::players);
+    send(third, PlayerLogin{"bob", "", ""});
+    CHECK(error_of(next<PlayerLoginResponse>(third)) == "Store unavailable");
+    CHECK(closed(third));
+    CHECK(core->players().sessions().size() == 1);
+    store.fault = StoreFault::none;
+    advance(1s);
+    CHECK(log_in(*this, "bob").id == AccountId(3));
+}
+
 TEST_CASE_FIXTURE(CoreWorld, "W-6: before a login nothing but a login is heard, and a second one closes") {
     const ConnectionId link = connect(Port::players);
     send(link, PlayerActivity{});

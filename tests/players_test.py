@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+"""Players and the real daemon: logins, keepalive, idling, resuming, the world clock, and the way into a match.
+
+    players_test.py PATH_TO_MUSTER [unittest arguments]
+"""
+
+import os
+import signal
+import struct
+import subprocess
+import time
+
+from muster_peer import allocation, text
+from served import Served, main
+
+
+class Sessions(Served):
+    settings = {
+        "MUSTER_PLAYERS_PING_INTERVAL": "400ms",
+        "MUSTER_PLAYERS_PING_TIMEOUT": "1500ms",
+        "MUSTER_PLAYERS_RESUME_GRACE": "2s",
+        "MUSTER_GAME_STATS_INTERVAL": "1s",
+    }
+
+    def test_a_login_gives_id_token_and_time_and_the_name_keeps_its_id_P_1(self):
+        ann = self.daemon.player("Änn")
+        self.assertEqual((ann.id, len(ann.resume_token), ann.clock), (1, 32, (1, 0, 0)))
+        self.assertEqual(self.daemon.player("bob").id, 2)
+        self.daemon.process.kill()
+        self.daemon.process.wait()
+        self.daemon.start()
+        self.assertEqual(self.daemon.player("bob").id, 2)
+        self.assertEqual(self.daemon.player("cid").id, 3)
+
+    def test_bad_names_are_refused_P_1_and_fault_45(self):
+        for name in ("", "a\x00b", "a\x1b[31mb", "x" * 33):
+            peer = self.daemon.peer("players")
+            peer.order = ">"
+            peer.send(10, text(name, ">") + text("", ">") + text("", ">"))
+            answer = peer.expect(10)
+            self.assertEqual(answer.take("b"), 0)
+            self.assertIn(answer.string(), ("Invalid name", "Malformed message: string_too_long"))
+            self.assertIsNone(peer.receive())
+        self.assertEqual(self.daemon.player("<b>&amp;'\"{}%s").refused, None)
+
+    def test_who_echoes_stays_and_who_does_not_is_removed_P_2(self):
+        ann, bob = self.daemon.player("ann"), self.daemon.player("bob")
+        began = time.monotonic()
+        self.assertEqual(bob.closed_for(), "Ping timeout")
+        self.assertAlmostEqual(time.monotonic() - began, 1.5, delta=0.6)
+        # Ann read nothing meanwhile but is not gone: her bytes wait in the socket. One echo too late all the same.
+        self.assertEqual(ann.closed_for(), "Ping timeout")
+        cid = self.daemon.player("cid")
+        end = time.monotonic() + 4
+        pings = 0
+        while time.monotonic() < end:
+            if cid.receive()[0] == 9:
+                pings += 1
+                cid.send(9)
+        self.assertGreaterEqual(pings, 8)
+        self.assertLessEqual(pings, 12)
+        self.soon(lambda: "Player 2 timed out (no pong for 1s)" in self.daemon.log_text(), "the log says so")
+        self.soon(lambda: "Server: 1 players, " in self.daemon.log_text(), "the log says how many there are")
+        self.soon(lambda: self.figure("muster_players ") == 1, "one player is counted")
+        self.assertGreaterEqual(self.figure("muster_player_rtt_seconds_count"), 8)
+
+    def test_ping_request_and_clock_sync_are_answered_P_3(self):
+        ann = self.daemon.player("ann")
+        ann.send(117)
+        ann.expect(117)
+        stamps = []
+        for i in range(3):
+            sent = time.time_ns() // 1000
+            ann.send(201, struct.pack(">q", sent))
+            answer = ann.expect(201)
+            client, received, left = answer.take("q"), answer.take("q"), answer.take("q")
+            now = time.time_ns() // 1000
+            self.assertEqual(client, sent)
+            self.assertLessEqual(received, left)
+            # Both clocks are this machine's: what is between the four stamps is less than a second.
+            self.assertLess(abs(received - sent), 1_000_000)
+            self.assertLess(abs(now - left), 1_000_000)
+            stamps.append(left)
+        self.assertEqual(stamps, sorted(stamps))
+
+    def test_a_lost_link_is_resumed_within_the_grace_and_not_after_it_P_6(self):
+        ann = self.daemon.player("ann")
+        ann.close()
+        back = self.daemon.player("ann", resume_token=ann.resume_token)
+        self.assertEqual(back.id, ann.id)
+        self.soon(lambda: self.figure("muster_resumes_total") == 1, "one has resumed")
+        other = self.daemon.player("ann")
+        self.assertEqual(back.closed_for(), "Logged in elsewhere")
+        other.close()
+        self.soon(lambda: self.figure("muster_players_in_grace") == 0 and self.figure("muster_players ") == 0, "the grace ends")
+        self.daemon.player("ann", resume_token=other.resume_token)
+        self.soon(lambda: self.figure("muster_logins_total") == 3, "that was a fresh login")
+        self.assertEqual(self.figure("muster_resumes_total"), 1)
+
+    def test_a_stopped_process_removes_nobody_L_8_and_fault_11(self):
+        ann = self.daemon.player("ann")
+        self.daemon.process.send_signal(signal.SIGSTOP)
+        time.sleep(4)
+        self.daemon.process.send_signal(signal.SIGCONT)
+        time.sleep(0.3)
+        frame = ann.receive()
+        self.assertIn(frame[0], (9, 74))
+        ann.send(9)
+        ann.send(117)
+        while ann.receive()[0] != 117:
+            pass
+
+    def test_the_protocol_is_kept_or_the_link_is_closed_W_6_and_P_5(self):
+        peer = self.daemon.peer("players")
+        peer.order = ">"
+        peer.send(204)
+        answer = peer.expect(10)
+        self.assertEqual((answer.take("b"), answer.string()), (0, "Not logged in"))
+        self.assertIsNone(peer.receive())
+        ann = self.daemon.player("ann")
+        ann.send(9, b"x")
+        self.assertEqual(ann.closed_for(), "Malformed message: trailing_bytes")
+        bob = self.daemon.player("bob")
+        bob.send(4096)
+        self.assertEqual(bob.closed_for(), "Malformed message: unknown_code")
+        cid = self.daemon.player("cid")
+        cid.send(4095, b"the game's own")
+        cid.send(6)
+        self.assertIsNone(cid.receive())
+
+    def test_sigterm_says_good_bye_X_3(self):
+        ann = self.daemon.player("ann")
+        self.daemon.process.send_signal(signal.SIGTERM)
+        self.assertEqual(ann.closed_for(), "Server shutting down")
+        self.assertEqual(self.daemon.process.wait(20), 0)
+
+
+class Idling(Served):
+    settings = {"MUSTER_PLAYERS_IDLE_AFTER": "500ms", "MUSTER_PLAYERS_IDLE_KICK_AFTER": "1500ms"}
+
+    def test_the_idle_are_shown_and_then_removed_P_4(self):
+        ann, bob = self.daemon.player("ann"), self.daemon.player("bob")
+        began = time.monotonic()
+        while time.monotonic() - began < 1.2:
+            bob.send(204)
+            ann.send(201, struct.pack(">q", 0))  # no activity
+            time.sleep(0.1)
+        self.soon(lambda: self.figure("muster_players_idle") == 1, "one is idle")
+        self.assertEqual(ann.closed_for(), "Idle too long")
+        self.assertAlmostEqual(time.monotonic() - began, 1.5, delta=0.7)
+        self.soon(lambda: "Kicking idle player 1" in self.daemon.log_text(), "the log says so")
+
+
+class Signed(Served):
+    settings = {"MUSTER_AUTH_PLAYER_KEY": "the players' key"}
+
+    def token(self, name, account, valid_for="1h", key="the players' key"):
+        done = subprocess.run([self.muster, "player-token", name, "--account", str(account), "--for", valid_for],
+                              env={**os.environ, "MUSTER_AUTH_PLAYER_KEY": key}, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    def test_only_signed_credentials_let_in_P_1(self):
+        ann = self.daemon.player("Änn", credential=self.token("Änn", 77))
+        self.assertEqual((ann.refused, ann.id), (None, 77))
+        for name, credential, why in (
+                ("bob", "", "Invalid credential"),
+                ("bob", self.token("bob", 5, key="another"), "Invalid credential"),
+                ("bob", self.token("Änn", 77), "Invalid name")):
+            self.assertEqual(self.daemon.player(name, credential=credential).refused, why)
+        short = self.token("bob", 5, "1s")
+        time.sleep(2)
+        self.assertEqual(self.daemon.player("bob", credential=short).refused, "Credential expired")
+        self.assertNotIn("the players' key", self.daemon.log_text())
+        self.assertNotIn(self.token("Änn", 77)[-20:], self.daemon.log_text())
+
+
+class Hearts(Served):
+    settings = {"MUSTER_PLAYERS_HEARTBEAT_ENABLED": "true", "MUSTER_PLAYERS_HEARTBEAT_INTERVAL": "200ms"}
+
+    def test_who_stops_answering_loses_its_entity_H_4(self):
+        ann, bob = self.daemon.player("ann"), self.daemon.player("bob")
+        began = time.monotonic()
+        while time.monotonic() - began < 2:
+            code, payload = ann.receive()
+            if code == 200:
+                ann.send(200, payload + b"\x01")
+        self.assertEqual(bob.closed_for(), "Heartbeat failed")
+        self.soon(lambda: self.figure("muster_entities") == 1, "one entity is left")
+        ann.send(117)
+        while ann.receive()[0] != 117:
+            pass
+
+
+class Clock(Served):
+    settings = {"MUSTER_CLOCK_SPEED": "60", "MUSTER_CLOCK_START_DAY": "7", "MUSTER_CLOCK_START_HOUR": "23",
+                "MUSTER_CLOCK_START_MINUTE": "57", "MUSTER_PLAYERS_BYTE_ORDER": "little"}
+
+    def test_the_world_goes_on_in_minutes_and_over_a_restart_C_2_and_C_3(self):
+        ann = self.daemon.player("ann", order="<")
+        day, hour, minute = ann.clock
+        self.assertEqual((day, hour), (7, 23))
+        seen = []
+        while len(seen) < 6 - (minute - 57):
+            frame = ann.receive()
+            if frame[0] == 21:
+                seen.append(tuple(frame[1]))
+        whole = [(2, 58), (2, 59), (3, 1), (2, 0), (2, 1), (2, 2)]
+        self.assertEqual(seen, whole[minute - 57:])
+        self.daemon.process.kill()
+        self.daemon.process.wait()
+        time.sleep(1.5)  # the clock stands still
+        self.daemon.start()
+        again = self.daemon.player("ann", order="<").clock
+        self.assertEqual(again[:2], (1, 0))
+        self.assertIn(again[2], (1, 2, 3))
+
+
+class IntoTheMatch(Served):
+    def test_listed_players_are_told_where_to_go_and_when_it_falls_through_A_10_and_A_11(self):
+        server, chat = self.daemon.game_server(7777), self.daemon.chat_server()
+        ann, bob = self.daemon.player("ann"), self.daemon.player("bob")
+        chat.send(0x2008, struct.pack("<ibi", 5, 1, ann.id))
+        self.assertEqual(chat.expect(0x2009).take("b"), 1)
+        chat.request(5)
+        offer = server.expect(0x1004)
+        offer.take("i"), offer.take("b"), offer.take("b")
+        token = offer.string()
+        server.acknowledge(5)
+        self.assertEqual(allocation(chat.expect(0x2003))[1], "")
+        server.send(0x1006, struct.pack("<ii", server.id, 5) + text(token))
+        server.expect(0x1007)
+        start = ann.expect(202)
+        self.assertEqual((start.take("i"), start.string(), start.take("i"), start.string()), (5, "127.0.0.1", 7777, token))
+        self.assertEqual(server.validate(5, ann.id, token), "")
+        self.assertEqual(server.validate(5, bob.id, token), "Invalid match token")
+        chat.send(0x2007, struct.pack("<i", 5))
+        gone = ann.expect(203)
+        self.assertEqual(gone.take("i"), 5)
+        bob.send(117)
+        bob.expect(117)
+
+
+if __name__ == "__main__":
+    main()

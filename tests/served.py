@@ -1,0 +1,56 @@
+"""A test case with a daemon of its own, and what such tests ask of it."""
+
+import http.client
+import os
+import sys
+import tempfile
+import time
+import unittest
+
+from muster_peer import Daemon
+
+LONG = os.environ.get("MUSTER_TEST_LONG") == "1"
+
+
+class Served(unittest.TestCase):
+    muster = ""  # the program
+    settings = {}  # of the environment
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.daemon = Daemon(self.muster, folder.name, **self.settings)
+        self.addCleanup(self.end)
+
+    def end(self):
+        if self.daemon.process.poll() is None:
+            self.daemon.process.kill()
+        self.daemon.process.wait()
+        self.daemon.close()
+
+    def get(self, path):
+        connection = http.client.HTTPConnection(self.daemon.ports["http"], timeout=20)
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        body = answer.read().decode()
+        connection.close()
+        return answer.status, body
+
+    def figure(self, line_start):
+        for line in self.get("/metrics")[1].splitlines():
+            if line.startswith(line_start):
+                return float(line.rsplit(" ", 1)[1])
+        self.fail(f"no metric {line_start}")
+
+    def soon(self, condition, what):
+        end = time.monotonic() + 20
+        while not condition():
+            if time.monotonic() > end:
+                self.fail(what)
+            time.sleep(0.02)
+
+
+def main():
+    """Runs the tests of the file that calls this: FILE PATH_TO_MUSTER [unittest arguments]."""
+    Served.muster = os.path.abspath(sys.argv.pop(1))
+    unittest.main()
