@@ -58,7 +58,6 @@ void Player::State::accepted(const PlayerLoginResponse::Accepted& yes) {
     link_.greeted();
     id_ = player;
     resume_token_ = yes.resume_token.string();
-    lost_at_.reset();
     online_.emplace();
     online_->ping_by = now_ + options_.ping_timeout;
     send_clock_sync();
@@ -68,8 +67,8 @@ void Player::State::accepted(const PlayerLoginResponse::Accepted& yes) {
 }
 
 bool Player::State::probably_resumed(AccountId player) const {
-    const bool shown = !resume_token_.empty() && lost_at_;
-    return shown && id_ == player && now_ - *lost_at_ <= options_.resume_grace;
+    const bool shown = resuming_since_ && !resume_token_.empty();
+    return shown && id_ == player && now_ - *resuming_since_ <= options_.resume_grace;
 }
 
 void Player::State::take(const Ping&) {

@@ -89,6 +89,7 @@ bool Player::State::send(std::uint16_t code, std::span<const std::byte> payload)
 void Player::State::connected(Time now) {
     now_ = now;
     if (!link_.connected(now)) return;
+    resuming_since_ = std::exchange(lost_at_, std::nullopt);
     link_.send(PlayerLogin{.player_name = name_, .credential = credential_, .resume_token = resume_token_});
 }
 
@@ -116,6 +117,7 @@ void Player::State::tick(Time now) {
 
     if (!online_ || !link_.online()) return;
     if (now >= online_->ping_by) {
+        online_.reset();  // by now Muster has missed as many echoes, and most likely ended the session
         link_.drop();
         tell(ErrorCode::no_answer, "No ping from Muster");
         return;

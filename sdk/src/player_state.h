@@ -91,7 +91,8 @@ private:
     std::string credential_;
     std::optional<AccountId> id_;
     std::string resume_token_;
-    std::optional<Time> lost_at_;          // when the session's link went away
+    std::optional<Time> lost_at_;          // when the session's link went away, if Muster keeps it since …
+    std::optional<Time> resuming_since_;   // … and the same once the token was shown: it can be used once
     std::deque<MatchStart> matches_told_;  // and not aborted since; the newest last
 
     // Of one link, from the login on.

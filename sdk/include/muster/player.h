@@ -31,9 +31,9 @@ struct PlayerOptions {
 
 struct LoggedIn {
     AccountId player{};
-    // The session of the link before goes on. Muster's answer does not say it: this is what follows from the token that
-    // was shown and from how long the link was away. A Muster that crashed meanwhile has forgotten the session all the
-    // same.
+    // The session of the link before goes on. Muster's answer does not say so: it follows from how the link was lost
+    // and for how long. In doubt it is false. A Muster that crashed and came back meanwhile cannot be told from one
+    // that did not: it is true then, though the session is a new one.
     bool resumed = false;
 };
 
