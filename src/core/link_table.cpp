@@ -13,8 +13,8 @@ constexpr std::uint32_t slot_mask = (1U << worker_shift) - 1;
 
 }  // namespace
 
-LinkTable::LinkTable(LinkOutput& output, std::array<ByteOrder, 3> order, Function<void(LobbyId)> answer_left)
-    : output_(output), order_(order), answer_left_(std::move(answer_left)) {}
+LinkTable::LinkTable(const LoopTime& time, LinkOutput& output, std::array<ByteOrder, 3> order, AnswerLeft answer_left)
+    : time_(time), output_(output), order_(order), answer_left_(std::move(answer_left)) {}
 
 Link& LinkTable::opened(ConnectionId id, Port port, const IpAddress& peer) {
     MUSTER_CHECK(id.generation != 0, "a connection has a generation");
@@ -48,8 +48,8 @@ Link* LinkTable::find(ConnectionId id) {
 }
 
 Ticket LinkTable::take_ticket(Link& link) {
-    if (link.id.slot >> worker_shift == inside_worker) return Ticket{link.id, 0};
-    const Ticket ticket{link.id, link.next_ticket++};
+    if (link.id.slot >> worker_shift == inside_worker) return Ticket{link.id, 0, time_.now()};
+    const Ticket ticket{link.id, link.next_ticket++, time_.now()};
     if (!link.waiting) link.waiting = std::make_unique<std::deque<Link::Waiting>>();
     link.waiting->emplace_back();
     return ticket;
@@ -76,7 +76,7 @@ void LinkTable::fill(Link& link, const Ticket& ticket, LobbyId lobby) {
 
 void LinkTable::send_scratch(Link& link, LobbyId lobby) {
     output_.send(link.id, scratch_);
-    if (lobby.value != 0) answer_left_(lobby);
+    if (lobby.value != 0) answer_left_(lobby, true);
 }
 
 // Lets go what only waited for the one before it.
@@ -86,9 +86,19 @@ void LinkTable::release(Link& link) {
         if (still->closing || still->waiting->empty() || !still->waiting->front().filled) return;
         Link::Waiting next = std::move(still->waiting->front());
         still->waiting->pop_front();
-        output_.send(id, next.frame);
-        if (next.lobby.value != 0) answer_left_(next.lobby);
+        const bool in_time = time_.now() <= next.good_until;
+        output_.send(id, in_time ? next.frame : next.otherwise);
+        if (next.lobby.value != 0) answer_left_(next.lobby, in_time);
     }
+}
+
+// Null when the answer has left, or its link is gone.
+Link::Waiting* LinkTable::still_waiting(const Ticket& ticket) {
+    Link* link = find(ticket.link);
+    if (!link || !link->waiting) return nullptr;
+    const auto first = link->next_ticket - static_cast<std::uint32_t>(link->waiting->size());
+    const std::uint32_t place = ticket.number - first;
+    return place < link->waiting->size() ? &(*link->waiting)[place] : nullptr;
 }
 
 void LinkTable::greeted(Link& link) {

@@ -16,6 +16,7 @@
 #include "core/link_output.h"
 #include "protocol/codec.h"
 #include "protocol/port.h"
+#include "runtime/loop_time.h"
 
 namespace muster {
 
@@ -30,6 +31,7 @@ inline constexpr ConnectionId inside_link(std::uint32_t slot) {
 struct Ticket {
     ConnectionId link;
     std::uint32_t number = 0;  // counts round; 0 on a link inside our own process
+    Time asked{};              // when it was taken
 };
 
 // One connection as core sees it.
@@ -38,6 +40,8 @@ struct Link {
         bool filled = false;
         LobbyId lobby;  // of an allocation's answer, else 0
         std::vector<std::byte> frame;
+        Time good_until = Time::max();
+        std::vector<std::byte> otherwise{};  // leaves in its place from then on
     };
 
     ConnectionId id;
@@ -57,8 +61,11 @@ struct Link {
 // Game thread only.
 class LinkTable {
 public:
-    // `order` is each port's byte order. `answer_left` hears when the answer to an allocation has been sent.
-    LinkTable(LinkOutput& output, std::array<ByteOrder, 3> order, Function<void(LobbyId)> answer_left);
+    // Hears that the answer to an allocation has been sent, or, when it had waited for too long, the other one.
+    using AnswerLeft = Function<void(LobbyId, bool in_time)>;
+
+    // `order` is each port's byte order. The time outlives the table.
+    LinkTable(const LoopTime& time, LinkOutput& output, std::array<ByteOrder, 3> order, AnswerLeft answer_left);
 
     Link& opened(ConnectionId id, Port port, const IpAddress& peer);
     void closed(ConnectionId id);
@@ -94,13 +101,23 @@ public:
         encode(message, order(M::port), scratch_);
         fill(*link, ticket, lobby);
     }
+    // The same for an answer that is good for a while only: when those before it hold it back for longer, `otherwise`
+    // leaves in its place.
+    template <class M>
+    void answer_until(const Ticket& ticket, Time good_until, const M& message, const M& otherwise, LobbyId lobby) {
+        answer(ticket, message, lobby);
+        if (Link::Waiting* waiting = still_waiting(ticket)) {
+            waiting->good_until = good_until;
+            encode(otherwise, order(M::port), waiting->otherwise);
+        }
+    }
     // An answer that is known at once.
     template <class M>
     void answer(Link& link, const M& message, LobbyId lobby = {}) {
         if (link.waiting && !link.waiting->empty()) return answer(take_ticket(link), message, lobby);
         ++link.next_ticket;
         send(link.id, message);
-        if (lobby.value != 0) answer_left_(lobby);
+        if (lobby.value != 0) answer_left_(lobby, true);
     }
 
     void greeted(Link& link);
@@ -123,10 +140,12 @@ private:
     void fill(Link& link, const Ticket& ticket, LobbyId lobby);
     void send_scratch(Link& link, LobbyId lobby);
     void release(Link& link);
+    Link::Waiting* still_waiting(const Ticket& ticket);
 
+    const LoopTime& time_;
     LinkOutput& output_;
     std::array<ByteOrder, 3> order_;
-    Function<void(LobbyId)> answer_left_;
+    AnswerLeft answer_left_;
     // By the connection's slot: its upper eight bits name the network worker, the rest count from 0.
     std::vector<std::vector<Link>> slots_;
     std::size_t size_ = 0;

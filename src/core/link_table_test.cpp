@@ -10,11 +10,17 @@ using namespace muster::testing;
 namespace {
 
 struct Links3 {
+    VirtualClock clock;
+    RememberedLog lines;
+    Log log{clock, lines, LogLevel::debug};
+    GameLoop loop{clock, log};
     RememberedLinks output;
     std::vector<std::int32_t> left;
-    LinkTable table{output, {ByteOrder::little, ByteOrder::little, ByteOrder::big}, [this](LobbyId lobby) {
-                        left.push_back(lobby.value);
-                    }};
+    std::vector<std::int32_t> late;
+    LinkTable table{loop.time(),
+                    output,
+                    {ByteOrder::little, ByteOrder::little, ByteOrder::big},
+                    [this](LobbyId lobby, bool in_time) { (in_time ? left : late).push_back(lobby.value); }};
     Link& link = table.opened({5, 1}, Port::managers, IpAddress());
 
     std::vector<std::int32_t> sent() {
@@ -50,6 +56,28 @@ TEST_CASE_FIXTURE(Links3, "W-8: answers leave in the order of their tickets, how
     table.answer(link, answer_for(5), LobbyId(5));
     CHECK(sent() == std::vector{1, 2, 3, 4, 5});
     CHECK(left == std::vector{3, 5});
+}
+
+TEST_CASE_FIXTURE(Links3, "W-8, fault 63: an answer that is held back for too long leaves as the other one") {
+    const auto pass_at = [this](Duration after_start) {
+        clock.advance_to(Time{} + after_start);
+        loop.turn();
+    };
+    const Time start = clock.now();
+    for (const bool in_time : {true, false}) {
+        const Ticket first = table.take_ticket(link);
+        const Ticket second = table.take_ticket(link);
+        const Time until = clock.now() + 25s;
+        table.answer_until(second, until, answer_for(2), answer_for(-2), LobbyId(2));
+        pass_at((until - Time{}) + (in_time ? 0ns : 1ns));
+        table.answer(first, answer_for(1));
+    }
+    CHECK(clock.now() > start);
+    CHECK(sent() == std::vector{1, 2, 1, -2});
+    CHECK(left == std::vector{2});
+    CHECK(late == std::vector{2});
+    table.answer_until(table.take_ticket(link), clock.now() - 1s, answer_for(3), answer_for(-3), LobbyId(3));
+    CHECK(sent().back() == 3);  // nothing held it back: its asker judged it
 }
 
 TEST_CASE_FIXTURE(Links3, "W-8: on a link inside our own process answers leave as they come") {

@@ -21,7 +21,7 @@ void Matches::players(const Pass& pass, const Ticket& ticket, const ChatServer& 
     std::vector<AccountId> accounts = list.accounts.items;
     std::sort(accounts.begin(), accounts.end());
     accounts.erase(std::unique(accounts.begin(), accounts.end()), accounts.end());
-    auto limit = timers_.schedule({.first_delay = config_.deadline, .base = TimeBase::real},
+    auto limit = timers_.schedule({.first_delay = limit_delay(), .base = TimeBase::real},
                                   [this, lobby](const TimerFired&) { lists_too_late(lobby); });
     MUSTER_CHECK(limit.has_value(), "the deadline is a valid delay");
 
@@ -63,8 +63,8 @@ void Matches::list_settled(LobbyId lobby, std::uint64_t serial, bool durable) {
         if (const Match* match = find(lobby)) tell_players_to_come(*match);
     }
     forget_if_void(lobby);
-    links_.answer(settled.ticket, durable ? MatchPlayersResponse{LobbyAccepted{lobby}}
-                                          : refused(lobby, Refusal::store_unavailable));
+    links_.answer(settled.ticket,
+                  durable ? MatchPlayersResponse{LobbyAccepted{lobby}} : refused(lobby, Refusal::store_unavailable));
 }
 
 // The answer may not hold back those behind it for longer than a request's own time (W-8, A-7). Younger lists of the

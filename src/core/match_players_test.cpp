@@ -73,7 +73,8 @@ TEST_CASE_FIXTURE(ListWorld, "X-4, fault 4: a list that the disk does not take l
     CHECK(in_force(2) == std::vector{-1});
 }
 
-TEST_CASE_FIXTURE(ListWorld, "W-8, A-7, fault 5: a list waits 25 s for the disk, and holds no later answer back for longer") {
+TEST_CASE_FIXTURE(ListWorld,
+                  "W-8, A-7, fault 5: a list waits 25 s for the disk, and holds no later answer back for longer") {
     store.holding = true;
     list(1, {1});
     advance(1s);

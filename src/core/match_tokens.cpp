@@ -25,7 +25,7 @@ void Matches::validate(const Pass& pass, const Ticket& ticket, const Server& fro
     Match& match = *mutable_find(request.lobby);
     match.used.push_back(request.account);
     const std::uint64_t number = next_serial_++;
-    auto limit = timers_.schedule({.first_delay = config_.deadline, .base = TimeBase::real},
+    auto limit = timers_.schedule({.first_delay = limit_delay(), .base = TimeBase::real},
                                   [this, number](const TimerFired&) { use_too_late(number); });
     MUSTER_CHECK(limit.has_value(), "the deadline is a valid delay");
     uses_in_flight_[number] = {ticket, request.lobby, match.serial, match.offers, request.account, *limit};

@@ -209,12 +209,13 @@ std::set<std::int32_t> let_in_on_disk(const TurnedStore& store) {
 
 }  // namespace
 
-TEST_CASE("K-3, W-8, fault 5: a use waits 25 s for the disk; refused then, it does not count when it is durable late") {
+TEST_CASE(
+    "K-3, W-8, fault 5: a use waits 25 s for the disk, and refused then it does not count when it is durable late") {
     TokenWorld world(1);
     world.store.holding = true;
     const auto ask = [&](std::int32_t account) {
-        world.send(world.server.link, ValidateToken{world.server.id, LobbyId(1), AccountId(account),
-                                                    MatchTokenText(world.token)});
+        world.send(world.server.link,
+                   ValidateToken{world.server.id, LobbyId(1), AccountId(account), MatchTokenText(world.token)});
     };
     ask(1);
     world.send(world.server.link, ReadyForMatch{world.server.id, LobbyId(1), MatchTokenText(world.token)});

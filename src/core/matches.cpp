@@ -218,11 +218,12 @@ void Matches::chat_server_back(const ChatServer& chat_server) {
     for (const LobbyId lobby : std::vector(lobbies->second.begin(), lobbies->second.end())) {
         const Match* match = find(lobby);
         if (match && !match->answered) continue;  // follows its answer
-        answer_left(lobby);
+        answer_left(lobby, true);
     }
 }
 
-void Matches::answer_left(LobbyId lobby) {
+void Matches::answer_left(LobbyId lobby, bool in_time) {
+    if (!in_time) return answer_too_late(lobby);
     Match* match = mutable_find(lobby);
     if (match) match->answered = true;
     const auto over = untold_over_.find(lobby);

@@ -1,3 +1,4 @@
+// clang-format off
 // Every lobby's way from the request to the end. The one place where each transition can be read:
 //
 //   state      what happens                              then
@@ -6,22 +7,29 @@
 //   (none)     request refused, or no server             (none): 2003 says why
 //   offering   asked again by the same chat server       offering: one more waits for the same answer
 //   offering   ack 1 from that registration              allocated, not durable yet: the record goes to the store
-//   offering   ack 0, or the server goes Offline         offering to the next best, or (none) when four were tried or
-//   none is left offering   no answer in 5 s                          the same, and ABORT_MATCH to the silent one
-//   offering   25 s, cancel, shutdown                    (none): 2003 says why, ABORT_MATCH
+//   offering   ack 0, or the server goes Offline         offering to the next best; (none) after four or with none
+//   offering   no answer in 5 s                          the same, and ABORT_MATCH to the silent one
+//   offering   25 s, cancel, operator, shutdown          (none): 2003 says why, ABORT_MATCH
 //   allocated  durable                                   allocated: 2003 with the token
-//   allocated  not durable: disk full, 25 s, cancel      (none): 2003 says why, ABORT_MATCH
+//   allocated  not durable: disk full, 25 s, cancel,     (none): 2003 says why, ABORT_MATCH
+//              operator, shutdown
 //   allocated  not durable, server removed               offering to the next best
+//   allocated  durable, held back for over 25 s (W-8)    aborted: 2003 says a failure, event 4, ABORT_MATCH
 //   allocated  READY                                     ready: event 1, players are told
-//   allocated  token expires and nobody came             aborted
+//   allocated  token expires and nobody came             aborted: event 4, ABORT_MATCH
 //   allocated, ready  STARTED                            started: event 2
+//   allocated, ready, started  asked again               the same: the same 2003 again
 //   allocated, ready, started  ENDED                     ended: event 3, slot free
 //   allocated, ready, started  server removed, cancel,   aborted: event 4, ABORT_MATCH, slot free
 //              operator, lost by the server
-//   any        an ack that fits no offer                 the same: counted, ABORT_MATCH when it accepts what it does
-//   not hold
+//   allocated, ready, started  gone by its count (F-7)   ended: event 3, slot free
+//   any        an ack that fits no offer                 the same: counted; ABORT_MATCH when it accepts
+//
+// docs/TRANSITIONS.md names the tests of each row.
+// clang-format on
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -118,8 +126,9 @@ public:
     // An operator's word. False when there is no such match.
     bool abort(const Pass& pass, LobbyId lobby, std::string_view reason);
 
-    // An allocation's answer has left on its link: events that waited for it follow.
-    void answer_left(LobbyId lobby);
+    // An allocation's answer has left on its link: events that waited for it follow. When it was held back for too long
+    // a failure left in its place, and the match that nobody was told of falls through (fault 63).
+    void answer_left(LobbyId lobby, bool in_time);
 
     // new requests are refused, those in flight are failed.
     void shut_down(const Pass& pass);
@@ -180,6 +189,11 @@ private:
     void accept(const Pass& pass, Match& match);
     void settled(const Pass& pass, LobbyId lobby, std::uint64_t serial, int offer, bool durable);
     void answer_success(const Ticket& ticket, const Match& match);
+    void answer_too_late(LobbyId lobby);
+    // A request's time. Timers round up to whole milliseconds: it is over at its very limit, not after it.
+    Duration limit_delay() const {
+        return std::max<Duration>(config_.deadline - std::chrono::nanoseconds(999'999), Timers::delay_least);
+    }
     void fail(const Pass& pass, Match& match, Refusal why);
     void withdraw(const Pass& pass, Match& match, Refusal why, Reason reason);
 

@@ -39,7 +39,7 @@ void Matches::request(const Pass& pass, const Ticket& ticket, const ChatServer& 
     const LobbyId lobby = request.lobby;
     const std::uint64_t serial = match.serial;
     auto limit = timers_.schedule(
-        {.first_delay = config_.deadline, .base = TimeBase::real},
+        {.first_delay = limit_delay(), .base = TimeBase::real},
         [this, lobby, serial](const TimerFired&) { limit_reached(Pass{time_.now(), time_.running()}, lobby, serial); });
     MUSTER_CHECK(limit.has_value(), "the deadline is a valid delay");
     match.limit = *limit;
@@ -210,7 +210,19 @@ void Matches::answer_success(const Ticket& ticket, const Match& match) {
     const AllocationResponse answer{AllocationResponse::Accepted{
         record.lobby, record.server, GameEndpoint{IpText(record.server_ip), record.server_port},
         MatchTokenText(record.token), record.allocated_at}};
-    links_.answer(ticket, answer, record.lobby);
+    const AllocationResponse otherwise = refused(record.lobby, Refusal::server_allocation_timeout);
+    links_.answer_until(ticket, ticket.asked + config_.deadline, answer, otherwise, record.lobby);
+}
+
+// Told in the middle of another answer: the match is given up a moment later, unless somebody has been told of it then.
+void Matches::answer_too_late(LobbyId lobby) {
+    const auto timer = timers_.once(Timers::delay_least, [this, lobby](const TimerFired&) {
+        Match* match = mutable_find(lobby);
+        if (!match || !match->durable || match->answered) return;
+        match->answered = true;  // by its failure: the event may follow
+        over(Pass{time_.now(), time_.running()}, *match, MatchState::aborted, text(Reason::offer_withdrawn));
+    });
+    MUSTER_CHECK(timer.has_value(), "the least delay is a valid delay");
 }
 
 // The request came to nothing: all who wait hear why, and the lobby may be asked for again.
