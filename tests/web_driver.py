@@ -13,55 +13,23 @@ they are those of web/mock/main.mjs:
 Ends with its standard input.
 """
 
+import contextlib
 import json
-import struct
 import sys
 import tempfile
 import threading
 
-from muster_peer import Daemon, GameServer, Peer
+from muster_peer import Daemon, Player
 
 ADMIN_TOKEN = "a-token-for-the-page-test"
 HEARTBEAT_S = 5
-MSG_PING, MSG_LOGIN = 9, 10
+A_LONG_TIME_S = 3600
 
 
-class Player(Peer):
-    """A player's link: the same frames as on the other ports, but big-endian."""
-
-    def __init__(self, address, name):
-        super().__init__(address)
-        data = name.encode()
-        payload = struct.pack(">H", len(data)) + data + struct.pack(">HH", 0, 0)
-        self.send_bytes(struct.pack(">HH", len(payload) + 2, MSG_LOGIN) + payload)
-        code, answer = self.receive_big_endian()
-        assert code == MSG_LOGIN and answer[0] == 1, f"the login is refused: {answer!r}"
-        self.id = struct.unpack_from(">i", answer, 1)[0]
-
-    def receive_big_endian(self):
-        header = self.exactly(2)
-        frame = self.exactly(struct.unpack(">H", header)[0])
-        return struct.unpack_from(">H", frame)[0], frame[2:]
-
-    def exactly(self, size):
-        data = b""
-        while len(data) < size:
-            part = self.socket.recv(size - len(data))
-            if not part:
-                raise ConnectionError("the daemon closed the player's link")
-            data += part
-        return data
-
-    def answer_pings(self):
-        """Until the link ends, as a client does."""
-        try:
-            self.socket.settimeout(None)
-            while True:
-                code, _ = self.receive_big_endian()
-                if code == MSG_PING:
-                    self.send_bytes(struct.pack(">HH", 2, MSG_PING))
-        except OSError:
-            pass
+def answer_pings(player):
+    """Until the link ends, as a client does."""
+    with contextlib.suppress(OSError, AssertionError):
+        player.closed_for(echo=True, timeout=A_LONG_TIME_S)
 
 
 class Driver:
@@ -70,6 +38,7 @@ class Driver:
         # The page must find it where it was before.
         for port, address in self.daemon.ports.items():
             self.daemon.env[f"MUSTER_LISTEN_{port.upper()}"] = address
+        self.joined = 0
         self.servers = []
         self.ended = threading.Event()
         threading.Thread(target=self.heartbeats, daemon=True).start()
@@ -84,14 +53,16 @@ class Driver:
 
     def obey(self, command, rest):
         if command == "join":
-            server = self.daemon.keep(GameServer(self.daemon.ports["servers"], 27015 + len(self.servers)))
+            self.joined += 1
+            server = self.daemon.game_server(27015 + self.joined)
             assert server.refused is None, server.refused
             server.heartbeat(matches=0, cpu=12.0, memory=34.0)
             self.servers.append(server)
             return {"server": server.id}
         if command == "player":
             player = self.daemon.keep(Player(self.daemon.ports["players"], rest))
-            threading.Thread(target=player.answer_pings, daemon=True).start()
+            assert player.refused is None, player.refused
+            threading.Thread(target=answer_pings, args=(player,), daemon=True).start()
             return {"player": player.id}
         if command == "stop":
             self.servers.clear()

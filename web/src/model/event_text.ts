@@ -36,15 +36,23 @@ const TITLES: Record<string, string> = {
     gap: "Some events are not shown here; the history has them",
 };
 
-export function eventTitle(type: string): string {
-    return TITLES[type] ?? foreign(type, 60);
+export function eventTitle(event: FleetEvent): string {
+    if (isUndrain(event)) return "Server takes matches again";
+    return TITLES[event.type] ?? foreign(event.type, 60);
 }
 
+const BAD = ["server.offline", "brake.on", "match.aborted"];
+const WARN = ["server.removed", "server.draining", "match.refused", "operator.action"];
+
 // What deserves an eye at three in the morning.
-export function eventTone(type: string): "bad" | "warn" | "plain" {
-    if (type === "server.offline" || type === "brake.on" || type === "match.aborted") return "bad";
-    if (type === "match.refused" || type === "server.removed" || type === "server.draining" || type === "operator.action") return "warn";
-    return "plain";
+export function eventTone(event: FleetEvent): "bad" | "warn" | "plain" {
+    if (BAD.includes(event.type)) return "bad";
+    return WARN.includes(event.type) && !isUndrain(event) ? "warn" : "plain";
+}
+
+// One type for both, told apart by a flag.
+function isUndrain(event: FleetEvent): boolean {
+    return event.type === "server.draining" && event.draining === false;
 }
 
 // Everything but the everyday course of matches and players, which would wash all else away.
@@ -54,7 +62,8 @@ export function isNotable(event: FleetEvent): boolean {
     return NOTABLE_TYPES.some((type) => event.type.startsWith(type));
 }
 
-const SHOWN_ELSEWHERE = new Set(["id", "time_ms", "type"]);
+// Or said by the title.
+const SHOWN_ELSEWHERE = new Set(["id", "time_ms", "type", "draining"]);
 const FIRST = ["who", "action", "target", "server_id", "lobby_id", "player_id", "name", "region", "reason"];
 
 // `regionName` gives a region's name for its id.

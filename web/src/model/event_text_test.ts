@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { eventParts, eventTitle, isNotable } from "./event_text";
+import { eventParts, eventTitle, eventTone, isNotable } from "./event_text";
 
 const regionName = (id: number) => (id === 2 ? "EU" : `region ${id}`);
 
@@ -27,8 +27,17 @@ it("fault 70: hostile fields are text, and a field named server that is no numbe
 });
 
 it("an unknown type shows its own name", () => {
-    expect(eventTitle("server.offline")).toBe("Server offline");
-    expect(eventTitle("comet.seen")).toBe("comet.seen");
+    const named = (type: string) => eventTitle({ id: 1, time_ms: 1, type });
+    expect(named("server.offline")).toBe("Server offline");
+    expect(named("comet.seen")).toBe("comet.seen");
+});
+
+it("draining and its end are told apart", () => {
+    const draining = { id: 1, time_ms: 1, type: "server.draining", server_id: 3 };
+    expect(eventTitle({ ...draining, draining: true })).toBe("Server draining");
+    expect(eventTone({ ...draining, draining: true })).toBe("warn");
+    expect(eventTitle({ ...draining, draining: false })).toBe("Server takes matches again");
+    expect(eventTone({ ...draining, draining: false })).toBe("plain");
 });
 
 it("the everyday course of matches is not notable", () => {

@@ -37,6 +37,11 @@ export function milliseconds(value: number | null | undefined): string {
     return Math.abs(value) >= 1000 ? `${figure(value / 1000)}${TIE}s` : `${figure(value)}${TIE}ms`;
 }
 
+// A round trip that the daemon gives as 0 has not been measured yet.
+export function measured(ms: number | null): number | null {
+    return ms === 0 ? null : ms;
+}
+
 // The two largest units: 12 s, 3 min 5 s, 2 h 10 min, 4 d 3 h.
 export function duration(ms: number | null | undefined): string {
     if (ms === null || ms === undefined || !Number.isFinite(ms)) return NONE;

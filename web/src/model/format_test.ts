@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ago, count, duration, figure, foreign, gameTime, milliseconds, NONE, percent, perSecond, share } from "./format";
+import { ago, count, duration, figure, foreign, gameTime, measured, milliseconds, NONE, percent, perSecond, share } from "./format";
 
 // A space that no line ends at is a space to the reader.
 const plain = (text: string) => text.replaceAll("\u00A0", " ");
@@ -35,6 +35,12 @@ describe("figures", () => {
         expect(plain(percent(62.5))).toBe("63 %");
         expect(perSecond(2)).toBe("2/s");
         expect(count(10_000)).toBe("10,000");
+    });
+
+    it("of a round trip not yet measured are unknown, not very fast", () => {
+        expect(measured(0)).toBeNull();
+        expect(measured(null)).toBeNull();
+        expect(measured(0.04)).toBe(0.04);
     });
 
     it("make no share of nothing", () => {

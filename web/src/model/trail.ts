@@ -177,6 +177,8 @@ function firstWithin(samples: Sample[], at: number, windowMs: number): number {
 
 function sampleOf(overview: Overview): Sample {
     const { allocations, loop, players, regions } = overview;
+    // Before the first answer the daemon says 0, which would look very fast.
+    const answered = allocations.successes > 0;
     return {
         time_ms: overview.time_ms,
         gap: false,
@@ -190,9 +192,9 @@ function sampleOf(overview: Overview): Sample {
         byReason: allocations.failures,
         latency: players.latency_ms,
         byRegion: Object.fromEntries(regions.map(({ id, requests, failures }) => [id, { requests, failures }])),
-        p50: allocations.p50_ms,
-        p95: allocations.p95_ms,
-        p99: allocations.p99_ms,
+        p50: answered ? allocations.p50_ms : null,
+        p95: answered ? allocations.p95_ms : null,
+        p99: answered ? allocations.p99_ms : null,
         load: regions.reduce((sum, region) => sum + region.load, 0),
         capacity: regions.reduce((sum, region) => sum + region.capacity, 0),
         players: players.connected,

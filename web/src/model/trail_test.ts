@@ -85,6 +85,13 @@ describe("A-13: counters become rates", () => {
     });
 });
 
+it("A-13: there is no allocation time before the first one", () => {
+    const trail = new Trail();
+    trail.push(overviewAt(0, { successes: 0 }));
+    trail.push(overviewAt(1_000, { successes: 1 }));
+    expect(trail.columns().p95).toEqual([null, 2]);
+});
+
 it("P-8: the latency of the last minutes is told apart from that since the start", () => {
     const trail = new Trail();
     trail.push(overviewAt(0, { latency: [1000, 5, 0] }));

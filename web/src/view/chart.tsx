@@ -62,7 +62,8 @@ export function Chart({ title, seconds, lines, format, least = 1 }: ChartProps) 
                 {title}
                 {at !== null && <span class="pointed">{timeOfDay((seconds[at] ?? 0) * 1000)}</span>}
             </figcaption>
-            <div ref={place} class="canvas" role="img" aria-label={summary} />
+            <div ref={place} class="canvas" role="img" aria-label={summary} hidden={seconds.length === 0} />
+            {seconds.length === 0 && <p class="empty canvas">Nothing yet.</p>}
             <ul class="legend" aria-hidden="true">
                 {lines.map(({ label, colour, values }) => {
                     const value = at === null ? lastKnown(values) : values[at];

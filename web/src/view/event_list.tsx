@@ -17,8 +17,8 @@ export function EventList({ events, without, empty }: EventListProps) {
     return (
         <ol class="events">
             {events.map((event) => (
-                <li key={event.id} class={eventTone(event.type)}>
-                    <Moment at={event.time_ms} /> <span class="what">{eventTitle(event.type)}</span>{" "}
+                <li key={event.id} class={eventTone(event)}>
+                    <Moment at={event.time_ms} /> <span class="what">{eventTitle(event)}</span>{" "}
                     {eventParts(event, regionName, without).map(({ label, text, server }) => (
                         <span key={label} class="part">
                             <span class="label">{label}</span> {server === undefined ? text : <a href={routeToServer(server)}>{text}</a>}{" "}

@@ -33,7 +33,7 @@ export function EventsView() {
     const found = finder(q);
     const words = (event: FleetEvent) => eventParts(event, regionName).map((part) => `${part.label} ${part.text}`);
     const shown = (held ?? live).filter(
-        (event) => (kind === "" || kindOf(event) === kind) && found(event.type, eventTitle(event.type), ...words(event)),
+        (event) => (kind === "" || kindOf(event) === kind) && found(event.type, eventTitle(event), ...words(event)),
     );
     const unseen = held === null ? 0 : live.filter((event) => event.id > (held[0]?.id ?? 0)).length;
     return (

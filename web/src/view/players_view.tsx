@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import type { Player } from "../api/shapes";
-import { ago, duration, foreign, milliseconds, NONE } from "../model/format";
+import { ago, duration, foreign, measured, milliseconds, NONE } from "../model/format";
 import { finder } from "../model/table_rows";
 import { DataTable, type Column } from "./data_table";
 import { ChoiceFilter, ListFrame, TextFilter } from "./list_frame";
@@ -67,15 +67,15 @@ function columns(now: number, changed: () => void): Column<Player>[] {
         {
             name: "latency",
             label: "Latency",
-            value: (player) => player.latency_ms,
-            show: (player) => milliseconds(player.latency_ms),
+            value: (player) => measured(player.latency_ms),
+            show: (player) => milliseconds(measured(player.latency_ms)),
             numeric: true,
         },
         {
             name: "jitter",
             label: "Jitter",
-            value: (player) => player.jitter_ms,
-            show: (player) => milliseconds(player.jitter_ms),
+            value: (player) => measured(player.jitter_ms),
+            show: (player) => milliseconds(measured(player.jitter_ms)),
             numeric: true,
             wide: true,
         },

@@ -62,12 +62,16 @@ function Region({ region, trail }: { region: RegionView; trail: Trail }) {
                 <ServerCounts region={region} />
             </td>
             <td>
-                <span class="with-bar">
-                    <span>
-                        {count(region.load)} of {count(region.capacity)} ({percent(used)})
+                {used === null ? (
+                    "–"
+                ) : (
+                    <span class="with-bar">
+                        <span>
+                            {count(region.load)} of {count(region.capacity)} ({percent(used)})
+                        </span>
+                        <Bar percent={used} tone={loadTone(used)} />
                     </span>
-                    <Bar percent={used} tone={loadTone(used)} />
-                </span>
+                )}
             </td>
             <td class="number wide">{online === 0 ? "–" : percent(region.cpu_percent)}</td>
             <td class="number wide">{online === 0 ? "–" : percent(region.memory_percent)}</td>

@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { NotSignedIn } from "../api/api";
 import type { EventPage, FleetEvent, ServerWithHistory } from "../api/shapes";
-import { ago, count, duration, figure, foreign, milliseconds, percent } from "../model/format";
+import { ago, count, duration, figure, foreign, measured, milliseconds, percent } from "../model/format";
 import { routeTo } from "../model/route";
 import { Chart } from "./chart";
 import { DrainButton } from "./drain_button";
@@ -66,8 +66,8 @@ function Facts({ server, changed }: { server: ServerWithHistory; changed: () => 
                 <Fact label="CPU">{percent(server.cpu)}</Fact>
                 <Fact label="Memory">{percent(server.memory)}</Fact>
                 <Fact label="Last heartbeat">{ago(server.last_heartbeat_ms_ago)}</Fact>
-                <Fact label="Round trip">{milliseconds(server.rtt_ms)}</Fact>
-                <Fact label="Jitter">{milliseconds(server.jitter_ms)}</Fact>
+                <Fact label="Round trip">{milliseconds(measured(server.rtt_ms))}</Fact>
+                <Fact label="Jitter">{milliseconds(measured(server.jitter_ms))}</Fact>
                 <Fact label="Link">{server.connected ? "connected" : "lost"}</Fact>
                 <Fact label="Registered for">{duration(now - server.registered_at_ms)}</Fact>
                 <Fact label="Chosen">{count(server.choices)} times</Fact>
@@ -100,7 +100,7 @@ function Figures({ server }: { server: ServerWithHistory }) {
                 { label: "CPU", colour: "--line-1", values: history.map((sample) => sample.cpu) },
                 { label: "memory", colour: "--line-2", values: history.map((sample) => sample.memory) },
             ],
-            round: [{ label: "round trip", colour: "--line-1", values: history.map((sample) => sample.rtt_ms) }],
+            round: [{ label: "round trip", colour: "--line-1", values: history.map((sample) => measured(sample.rtt_ms)) }],
         };
     }, [server.history]);
     return (
@@ -148,7 +148,7 @@ function Heartbeats({ server }: { server: ServerWithHistory }) {
                             <td class="number">{sample.matches}</td>
                             <td class="number">{percent(sample.cpu)}</td>
                             <td class="number">{percent(sample.memory)}</td>
-                            <td class="number">{milliseconds(sample.rtt_ms)}</td>
+                            <td class="number">{milliseconds(measured(sample.rtt_ms))}</td>
                         </tr>
                     ))}
                 </tbody>

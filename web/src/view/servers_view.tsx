@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import type { Server, ServerStatus } from "../api/shapes";
-import { ago, count, milliseconds, percent, share } from "../model/format";
+import { ago, count, measured, milliseconds, percent, share } from "../model/format";
 import { routeToServer } from "../model/route";
 import { finder } from "../model/table_rows";
 import { Bar, loadTone } from "./bar";
@@ -123,8 +123,8 @@ function columns(regionName: (id: number) => string, changed: () => void): Colum
         {
             name: "rtt",
             label: "Round trip",
-            value: (server) => server.rtt_ms,
-            show: (server) => milliseconds(server.rtt_ms),
+            value: (server) => measured(server.rtt_ms),
+            show: (server) => milliseconds(measured(server.rtt_ms)),
             numeric: true,
             wide: true,
         },
