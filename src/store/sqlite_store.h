@@ -19,8 +19,12 @@ namespace muster {
 
 struct SqliteStoreOptions {
     StoreFileOptions file{};
-    std::size_t queue_max = 1024;               // batches handed over and not yet answered
-    std::size_t records_per_commit_max = 4096;  // a larger batch is written alone
+    // Batches handed over and not yet answered. A busy loop hands over some thousands a second: a disk that stalls for
+    // a second or two is waited for.
+    std::size_t queue_max = 8192;
+    // A larger batch is written alone. A thousand matches a second are ten thousand records: so many fit one sync, even
+    // when each takes a second.
+    std::size_t records_per_commit_max = 16'384;
     Duration history_keep = std::chrono::hours(7 * 24);
     Duration prune_every = std::chrono::minutes(1);
     Duration idle_after = std::chrono::milliseconds(200);  // without a batch for so long, the log may be emptied

@@ -98,6 +98,26 @@ TEST_CASE_FIXTURE(StoreFixture, "X-4: a transaction is bounded, and a batch is n
     CHECK(store->figures().commits == 5);
 }
 
+TEST_CASE_FIXTURE(StoreFixture, "A-12, fault 5: what a thousand matches a second write in a second fits one sync") {
+    open();
+    disk.hold_syncs();
+    REQUIRE(submit(1));
+    disk.wait_for_held_sync();
+    constexpr std::int64_t records = 10'000;
+    constexpr std::int64_t batches = 500;
+    std::int64_t id = 0;
+    for (std::uint64_t number = 2; number <= batches + 1; ++number) {
+        RecordBatch batch{number, {}};
+        while (id < static_cast<std::int64_t>(number - 1) * records / batches)
+            batch.records.emplace_back(sample_event(++id, clock.wall()));
+        REQUIRE(store->submit(std::move(batch)));
+    }
+    disk.let_syncs_go();
+    REQUIRE(log.wait_for(batches + 1));
+    CHECK(log.good_in_order() == batches + 1);
+    CHECK(store->figures().commits == 2);
+}
+
 TEST_CASE_FIXTURE(StoreFixture, "fault 5: while a sync hangs, handing over takes no time and refuses past the bound") {
     constexpr std::size_t queue_max = 64;
     options.queue_max = queue_max;
