@@ -148,7 +148,7 @@ constexpr const char* version_1_state =
     "use 5 31\n"
     "players 5 chat \"chat-1\": 32 31\n"
     "account 31 \"ann\"\n"
-    "over 6 1699999999000\n"
+    "over 6 1699999999000 server 7 state 4\n"
     "clock 60000 60\n";
 
 struct MigrationFixture {
