@@ -1,6 +1,6 @@
 // Writes what the fuzz targets start from: every message at its edges, by our own encoder.
 //
-//   make_seeds DIR      makes DIR/servers, DIR/managers and DIR/players, a corpus for each target
+//   make_seeds DIR      makes DIR/servers, DIR/managers, DIR/players and DIR/core, a corpus for each target
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -65,11 +65,53 @@ int write_seeds(const std::filesystem::path& all) {
     return folder.count;
 }
 
+// A literal with zeroes in it, without the one at its end.
+template <std::size_t Size>
+std::string bytes_of(const char (&literal)[Size]) {
+    return {literal, Size - 1};
+}
+
+// Plays for fuzz_core: what happens, on which link, and its numbers, as FuzzWorld::step() reads them.
+int write_plays(const std::filesystem::path& all) {
+    const std::string match = bytes_of(
+        "\x00\x00"
+        "\x04\x00\x00\x02\x0c"  // a server joins
+        "\x01\x01"
+        "\x0f\x01\x00"  // a chat server joins
+        "\x13\x01\x01\x03"
+        "\x10\x01\x01\x02"  // names players, asks
+        "\x07\x00\x01\x01"
+        "\x09\x00\x01\x01"      // acknowledged, ready
+        "\x0a\x00\x01\x01\x03"  // a token is used
+        "\x0b\x00\x01\x01"
+        "\x0c\x00\x01\x01");  // started, ended
+    const std::string player = bytes_of(
+        "\x02\x02"
+        "\x15\x02\x01\x00\x01"  // logs in
+        "\x17\x02\x01"
+        "\x18\x02\x01\x01"  // acts, answers a heartbeat
+        "\x03\x02"
+        "\x02\x02"              // loses its link, comes again
+        "\x15\x02\x01\x00\x00"  // resumes
+        "\x1b\x00\x08");        // and falls silent
+    std::filesystem::create_directories(all / "core");
+    const std::pair<const char*, std::string> plays[] = {
+        {"match", match}, {"player", player}, {"both", match + player}};
+    for (const auto& [name, play] : plays) {
+        std::ofstream file(all / "core" / name, std::ios::binary);
+        file.write(play.data(), static_cast<std::streamsize>(play.size()));
+        if (!file.flush()) throw std::runtime_error(fmt::format("cannot write {}", (all / "core" / name).string()));
+    }
+    return static_cast<int>(std::size(plays));
+}
+
 int make_seeds(const std::filesystem::path& all) {
     const int servers = write_seeds<Port::servers>(all);
     const int managers = write_seeds<Port::managers>(all);
     const int players = write_seeds<Port::players>(all);
-    fmt::print("{} seeds for servers, {} for managers, {} for players\n", servers, managers, players);
+    const int plays = write_plays(all);
+    fmt::print("{} seeds for servers, {} for managers, {} for players, {} for core\n", servers, managers, players,
+               plays);
     return 0;
 }
 

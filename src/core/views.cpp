@@ -142,7 +142,7 @@ std::optional<std::uint32_t> add_players(const Core& core, std::uint32_t first, 
 
 void put_in_order(PlayersView& view) {
     const auto by_id = [](const PlayerRow& one, const PlayerRow& other) { return one.id < other.id; };
-    std::stable_sort(view.players.begin(), view.players.end(), by_id);
+    std::sort(view.players.begin(), view.players.end(), by_id);
     // From the end: the last seen of each id comes first there, and stays.
     const auto kept = std::unique(view.players.rbegin(), view.players.rend(),
                                   [](const PlayerRow& one, const PlayerRow& other) { return one.id == other.id; });
