@@ -31,6 +31,7 @@
 #include "http/http_server.h"
 #include "http/metrics_text.h"
 #include "http/over_matches.h"
+#include "http/page.h"
 #include "http/routes.h"
 #include "http/slow_reads.h"
 #include "net/listener.h"
@@ -106,7 +107,8 @@ public:
         add_figures();
         add_health_routes(routes_, health_);
         add_metrics_route(routes_, metrics_);
-        add_front_page(routes_);
+        add_openapi_route(routes_);
+        add_page_routes(routes_, &embedded_page);
     }
     // Questions of the API on the game thread end before who asked them is gone.
     ~Daemon() {

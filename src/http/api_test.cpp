@@ -1,14 +1,21 @@
 #include "http/api.h"
 
+#include <cctype>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include <boost/json.hpp>
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include "base/virtual_clock.h"
+#include "http/embedded_file.h"
+#include "http/health.h"
+#include "http/metrics_text.h"
+#include "http/page.h"
 #include "protocol/error_texts.h"
 
 using namespace muster;
@@ -241,24 +248,37 @@ TEST_CASE_FIXTURE(Asking, "O-2: managers, regions and the clock") {
     CHECK(get("/overview").body.starts_with("{\"time_ms\":"));
 }
 
-TEST_CASE_FIXTURE(Asking, "O-2: readers share a view, for as long as its cost allows and no longer") {
+TEST_CASE_FIXTURE(Asking, "O-2: who asks now and then sees what is now, and who asks all the time shares") {
     add_servers(1);
-    CHECK(get("/servers").status == 200);  // cost 1 ms: fresh for 200 ms
-    CHECK(get("/servers").status == 200);
-    CHECK(get("/servers?limit=1").status == 200);
-    CHECK(game.fleet_asked == 1);
-    clock.advance(199ms);
-    CHECK(get("/overview").status == 200);
-    CHECK(game.fleet_asked == 1);
+    // A view costs 1 ms here, and 20 are saved up.
+    for (int i = 1; i <= 20; ++i) {
+        CHECK(get("/servers").status == 200);
+        CHECK(game.fleet_asked == i);
+    }
+    for (int i = 0; i < 50; ++i) CHECK(get(i % 2 == 0 ? "/servers" : "/overview").status == 200);
+    CHECK(game.fleet_asked == 20);
+    // From then on as much as 1/200 of the time allows.
     clock.advance(1ms);
     add_servers(2);
     CHECK(ids(get("/servers").body).size() == 3);
+    CHECK(game.fleet_asked == 21);
+    clock.advance(199ms);
+    CHECK(get("/servers").status == 200);
+    CHECK(game.fleet_asked == 21);
+    clock.advance(1ms);
+    CHECK(get("/servers").status == 200);
+    CHECK(game.fleet_asked == 22);
+}
+
+TEST_CASE_FIXTURE(Asking, "O-2: whatever a view costs, after a second it is too old") {
+    (void)send("GET", "/servers");
+    api.fleet_made(std::make_shared<const FleetView>(view), 10s);
+    clock.advance(999ms);
+    CHECK(get("/servers").status == 200);
+    CHECK(game.fleet_asked == 1);
+    clock.advance(1ms);
+    CHECK(get("/servers").status == 200);
     CHECK(game.fleet_asked == 2);
-    // Whatever it costs, a second is old.
-    api.fleet_made(std::make_shared<const FleetView>(view), 1s);
-    clock.advance(1s);
-    (void)get("/servers");
-    CHECK(game.fleet_asked == 3);
 }
 
 TEST_CASE_FIXTURE(Asking, "O-2: many readers at once cost the game thread one view") {
@@ -279,7 +299,7 @@ TEST_CASE_FIXTURE(Asking, "O-2: a loop that does not answer is 503 in time, and 
     clock.advance(1ms);
     thread->turn();
     CHECK(answer->status == 503);
-    api.fleet_made(std::make_shared<const FleetView>(view), 1ms);
+    api.fleet_made(std::make_shared<const FleetView>(view), 1s);
     CHECK(send("GET", "/servers")->status == 200);
     clock.advance(1s);
     game.takes = false;
@@ -288,7 +308,10 @@ TEST_CASE_FIXTURE(Asking, "O-2: a loop that does not answer is 503 in time, and 
 
 TEST_CASE_FIXTURE(Asking, "O-2: a drain goes to the game with who asked, and its answer comes back") {
     add_servers(1);
-    (void)get("/servers");
+    (void)send("GET", "/servers");
+    api.fleet_made(std::make_shared<const FleetView>(view), 1s);
+    (void)send("GET", "/servers");
+    CHECK(game.fleet_asked == 1);
     const auto answer = send("POST", "/servers/1/drain", R"({"draining":true})");
     REQUIRE(game.acts.size() == 1);
     CHECK(game.acts[0].who == "10.1.2.3");
@@ -462,4 +485,24 @@ TEST_CASE_FIXTURE(Asking, "O-2: servers are sampled every ten seconds, whoever l
     const std::string body = get("/servers/1").body;
     for (const char* time : {"\"time_ms\":1000,", "\"time_ms\":1001,", "\"time_ms\":1002,"})
         CHECK(body.find(time) != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Asking, "O-2: /openapi.json describes every route there is, and no other") {
+    const boost::json::value whole = boost::json::parse(std::string(embedded_openapi.files.front().plain));
+    std::set<std::string> described;
+    for (const auto& [path, methods] : whole.at("paths").as_object()) {
+        for (const auto& [method, operation] : methods.as_object()) {
+            std::string name(method.data(), method.size());
+            for (char& c : name) c = static_cast<char>(std::toupper(c));
+            described.insert(name + " " + std::string(path.data(), path.size()));
+        }
+    }
+    Health health(clock);
+    Metrics metrics;
+    add_health_routes(routes, health);
+    add_metrics_route(routes, metrics);
+    add_openapi_route(routes);
+    std::set<std::string> served;
+    routes.for_each([&](const std::string& method, const std::string& path) { served.insert(method + " " + path); });
+    CHECK(served == described);
 }

@@ -47,18 +47,4 @@ void add_health_routes(Routes& routes, const Health& health) {
     add_probe(routes, "/readyz", "ready", [&health] { return health.unreadiness(); });
 }
 
-void add_front_page(Routes& routes) {
-    routes.add("GET", "/", [](HttpRequest&&, HttpResponder&& responder) {
-        responder.send({200,
-                        "text/plain; charset=utf-8",
-                        "Muster is running. The dashboard is not built into this binary.\n\n"
-                        "  /healthz   whether it lives\n"
-                        "  /readyz    whether it is ready for work\n"
-                        "  /metrics   figures for Prometheus\n\n"
-                        "`muster --help` shows the commands, `muster config --default` every setting, and\n"
-                        "`muster protocol` the messages of the game ports. The guides are in docs/ of the source.\n",
-                        {}});
-    });
-}
-
 }  // namespace muster

@@ -43,7 +43,4 @@ private:
 // GET /healthz and /readyz: 200, or 503 with the reason.
 void add_health_routes(Routes& routes, const Health& health);
 
-// GET /: says in plain text what is served here.
-void add_front_page(Routes& routes);
-
 }  // namespace muster

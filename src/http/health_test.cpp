@@ -12,10 +12,7 @@ using namespace std::chrono_literals;
 namespace {
 
 struct Probing {
-    Probing() {
-        add_health_routes(routes, health);
-        add_front_page(routes);
-    }
+    Probing() { add_health_routes(routes, health); }
 
     // "200 body" or "503 body"
     std::string ask(std::string path) {
@@ -61,10 +58,4 @@ TEST_CASE_FIXTURE(Probing, "O-2: /readyz is 503 with the reason until ready, whi
     CHECK(ask("/readyz") == "200 {\"status\":\"ready\"}\n");
     health.set_phase(Health::Phase::draining);
     CHECK(ask("/readyz") == "503 {\"error\":\"Not ready: draining\"}\n");
-}
-
-TEST_CASE_FIXTURE(Probing, "the front page says what is served") {
-    const std::string page = ask("/");
-    CHECK(page.starts_with("200 Muster is running."));
-    CHECK(page.find("/metrics") != std::string::npos);
 }

@@ -18,13 +18,14 @@ namespace muster {
 
 // HTTP thread only. The clock and the thread outlive it.
 //
-// A view is asked for when somebody wants one and the latest is too old. How old is too old follows from what the
-// latest cost: making views takes at most 1/200 of the game thread's time. A small fleet is shown as it is now, ten
-// thousand servers as they were a moment ago.
+// Who asks now and then is shown what is now: a view is made for it. Making views may take 1/200 of the game thread's
+// time, and what was not taken is saved up; once that is used up, readers are shown what was a moment ago, at most
+// `age_max`.
 template <class View>
 class LatestView {
 public:
     static constexpr int cost_share = 200;
+    static constexpr std::chrono::milliseconds saved_up_max{20};
     static constexpr std::chrono::seconds age_max{1};
     static constexpr std::chrono::seconds patience{3};
     // Answers that are kept for as long as their view is.
@@ -42,7 +43,7 @@ public:
 
     // Calls back once: now, or when a fresh view is there.
     void with_view(OnView on_view) {
-        if (fresh()) return on_view(view_.get());
+        if (good_enough()) return on_view(view_.get());
         waiting_.push_back(std::move(on_view));
         if (waiting_.size() > 1) return;  // one is being made
         const std::uint64_t number = ++asked_;
@@ -54,17 +55,19 @@ public:
     void made(std::shared_ptr<const View> view, Duration cost) {
         view_ = std::move(view);
         answers_.clear();
-        fresh_until_ = clock_.now() + std::min<Duration>(cost * cost_share, age_max);
+        saved_up_ = saved_up() - cost;
+        made_at_ = clock_.now();
+        outdated_ = false;
         const auto kept = view_;  // should one of them ask for the next
         for (const OnView& on_view : std::exchange(waiting_, {})) on_view(kept.get());
     }
 
     // Something was changed by who will look next: the latest view is too old.
-    void outdated() { fresh_until_ = Time{}; }
+    void outdated() { outdated_ = true; }
 
     // The text made for `key` from this very view; null when there is none.
     Answer kept_answer(const std::string& key) const {
-        if (!fresh()) return nullptr;
+        if (!good_enough()) return nullptr;
         const auto found = answers_.find(key);
         return found == answers_.end() ? nullptr : found->second;
     }
@@ -74,7 +77,13 @@ public:
     }
 
 private:
-    bool fresh() const { return view_ && clock_.now() < fresh_until_; }
+    bool good_enough() const {
+        return view_ && !outdated_ && saved_up() <= Duration{0} && clock_.now() - made_at_ < Duration(age_max);
+    }
+    // The game thread's time that the next view may take.
+    Duration saved_up() const {
+        return std::min<Duration>(saved_up_ + (clock_.now() - made_at_) / cost_share, saved_up_max);
+    }
 
     void gave_up(std::uint64_t number) {
         if (number != asked_) return;
@@ -85,7 +94,9 @@ private:
     HttpThread& thread_;
     const Ask ask_;
     std::shared_ptr<const View> view_;
-    Time fresh_until_{};
+    Time made_at_{};
+    Duration saved_up_ = saved_up_max;
+    bool outdated_ = false;
     std::vector<OnView> waiting_;
     std::uint64_t asked_ = 0;  // how often; the latest is under way while somebody waits
     std::unordered_map<std::string, Answer> answers_;

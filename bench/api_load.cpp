@@ -1,0 +1,295 @@
+// Fourth yardstick: what readers of the HTTP API cost the fleet (O-2).
+//
+//   api_load [--servers N] [--requests N] [--rounds N] [--seconds N] [--path PATH] [--check] [--muster PATH]
+//
+// Starts `muster serve`, registers the game servers, and lets them heartbeat at their usual rate. In turns, nobody asks
+// the API for some seconds, and then its readers ask for a list of servers so many times a second. Prints the round
+// trip of heartbeats in both, and their ratio; the aim is 1.10 at most with 10,000 servers and 1,000 requests a second.
+// With --check the exit code is 1 when it is missed.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "frames_load.h"
+#include "peer_links.h"
+#include "protocol/server_messages.h"
+#include "served_process.h"
+
+namespace {
+
+using namespace muster;
+using namespace muster::bench;
+using namespace std::chrono_literals;
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+constexpr double ratio_max = 1.10;
+constexpr std::chrono::seconds heartbeat_interval{10};
+constexpr std::size_t readers = 4;
+
+struct Options {
+    std::size_t servers = 10'000;
+    std::size_t requests = 1'000;  // a second
+    int rounds = 5;
+    int seconds = 5;
+    std::string path = "/api/v1/servers";
+    bool check = false;
+    std::filesystem::path muster;
+};
+
+double at_percentile(std::vector<double>& values, double percentile) {
+    if (values.empty()) return 0;
+    const auto at = static_cast<std::size_t>(static_cast<double>(values.size() - 1) * percentile / 100);
+    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
+    return values[at];
+}
+
+// Game servers that do nothing but say that they live, one after the other at an even rate.
+class HeartbeatingFleet final : public PeerEvents {
+public:
+    HeartbeatingFleet(std::size_t count, std::uint16_t port) : links_(count, *this), servers_(count) {
+        for (std::size_t link = 0; link < count; ++link) {
+            links_.open(link, port);
+            if (link % 256 == 255) links_.turn(1ms);
+        }
+        const auto end = std::chrono::steady_clock::now() + 60s;
+        while (registered_ < count) {
+            links_.turn(10ms);
+            if (std::chrono::steady_clock::now() > end) throw std::runtime_error("the servers cannot register");
+        }
+    }
+
+    // The round trips, in microseconds.
+    std::vector<double> run(std::chrono::seconds time) {
+        round_trips_.clear();
+        const auto begun = std::chrono::steady_clock::now();
+        const auto gap = std::chrono::nanoseconds(heartbeat_interval) / servers_.size();
+        auto next = begun;
+        for (auto now = begun; now < begun + time; now = std::chrono::steady_clock::now()) {
+            for (; next <= now; next += gap) beat();
+            links_.turn(std::max<std::chrono::nanoseconds>(next - now, 0ns));
+        }
+        return round_trips_;
+    }
+
+    void opened(std::size_t link) override {
+        const auto port = static_cast<std::int32_t>(1024 + link % 60'000);
+        const std::string ip = fmt::format("10.0.{}.1", link / 60'000);
+        links_.send(link, ServerHandshake{"", GameEndpoint{IpText(ip), port}, RegionId(2), 100});
+    }
+    void frame(std::size_t link, Code code, std::span<const std::byte> payload) override {
+        Server& server = servers_[link];
+        if (code == ServerHandshakeResponse::code) {
+            const auto answer = decode<ServerHandshakeResponse>(payload, ByteOrder::little);
+            server.id = std::get<ServerHandshakeResponse::Accepted>(answer.value().answer).server;
+            ++registered_;
+        } else if (code == ServerHeartbeatAck::code && server.asked != SteadyTime{}) {
+            const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - server.asked;
+            round_trips_.push_back(took.count());
+            server.asked = {};
+        }
+    }
+    void closed(std::size_t) override { throw std::runtime_error("the daemon has closed a link"); }
+
+private:
+    struct Server {
+        ServerId id;
+        SteadyTime asked{};
+    };
+
+    void beat() {
+        const std::size_t link = turn_++ % servers_.size();
+        servers_[link].asked = std::chrono::steady_clock::now();
+        links_.send(link, ServerHeartbeat{servers_[link].id, 3, 45.2F, 62.8F});
+    }
+
+    PeerLinks links_;
+    std::vector<Server> servers_;
+    std::size_t registered_ = 0;
+    std::size_t turn_ = 0;
+    std::vector<double> round_trips_;
+};
+
+// Asks over one connection at an even rate, as long as it may.
+class Reader {
+public:
+    Reader(std::uint16_t port, const Options& options, const std::atomic<bool>& asking)
+        : request_(fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\n\r\n", options.path)),
+          gap_(std::chrono::nanoseconds(1s) * readers / options.requests),
+          asking_(asking),
+          socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(port);
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        if (::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0)
+            throw std::runtime_error("cannot connect to the HTTP port");
+        thread_ = std::thread([this] { run(); });
+    }
+    ~Reader() {
+        ending_ = true;
+        thread_.join();
+        ::close(socket_);
+    }
+    Reader(const Reader&) = delete;
+    Reader& operator=(const Reader&) = delete;
+
+    std::uint64_t answers() const { return answers_; }
+    std::uint64_t bytes() const { return bytes_; }
+
+private:
+    void run() {
+        auto next = std::chrono::steady_clock::now();
+        while (!ending_) {
+            if (!asking_) {
+                std::this_thread::sleep_for(1ms);
+                next = std::chrono::steady_clock::now();
+                continue;
+            }
+            std::this_thread::sleep_until(next);
+            next += gap_;
+            if (!ask()) return;
+        }
+    }
+
+    bool ask() {
+        if (::send(socket_, request_.data(), request_.size(), MSG_NOSIGNAL) < 0) return false;
+        std::string got;
+        std::size_t whole = 0;
+        char buffer[65536];
+        do {
+            const ssize_t size = ::recv(socket_, buffer, sizeof(buffer), 0);
+            if (size <= 0) return false;
+            got.append(buffer, static_cast<std::size_t>(size));
+            if (const std::size_t head = got.find("\r\n\r\n"); whole == 0 && head != std::string::npos) {
+                if (!got.starts_with("HTTP/1.1 200")) return false;
+                const std::size_t length = got.find("Content-Length: ");
+                whole = head + 4 + std::stoul(got.substr(length + 16));
+            }
+        } while (whole == 0 || got.size() < whole);
+        ++answers_;
+        bytes_ += got.size();
+        return true;
+    }
+
+    const std::string request_;
+    const std::chrono::nanoseconds gap_;
+    const std::atomic<bool>& asking_;
+    const int socket_;
+    std::atomic<bool> ending_{false};
+    std::atomic<std::uint64_t> answers_{0};
+    std::atomic<std::uint64_t> bytes_{0};
+    std::thread thread_;
+};
+
+void print(const char* what, std::vector<double>& round_trips) {
+    double sum = 0;
+    for (const double one : round_trips) sum += one;
+    std::printf("%-14s %7zu heartbeats, round trip in us: mean %7.1f  p50 %7.1f  p95 %7.1f  p99 %7.1f\n", what,
+                round_trips.size(), sum / static_cast<double>(std::max<std::size_t>(1, round_trips.size())),
+                at_percentile(round_trips, 50), at_percentile(round_trips, 95), at_percentile(round_trips, 99));
+}
+
+int run(const Options& options) {
+    raise_file_limit(options.servers + 64);
+    const ScratchFolder folder(std::filesystem::temp_directory_path());
+    ServedProcess daemon({options.muster, "serve"},
+                         {{"MUSTER_LISTEN_SERVERS", "127.0.0.1:0"},
+                          {"MUSTER_LISTEN_MANAGERS", "127.0.0.1:0"},
+                          {"MUSTER_LISTEN_PLAYERS", "127.0.0.1:0"},
+                          {"MUSTER_LISTEN_HTTP", "127.0.0.1:0"},
+                          {"MUSTER_LIMITS_CONNECTIONS_PER_IP", "100000"},
+                          {"MUSTER_STORE_PATH", (folder.path() / "muster.db").string()}},
+                         folder.path());
+    HeartbeatingFleet fleet(options.servers, daemon.port("servers"));
+    (void)fleet.run(std::chrono::seconds(2));  // until all is warm
+
+    std::atomic<bool> asking{false};
+    std::vector<std::unique_ptr<Reader>> asks;
+    for (std::size_t i = 0; i < readers; ++i)
+        asks.push_back(std::make_unique<Reader>(daemon.port("http"), options, asking));
+    std::vector<double> quiet;
+    std::vector<double> read;
+    std::vector<double> ratios;
+    for (int round = 0; round < options.rounds; ++round) {
+        auto before = fleet.run(std::chrono::seconds(options.seconds));
+        asking = true;
+        auto during = fleet.run(std::chrono::seconds(options.seconds));
+        asking = false;
+        ratios.push_back(at_percentile(during, 50) / at_percentile(before, 50));
+        quiet.insert(quiet.end(), before.begin(), before.end());
+        read.insert(read.end(), during.begin(), during.end());
+    }
+    std::uint64_t answers = 0;
+    std::uint64_t bytes = 0;
+    for (const auto& reader : asks) {
+        answers += reader->answers();
+        bytes += reader->bytes();
+    }
+    const double seconds = options.rounds * options.seconds;
+    std::printf("%zu servers, %.0f answers/s of GET %s, %.1f KiB each\n", options.servers,
+                static_cast<double>(answers) / seconds, options.path.c_str(),
+                static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(1, answers)) / 1024);
+    print("nobody asks:", quiet);
+    print("readers ask:", read);
+    const double ratio = at_percentile(ratios, 50);
+    std::printf("ratio of the medians, median of %d rounds: %.3f; of the p99: %.3f\n", options.rounds, ratio,
+                at_percentile(read, 99) / at_percentile(quiet, 99));
+    return options.check && ratio > ratio_max ? 1 : 0;
+}
+
+Options parsed(int count, char** arguments) {
+    Options options;
+    options.muster = std::filesystem::path(arguments[0]).parent_path().parent_path() / "muster";
+    for (int i = 1; i < count; ++i) {
+        const std::string_view name = arguments[i];
+        const auto value = [&]() -> std::string {
+            if (++i == count) throw std::runtime_error(fmt::format("{} needs a value", name));
+            return arguments[i];
+        };
+        if (name == "--servers")
+            options.servers = std::stoul(value());
+        else if (name == "--requests")
+            options.requests = std::stoul(value());
+        else if (name == "--rounds")
+            options.rounds = std::stoi(value());
+        else if (name == "--seconds")
+            options.seconds = std::stoi(value());
+        else if (name == "--path")
+            options.path = value();
+        else if (name == "--muster")
+            options.muster = value();
+        else if (name == "--check")
+            options.check = true;
+        else
+            throw std::runtime_error(fmt::format("unknown option {}; see the top of bench/api_load.cpp", name));
+    }
+    return options;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    try {
+        return run(parsed(count, arguments));
+    } catch (const std::exception& failure) {
+        std::fprintf(stderr, "api_load: %s\n", failure.what());
+        return 2;
+    }
+}
