@@ -7,6 +7,7 @@ Prints {"url": …, "token": …} and then takes commands from standard input, o
 they are those of web/mock/main.mjs:
 
     join           a game server registers in region EU: {"server": id}
+    match          a chat server asks for a match in EU and gets it: {"lobby": id}
     player NAME    a player logs in: {"player": id}
     stop, start    the daemon ends, and comes back on the same ports
 
@@ -15,15 +16,41 @@ Ends with its standard input.
 
 import contextlib
 import json
+import struct
 import sys
 import tempfile
 import threading
+import time
 
-from muster_peer import Daemon, Player
+from muster_peer import Daemon, Player, Reader, allocation
 
 ADMIN_TOKEN = "a-token-for-the-page-test"
 HEARTBEAT_S = 5
 A_LONG_TIME_S = 3600
+ALLOCATE_MATCH, ABORT_MATCH, ALLOCATED = 0x1004, 0x100D, 0x2003
+
+
+def serve_matches(server):
+    """Until the link ends: heartbeats, and every match that is offered is taken."""
+    matches = 0
+    beat_at = time.monotonic()
+    with contextlib.suppress(OSError):
+        while True:
+            if time.monotonic() >= beat_at:
+                server.heartbeat(matches=matches, cpu=12.0, memory=34.0)
+                beat_at += HEARTBEAT_S
+            try:
+                frame = server.receive(max(0.01, beat_at - time.monotonic()))
+            except TimeoutError:
+                continue
+            if frame is None:
+                return
+            code, payload = frame
+            if code == ALLOCATE_MATCH:
+                matches += 1
+                server.acknowledge(struct.unpack_from("<i", payload)[0])
+            elif code == ABORT_MATCH:
+                matches -= 1
 
 
 def answer_pings(player):
@@ -39,33 +66,28 @@ class Driver:
         for port, address in self.daemon.ports.items():
             self.daemon.env[f"MUSTER_LISTEN_{port.upper()}"] = address
         self.joined = 0
-        self.servers = []
-        self.ended = threading.Event()
-        threading.Thread(target=self.heartbeats, daemon=True).start()
-
-    def heartbeats(self):
-        while not self.ended.wait(HEARTBEAT_S):
-            for server in list(self.servers):
-                try:
-                    server.heartbeat(matches=0, cpu=12.0, memory=34.0)
-                except OSError:
-                    self.servers.remove(server)
+        self.lobbies = 0
+        self.chat = None
 
     def obey(self, command, rest):
         if command == "join":
             self.joined += 1
             server = self.daemon.game_server(27015 + self.joined)
             assert server.refused is None, server.refused
-            server.heartbeat(matches=0, cpu=12.0, memory=34.0)
-            self.servers.append(server)
+            threading.Thread(target=serve_matches, args=(server,), daemon=True).start()
             return {"server": server.id}
+        if command == "match":
+            self.chat = self.chat or self.daemon.chat_server()
+            self.lobbies += 1
+            self.chat.request(self.lobbies)
+            return {"lobby": self.allocated()}
         if command == "player":
             player = self.daemon.keep(Player(self.daemon.ports["players"], rest))
             assert player.refused is None, player.refused
             threading.Thread(target=answer_pings, args=(player,), daemon=True).start()
             return {"player": player.id}
         if command == "stop":
-            self.servers.clear()
+            self.chat = None
             self.daemon.stop()
             return {}
         if command == "start":
@@ -73,8 +95,16 @@ class Driver:
             return {}
         raise ValueError(f"there is no command {command!r}")
 
+    def allocated(self):
+        """The lobby of the next allocation; what the chat server is told of matches before it is passed over."""
+        while frame := self.chat.receive():
+            if frame[0] == ALLOCATED:
+                lobby, error, _, _ = allocation(Reader(frame[1]))
+                assert error == "", error
+                return lobby
+        raise ConnectionError("the daemon closed the chat server's link")
+
     def end(self):
-        self.ended.set()
         self.daemon.stop()
         self.daemon.close()
 

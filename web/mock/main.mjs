@@ -4,6 +4,7 @@
 //
 // It prints {"url": …} and then takes commands from standard input, one a line, each answered by a line of JSON:
 //   join            a server registers in region EU: {"server": id}
+//   match           a match is allocated in region EU: {"lobby": id}
 //   player NAME     a player logs in: {"player": id}
 //   stop, start     the daemon goes away, and comes back
 //   store down|up   the store fails, or works again
@@ -59,6 +60,8 @@ async function obey(command, rest) {
     switch (command) {
         case "join":
             return { server: world.join({ region: 2 }) };
+        case "match":
+            return { lobby: world.give(2) };
         case "player":
             return { player: world.login(rest) };
         case "stop":

@@ -141,6 +141,20 @@ export class World {
             return;
         }
         const server = free.reduce((best, each) => (each.held < best.held ? each : best));
+        this.take(lobby, server);
+    }
+
+    // A match that nothing goes wrong with; its lobby.
+    give(region) {
+        const lobby = this.nextLobby++;
+        ++this.totals.requests;
+        ++this.regionTotals.get(region).requests;
+        this.take(lobby, this.servers.get(this.join({ region })));
+        return lobby;
+    }
+
+    take(lobby, server) {
+        const { region } = server;
         ++server.held;
         ++server.choices;
         const took = Math.exp(5 + 1.2 * (this.random() + this.random() + this.random() - 1.5));
@@ -149,7 +163,7 @@ export class World {
         ++this.totals.successes;
         if (took > 800) {
             ++this.totals.retries;
-            ++totals.retries;
+            ++this.regionTotals.get(region).retries;
         }
         const now = Date.now();
         this.matches.set(lobby, {

@@ -1,7 +1,7 @@
 // An event in words: what it is about, then whatever else it carries.
 
 import type { FleetEvent } from "../api/shapes";
-import { foreign } from "./format";
+import { figure, foreign } from "./format";
 
 export interface EventPart {
     label: string;
@@ -30,7 +30,7 @@ const TITLES: Record<string, string> = {
     "player.closed": "Player left",
     "entity.deleted": "Entity deleted",
     "clock.jump": "World clock set",
-    "brake.on": "Brake on: silence in a region is taken for a network fault",
+    "brake.on": "Brake on: much of a region fell silent",
     "brake.off": "Brake off",
     "operator.action": "Operator",
     gap: "Some events are not shown here; the history has them",
@@ -85,5 +85,6 @@ function isEmpty(value: unknown): boolean {
 }
 
 function textOf(value: unknown): string {
+    if (typeof value === "number" && !Number.isInteger(value)) return figure(value);
     return foreign(typeof value === "object" ? JSON.stringify(value) : String(value));
 }

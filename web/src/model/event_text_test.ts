@@ -17,6 +17,12 @@ it("O-2: an event says what it is about first, then the rest, and names its regi
     ]);
 });
 
+it("fractions have as many digits as a person wants", () => {
+    expect(eventParts({ id: 1, time_ms: 2, type: "match.allocated", seconds: 0.011077710000001 }, regionName)).toEqual([
+        { label: "seconds", text: "0.011" },
+    ]);
+});
+
 it("leaves out what is empty and what is asked to be", () => {
     expect(eventParts({ id: 1, time_ms: 2, type: "match.ended", reason: "", lobby_id: null, server_id: 3 }, regionName, "server_id")).toEqual([]);
 });

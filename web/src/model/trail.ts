@@ -16,7 +16,6 @@ interface Totals {
     successes: number;
     failures: number;
     retries: number;
-    overruns: number;
 }
 
 interface Sample {
@@ -32,9 +31,9 @@ interface Sample {
     load: number;
     capacity: number;
     players: number;
+    idle: number;
     tickAverage: number;
     tickMax: number;
-    messages: number;
 }
 
 export interface TrailColumns {
@@ -48,9 +47,9 @@ export interface TrailColumns {
     load: Figure[];
     capacity: Figure[];
     players: Figure[];
+    idle: Figure[];
     tickAverage: Figure[];
     tickMax: Figure[];
-    messages: Figure[];
 }
 
 export class Trail {
@@ -120,9 +119,9 @@ export class Trail {
             load: column((sample) => sample.load),
             capacity: column((sample) => sample.capacity),
             players: column((sample) => sample.players),
+            idle: column((sample) => sample.idle),
             tickAverage: column((sample) => sample.tickAverage),
             tickMax: column((sample) => sample.tickMax),
-            messages: column((sample) => sample.messages),
         };
     }
 
@@ -143,7 +142,7 @@ export function increase(totals: number[]): number {
 }
 
 function ratesAt(samples: Sample[], at: number, windowMs: number): Record<keyof Totals, Figure> {
-    const none = { requests: null, successes: null, failures: null, retries: null, overruns: null };
+    const none = { requests: null, successes: null, failures: null, retries: null };
     const newest = samples[at];
     if (newest === undefined || newest.gap) return none;
     const window = samples.slice(firstWithin(samples, at, windowMs), at + 1);
@@ -155,7 +154,6 @@ function ratesAt(samples: Sample[], at: number, windowMs: number): Record<keyof 
         successes: rate("successes"),
         failures: rate("failures"),
         retries: rate("retries"),
-        overruns: rate("overruns"),
     };
 }
 
@@ -187,7 +185,6 @@ function sampleOf(overview: Overview): Sample {
             successes: allocations.successes,
             failures: Object.values(allocations.failures).reduce((sum, count) => sum + count, 0),
             retries: allocations.retries,
-            overruns: loop.overruns,
         },
         byReason: allocations.failures,
         latency: players.latency_ms,
@@ -198,8 +195,8 @@ function sampleOf(overview: Overview): Sample {
         load: regions.reduce((sum, region) => sum + region.load, 0),
         capacity: regions.reduce((sum, region) => sum + region.capacity, 0),
         players: players.connected,
+        idle: players.idle,
         tickAverage: loop.tick_avg_ms,
         tickMax: loop.tick_max_ms,
-        messages: loop.messages_per_second,
     };
 }

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import type { Overview } from "../api/shapes";
-import { count, duration, foreign, milliseconds, perSecond } from "../model/format";
+import { count, duration, figure, foreign, milliseconds, perSecond } from "../model/format";
 import type { Trail, TrailColumns } from "../model/trail";
 import { Chart } from "./chart";
 
@@ -29,12 +29,20 @@ export function AllocationPanel({ overview, trail, columns }: AllocationPanelPro
         ],
         [columns],
     );
+    const room = useMemo(
+        () => [
+            { label: "in use", colour: "--line-1", values: columns.load, filled: true },
+            { label: "room for", colour: "--line-2", values: columns.capacity },
+        ],
+        [columns],
+    );
     return (
         <section class="panel" aria-labelledby="allocations">
             <h2 id="allocations">Allocations</h2>
-            <div class="halves">
+            <div class="thirds">
                 <Chart title="Per second" seconds={columns.seconds} lines={rates} format={perSecond} />
                 <Chart title="Time to answer" seconds={columns.seconds} lines={times} format={milliseconds} />
+                <Chart title="Matches on the fleet" seconds={columns.seconds} lines={room} format={figure} least={4} />
             </div>
             <Failures overview={overview} trail={trail} />
         </section>

@@ -17,7 +17,13 @@ interface PlayersPanelProps {
 }
 
 export function PlayersPanel({ players, trail, columns }: PlayersPanelProps) {
-    const lines = useMemo(() => [{ label: "connected", colour: "--line-1", values: columns.players, filled: true }], [columns]);
+    const lines = useMemo(
+        () => [
+            { label: "connected", colour: "--line-1", values: columns.players, filled: true },
+            { label: "idle", colour: "--line-3", values: columns.idle },
+        ],
+        [columns],
+    );
     return (
         <section class="panel" aria-labelledby="players">
             <h2 id="players">Players</h2>
