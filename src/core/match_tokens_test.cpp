@@ -268,5 +268,5 @@ TEST_CASE("A-9: a match whose only visitor was refused by the disk ends when its
     REQUIRE(world.core->matches().find(LobbyId(1)) != nullptr);  // somebody seems to have come
     world.advance(5s);
     CHECK(world.core->matches().find(LobbyId(1)) == nullptr);
-    CHECK(world.next<MatchEventNotice>(world.chat).reason == "Match token expired");
+    CHECK(world.next<AbortMatch>(world.server.link).reason == "Match token expired");
 }

@@ -203,12 +203,14 @@ void Matches::over(const Pass&, Match& match, MatchState how, std::string_view r
 // Sends the event, or keeps it until the chat server is back and has had its answer. Only the latest is kept.
 void Matches::tell(MatchRecord& record, bool may_leave, MatchEventKind kind) {
     const ChatServer* chat_server = chat_servers_.find(record.chat_server);
-    if (!chat_server || !may_leave) {
+    const Link* link = chat_server ? links_.find(chat_server->link) : nullptr;
+    const bool is_there = link && !link->closing;  // a link that has had our last word takes no event
+    if (!is_there || !may_leave) {
         record.untold_event = static_cast<std::uint8_t>(kind);
         untold_[record.chat_server].insert(record.lobby);
         return;
     }
-    links_.send(chat_server->link, MatchEventNotice{record.lobby, kind, ReasonText(record.reason)});
+    links_.send(link->id, MatchEventNotice{record.lobby, kind, ReasonText(record.reason)});
     if (std::exchange(record.untold_event, std::uint8_t{0}) != 0) untold_[record.chat_server].erase(record.lobby);
 }
 

@@ -8,6 +8,21 @@
 
 namespace muster {
 
+namespace {
+
+// When the last run is known to have been at work still.
+UnixMs latest_time(const RecoveredState& state) {
+    UnixMs latest{};
+    for (const LobbyOver& over : state.over) latest = std::max(latest, over.at);
+    for (const MatchRecord& match : state.matches) {
+        for (const UnixMs time : {match.requested_at, match.allocated_at, match.ready_at, match.started_at})
+            latest = std::max(latest, time);
+    }
+    return latest;
+}
+
+}  // namespace
+
 void Matches::recover(const Pass& pass, const RecoveredState& state) {
     std::vector<LobbyOver> past = state.over;
     std::sort(past.begin(), past.end(), [](const LobbyOver& a, const LobbyOver& b) {
@@ -19,6 +34,8 @@ void Matches::recover(const Pass& pass, const RecoveredState& state) {
         std::sort(accounts.begin(), accounts.end());
         lists_[list.lobby] = PlayerList{list.chat_server, std::move(accounts), {}, pass.now};
     }
+    // Then nobody can say how old a token is, and none may live for longer than its time (fault 15).
+    const bool date_went_back = wall() < latest_time(state);
     std::unordered_map<LobbyId, std::vector<AccountId>> used;
     for (const TokenUsed& use : state.tokens_used) used[use.lobby].push_back(use.account);
 
@@ -50,7 +67,7 @@ void Matches::recover(const Pass& pass, const RecoveredState& state) {
             fleet_.restore_held(record.server);
         }
         const auto age = std::chrono::milliseconds(std::max<std::int64_t>(0, wall().value - record.allocated_at.value));
-        start_expiry(match, std::max<Duration>(config_.token_ttl - age, Duration{0}));
+        start_expiry(match, date_went_back ? Duration{0} : std::max<Duration>(config_.token_ttl - age, Duration{0}));
         tell_players_to_come(match);
         if (!server) over(pass, match, MatchState::aborted, text(Reason::server_lost));
     }
