@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "core/link_table.h"
 
 namespace muster {
 namespace {
@@ -43,7 +44,7 @@ Result<ChatServers::Greeting, Refusal> ChatServers::handshake(const Pass& pass, 
 
     ConnectionId replaced;
     if (const ChatServer* known = find(hello.chat_server.view())) {
-        if (pass.running - known->last_seen < config_.heartbeat_interval * 3 / 2)
+        if (known->heard_until(pass.running) - known->last_seen < config_.heartbeat_interval * 3 / 2)
             return Failure(Refusal::chat_server_already_registered);
         replaced = known->link;
         forget(known->number);
@@ -74,9 +75,19 @@ void ChatServers::link_lost(std::int32_t number, ConnectionId link) {
     if (chat_server && chat_server->link == link) forget(number);
 }
 
-void ChatServers::unread(std::int32_t number, Duration by) {
+void ChatServers::paused(const Pass& pass, std::int32_t number) {
     const auto found = by_number_.find(number);
-    if (found != by_number_.end()) found->second.last_seen += by;
+    if (found != by_number_.end() && !found->second.unread_since) found->second.unread_since = pass.running;
+}
+
+void ChatServers::resumed(const Pass& pass, std::int32_t number) {
+    const auto found = by_number_.find(number);
+    if (found == by_number_.end() || !found->second.unread_since) return;
+    ChatServer& chat_server = found->second;
+    const Duration unread = pass.running - *chat_server.unread_since;
+    chat_server.unread_since.reset();
+    // What was read last may have been a sign of life.
+    chat_server.last_seen = std::min(chat_server.last_seen + unread, pass.running);
 }
 
 const ChatServer* ChatServers::find(std::int32_t number) const {
@@ -94,9 +105,10 @@ void ChatServers::silence_due(const Pass& pass, std::int32_t number) {
     const ChatServer* chat_server = find(number);
     MUSTER_CHECK(chat_server != nullptr, "a forgotten chat server's timer is cancelled");
     const Time due = chat_server->last_seen + config_.heartbeat_timeout;
-    if (pass.running < due) {
-        const auto moved =
-            timers_.reschedule(chat_server->silence, std::max<Duration>(due - pass.running, Timers::delay_least));
+    const Time heard_until = chat_server->heard_until(pass.running);
+    if (heard_until < due) {
+        const Duration least = chat_server->unread_since ? unread_look_every : Timers::delay_least;
+        const auto moved = timers_.reschedule(chat_server->silence, std::max<Duration>(due - heard_until, least));
         MUSTER_CHECK(moved.has_value(), "a chat server's timer lives as long as its link");
         return;
     }

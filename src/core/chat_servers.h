@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,10 +32,13 @@ struct ChatServer {
     std::int32_t number = 0;  // what its link remembers it by
     ConnectionId link;        // no generation: away
     std::vector<RegionId> regions;
-    Time last_seen;  // running time
+    Time last_seen;                    // running time, as is the next
+    std::optional<Time> unread_since;  // while Muster does not read its link (B-1)
     TimerId silence;
 
     bool connected() const { return link.generation != 0; }
+    // Until when we would have heard it: its silence is judged by this, not by `running`.
+    Time heard_until(Time running) const { return unread_since.value_or(running); }
     bool serves(RegionId region) const;
 };
 
@@ -60,7 +64,9 @@ public:
     // Any message is a sign of life.
     void heard(const Pass& pass, std::int32_t number);
     void link_lost(std::int32_t number, ConnectionId link);
-    void unread(std::int32_t number, Duration by);
+    // Muster does not read the link from now on, and reads it again (B-1).
+    void paused(const Pass& pass, std::int32_t number);
+    void resumed(const Pass& pass, std::int32_t number);
 
     // Null when there is none.
     const ChatServer* find(std::int32_t number) const;

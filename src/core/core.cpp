@@ -158,6 +158,9 @@ void Core::paused(const Pass& pass, ConnectionId id) {
     if (!link || link->paused) return;
     link->paused = true;
     link->paused_since = ShortTime(pass.running);
+    if (!link->greeted) return;
+    if (link->port == Port::servers) fleet_.paused(pass, ServerId(link->who), id);
+    if (link->port == Port::managers) chat_servers_.paused(pass, link->who);
 }
 
 // What Muster did not read does not count as the peer's silence (B-1).
@@ -167,8 +170,8 @@ void Core::resumed(const Pass& pass, ConnectionId id) {
     link->paused = false;
     const Duration unread = pass.running - link->paused_since.seen_from(pass.running);
     if (!link->greeted) return;
-    if (link->port == Port::servers) fleet_.unread(ServerId(link->who), unread);
-    if (link->port == Port::managers) chat_servers_.unread(link->who, unread);
+    if (link->port == Port::servers) fleet_.resumed(pass, ServerId(link->who), id);
+    if (link->port == Port::managers) chat_servers_.resumed(pass, link->who);
     if (const auto place = players_.of(*link); link->port == Port::players && place != Sessions::none)
         players_.unread(place, unread);
 }

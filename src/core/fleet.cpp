@@ -83,6 +83,7 @@ Result<Fleet::Registration, Refusal> Fleet::handshake(const Pass& pass, Connecti
     if (!epoch) return Failure(Refusal::store_unavailable);
     if (server.connected()) {
         server.link = {};
+        server.unread_since.reset();
         went_offline(pass, server, "replaced by a new connection");
     }
     resume(pass, from, server, hello.max_matches, *epoch);
@@ -102,7 +103,7 @@ Result<Endpoint, Refusal> Fleet::judged(const ServerHandshake& hello) const {
 }
 
 bool Fleet::link_is_live(const Server& server, const Pass& pass) const {
-    return pass.running - server.last_heartbeat < silence_after();
+    return server.heard_until(pass.running) - server.last_heartbeat < silence_after();
 }
 
 Result<Fleet::Registration, Refusal> Fleet::enroll(const Pass& pass, ConnectionId from, const Endpoint& endpoint,
@@ -202,13 +203,24 @@ void Fleet::link_lost(const Pass& pass, ServerId id, ConnectionId link) {
     Server* server = mutable_find(id);
     if (!server || server->link != link) return;
     server->link = {};
+    server->unread_since.reset();
     went_offline(pass, *server, "connection lost");
     // The watcher may have removed it meanwhile; silence is judged for those who stay.
     if (Server* kept = mutable_find(id)) became_silent(pass, *kept);
 }
 
-void Fleet::unread(ServerId id, Duration by) {
-    if (Server* server = mutable_find(id)) server->last_heartbeat += by;
+void Fleet::paused(const Pass& pass, ServerId id, ConnectionId link) {
+    Server* server = mutable_find(id);
+    if (server && server->link == link && !server->unread_since) server->unread_since = pass.running;
+}
+
+void Fleet::resumed(const Pass& pass, ServerId id, ConnectionId link) {
+    Server* server = mutable_find(id);
+    if (!server || server->link != link || !server->unread_since) return;
+    const Duration unread = pass.running - *server->unread_since;
+    server->unread_since.reset();
+    // What was read last may have been a heartbeat.
+    server->last_heartbeat = std::min(server->last_heartbeat + unread, pass.running);
 }
 
 void Fleet::remove(const Pass& pass, ServerId id, Reason reason) {

@@ -103,8 +103,9 @@ public:
 
     // The connection is gone: Offline at once, kept for the rest of its timeout (F-6).
     void link_lost(const Pass& pass, ServerId server, ConnectionId link);
-    // Muster did not read the link for so long: its silence does not count (B-1).
-    void unread(ServerId server, Duration by);
+    // Muster does not read the link from now on, and reads it again: what it could not hear is no silence (B-1).
+    void paused(const Pass& pass, ServerId server, ConnectionId link);
+    void resumed(const Pass& pass, ServerId server, ConnectionId link);
     // Leaves on purpose, or is removed by its operator: at once, with its matches (F-12).
     void remove(const Pass& pass, ServerId server, Reason reason);
 

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "core/events.h"
 #include "core/fleet.h"
+#include "core/link_table.h"
 
 namespace muster {
 
@@ -20,12 +21,14 @@ void Fleet::start_silence_timer(Server& server, Duration delay) {
 void Fleet::silence_due(const Pass& pass, ServerId id) {
     Server* server = mutable_find(id);
     MUSTER_CHECK(server != nullptr, "a removed server's timer is cancelled");
-    if (pass.running >= removal_time(*server)) return timed_out(pass, *server);
+    const Time heard_until = server->heard_until(pass.running);
+    if (heard_until >= removal_time(*server)) return timed_out(pass, *server);
 
     const Time silence = server->last_heartbeat + silence_after();
-    if (server->connected() && !server->silent && pass.running >= silence) became_silent(pass, *server);
+    if (server->connected() && !server->silent && heard_until >= silence) became_silent(pass, *server);
     const Time next = server->connected() && !server->silent ? silence : removal_time(*server);
-    const Duration delay = std::max<Duration>(next - pass.running, Timers::delay_least);
+    const Duration least = server->unread_since ? unread_look_every : Timers::delay_least;
+    const Duration delay = std::max<Duration>(next - heard_until, least);
     const auto moved = timers_.reschedule(server->silence, delay);
     MUSTER_CHECK(moved.has_value(), "a server's timer lives as long as the server");
 }

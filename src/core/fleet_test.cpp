@@ -378,6 +378,52 @@ TEST_CASE_FIXTURE(CoreWorld, "B-1: a link that Muster does not read is not silen
     CHECK(core->fleet().find(server.id) == nullptr);
 }
 
+TEST_CASE_FIXTURE(CoreWorld, "B-1: however long Muster does not read a link, its server is not judged meanwhile") {
+    const TestServer server = join(*this, 7777);
+    const TestServer other = join(*this, 7778);
+    advance(10s);
+    in_pass([&](const Pass& pass) { core->paused(pass, server.link); });
+    advance(20s);
+    CHECK(core->fleet().find(other.id) == nullptr);
+    advance(10min);
+    REQUIRE(core->fleet().find(server.id) != nullptr);
+    CHECK(core->fleet().find(server.id)->status() == ServerStatus::available);
+    CHECK_FALSE(core->fleet().find(server.id)->silent);
+
+    // Nothing came of it: the 20 s that were left are judged within a second.
+    in_pass([&](const Pass& pass) { core->resumed(pass, server.link); });
+    advance(19'999ms);
+    CHECK(core->fleet().find(server.id) != nullptr);
+    advance(1'001ms);
+    CHECK(core->fleet().find(server.id) == nullptr);
+}
+
+TEST_CASE_FIXTURE(CoreWorld,
+                  "B-1: a heartbeat that is read before the link has caught up counts from then, not longer") {
+    const TestServer server = join(*this, 7777);
+    in_pass([&](const Pass& pass) { core->paused(pass, server.link); });
+    advance(25s);
+    CHECK(heartbeat_error(*this, server, beat_of(server)) == "");
+    in_pass([&](const Pass& pass) { core->resumed(pass, server.link); });
+    advance(29'999ms);
+    CHECK(core->fleet().find(server.id) != nullptr);
+    advance(1'001ms);
+    CHECK(core->fleet().find(server.id) == nullptr);
+}
+
+TEST_CASE_FIXTURE(CoreWorld,
+                  "B-1, A-1: however long Muster does not read a link, its chat server is not judged meanwhile") {
+    const ConnectionId chat = join_chat(*this);
+    in_pass([&](const Pass& pass) { core->paused(pass, chat); });
+    advance(10min);
+    CHECK(core->chat_servers().size() == 1);
+    in_pass([&](const Pass& pass) { core->resumed(pass, chat); });
+    advance(89'999ms);
+    CHECK(core->chat_servers().size() == 1);
+    advance(1'001ms);
+    CHECK(core->chat_servers().size() == 0);
+}
+
 TEST_CASE_FIXTURE(CoreWorld,
                   "F-8, fault 29: when much of a region falls silent at once, all are Offline but kept for 90 s") {
     std::vector<TestServer> servers;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -19,6 +20,9 @@
 #include "runtime/loop_time.h"
 
 namespace muster {
+
+// A deadline of a peer whose link is not read (B-1) is looked at again after so long at the soonest.
+inline constexpr Duration unread_look_every = std::chrono::seconds(1);
 
 // Connections of this worker are no sockets but links inside our own process, such as the HTTP API's. Many ask over one
 // of them, and none waits for another: answers leave as they come.

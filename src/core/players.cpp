@@ -275,8 +275,12 @@ Time Players::next_deadline(Time running, const Session& session) const {
 
 void Players::deadline_came(const Pass& pass, Place place) {
     Session& session = sessions_.at(place);
+    const Link* link = session.connected() ? links_.find(session.link) : nullptr;
+    const bool unread = link && link->paused;
+    // What Muster does not hear is no silence (B-1); its own doings go on.
+    const Time heard_until = unread ? link->paused_since.seen_from(pass.running) : pass.running;
     const auto reached = [&](ShortTime moment, Duration after) {
-        return moment.seen_from(pass.running) + after <= pass.running;
+        return moment.seen_from(pass.running) + after <= heard_until;
     };
     if (!session.connected()) {
         if (reached(session.due, Duration::zero())) return end(pass, place, connection_lost, "connection_lost");
@@ -293,9 +297,11 @@ void Players::deadline_came(const Pass& pass, Place place) {
             ++figures_.idle;
             events_.publish(event::PlayerIdle{session.player});
         }
-        if (reached(session.due, Duration::zero())) ping(pass, place);
+        if (session.due.seen_from(pass.running) <= pass.running) ping(pass, place);
     }
-    wheel_.reschedule(session.timer, next_deadline(pass.running, session));
+    Time next = next_deadline(pass.running, session);
+    if (unread) next = std::max(next, pass.running + unread_look_every);
+    wheel_.reschedule(session.timer, next);
 }
 
 void Players::ping(const Pass& pass, Place place) {

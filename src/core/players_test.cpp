@@ -366,6 +366,19 @@ TEST_CASE_FIXTURE(CoreWorld, "B-1: while Muster does not read a link its player 
     CHECK(close_reason(*this, ann.link) == "Ping timeout");
 }
 
+TEST_CASE_FIXTURE(CoreWorld, "B-1: however long Muster does not read a link, its player is not judged meanwhile") {
+    const TestPlayer ann = log_in(*this, "ann");
+    in_pass([&](const Pass& pass) { core->paused(pass, ann.link); });
+    advance(10min);
+    CHECK_FALSE(closed(ann.link));
+    in_pass([&](const Pass& pass) { core->resumed(pass, ann.link); });
+    advance(59s);
+    CHECK_FALSE(closed(ann.link));
+    forget_frames(ann.link);
+    advance(2s);
+    CHECK(close_reason(*this, ann.link) == "Ping timeout");
+}
+
 TEST_CASE_FIXTURE(CoreWorld, "L-8, fault 11: a process that stood still for 5 minutes removes no player") {
     const TestPlayer ann = log_in(*this, "ann");
     const TestPlayer bob = log_in(*this, "bob");

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/ids.h"
@@ -35,7 +36,8 @@ struct Server {
     ConnectionId link;  // no generation: not connected
     Time registered;    // running time, as is the next
     Time last_heartbeat;
-    Time last_arrival;  // real time of the latest heartbeat, 0 before the first
+    std::optional<Time> unread_since;  // running time; while Muster does not read its link (B-1)
+    Time last_arrival;                 // real time of the latest heartbeat, 0 before the first
     UnixMs registered_at;
 
     // The latest load report that made sense (F-4).
@@ -62,6 +64,8 @@ struct Server {
     std::uint64_t choices = 0;
 
     bool connected() const { return link.generation != 0; }
+    // Until when we would have heard it: its silence is judged by this, not by `running`.
+    Time heard_until(Time running) const { return unread_since.value_or(running); }
     bool draining() const { return drained_by_server || drained_by_operator; }
     // F-7: never less than what we know it holds, whatever it says.
     std::int32_t load() const { return std::max(reported_matches, held + offered); }
