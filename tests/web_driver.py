@@ -16,6 +16,7 @@ Ends with its standard input.
 
 import contextlib
 import json
+import pathlib
 import struct
 import sys
 import tempfile
@@ -118,7 +119,7 @@ def main():
         print(__doc__, file=sys.stderr)
         return 64
     with tempfile.TemporaryDirectory() as folder:
-        driver = Driver(sys.argv[1], folder)
+        driver = Driver(pathlib.Path(sys.argv[1]).resolve(), folder)
         try:
             say({"url": f"http://{driver.daemon.ports['http']}/", "token": ADMIN_TOKEN})
             for line in sys.stdin:

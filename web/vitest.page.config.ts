@@ -6,6 +6,7 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 // The built page in a real browser. The test stands with the other whole-program tests, its tools here.
 export default defineConfig({
     root: here("../tests"),
+    cacheDir: here("node_modules/.vite_page"),
     resolve: { alias: { "playwright-core": here("node_modules/playwright-core/index.mjs"), vitest: here("node_modules/vitest/dist/index.js") } },
     server: { fs: { allow: [here("..")] } },
     test: { include: ["web_page_test.ts"], testTimeout: 60_000, hookTimeout: 60_000, fileParallelism: false },
