@@ -128,6 +128,20 @@ void Court::durable(Time now, const RecordBatch& batch) {
                  fmt::format("  disk: batch {} has account {} in lobby {}", batch.number, use->account.value,
                              use->lobby.value),
                  use->lobby);
+        } else if (const auto* released = std::get_if<TokenReleased>(&record)) {
+            note(now,
+                 fmt::format("  disk: batch {} takes account {} out of lobby {}", batch.number, released->account.value,
+                             released->lobby.value),
+                 released->lobby);
+        } else if (const auto* list = std::get_if<PlayersRecord>(&record)) {
+            note(now,
+                 fmt::format("  disk: batch {} has a list of {} players of lobby {}", batch.number,
+                             list->accounts.size(), list->lobby.value),
+                 list->lobby);
+        } else if (const auto* none = std::get_if<PlayersForgotten>(&record)) {
+            note(now,
+                 fmt::format("  disk: batch {} has no list of players of lobby {}", batch.number, none->lobby.value),
+                 none->lobby);
         } else if (const auto* server = std::get_if<ServerRecord>(&record)) {
             note(now,
                  fmt::format("  disk: batch {} has server {} epoch {}", batch.number, server->id.value, server->epoch),
@@ -212,6 +226,7 @@ void Court::pass_ended(Time now, Time running, const Core& core, std::size_t eve
     scene_.now = now;
     scene_.running = running;
     const bool quiet = notes_.empty() && events_.empty();
+    judging_ = true;
     auto event = events_.begin();
     std::int32_t last_heard = -1;
     const auto judge_events_until = [&](std::uint64_t sequence) {
@@ -229,6 +244,7 @@ void Court::pass_ended(Time now, Time running, const Core& core, std::size_t eve
         judge_note(notes_[i]);
     }
     judge_events_until(~std::uint64_t{0});
+    judging_ = false;
     set_cause(-1);
     notes_.clear();
     bytes_.clear();
@@ -330,7 +346,8 @@ void Court::judge_event(const Event& event) {
 }
 
 void Court::note(Time now, std::string text, LobbyId lobby, ServerId server) {
-    trace_.line({now, lobby, server, std::move(text)});
+    const bool general = lobby.value == 0 && server.value == 0 && !judging_;
+    trace_.line({now, lobby, server, std::move(text), general});
 }
 
 }  // namespace muster::sim

@@ -115,7 +115,8 @@ private:
     std::vector<std::byte> bytes_;
     std::vector<Published> events_;
     std::int32_t handling_ = -1;
-    Time judged_at_{};  // when core's state was last looked at
+    bool judging_ = false;  // what is noted now is part of a pass
+    Time judged_at_{};      // when core's state was last looked at
 };
 
 }  // namespace muster::sim

@@ -18,8 +18,8 @@ SimOptions small_world(std::uint64_t seed) {
     options.duration = 40s;
     options.servers = 2;
     options.chat_servers = 1;
-    options.slots = 1;
-    options.asks_per_minute = 15;
+    options.slots = 2;
+    options.asks_per_minute = 30;
     return options;
 }
 
@@ -44,7 +44,8 @@ TEST_CASE(
             const SimReport report = run_simulation(options);
             INFO(fmt::format("seed {}, killed at step {} of {}", seed, step, whole.muster.steps));
             CHECK(report.muster.crashes == 1);
-            if (report.objection) FAIL_CHECK(report.objection->rule << ": " << report.objection->what);
+            if (report.objection)
+                FAIL_CHECK(report.objection->rule << ": " << report.objection->what << "\n" << replay_command(options));
         }
     }
 }

@@ -32,11 +32,21 @@ void Disk::begin_sync() {
     in_sync_ = waiting_.size();
     if (in_sync_ > 1 && random_.chance(0.2))
         in_sync_ = static_cast<std::size_t>(random_.between(1, static_cast<std::int64_t>(in_sync_)));
-    agenda_.in(sync_time(), [this, run = run_] { end_sync(run); });
+    plan_end();
 }
 
-void Disk::end_sync(std::uint64_t run) {
-    if (run != run_ || in_sync_ == 0) return;
+void Disk::plan_end() {
+    agenda_.in(sync_time(), [this, sync = ++sync_] { end_sync(sync); });
+}
+
+void Disk::set_conditions(const DiskConditions& conditions) {
+    conditions_ = conditions;
+    if (in_sync_ > 0) plan_end();
+}
+
+void Disk::end_sync(std::uint64_t sync) {
+    if (sync != sync_ || in_sync_ == 0) return;
+    const std::uint64_t run = run_;
     const StoreFault fault = outcome_now();
     if (!watcher_.step()) return;  // died just before the sync was through
     const std::size_t count = std::exchange(in_sync_, 0);

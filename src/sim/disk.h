@@ -44,13 +44,15 @@ public:
     // It ends in order: what waits is written at once, unless there is no room.
     void close();
 
-    void set_conditions(const DiskConditions& conditions) { conditions_ = conditions; }
+    // A sync under way takes as long as the new conditions say.
+    void set_conditions(const DiskConditions& conditions);
     void set_full(bool full) { full_ = full; }
     std::size_t waiting() const { return waiting_.size(); }
 
 private:
     void begin_sync();
-    void end_sync(std::uint64_t run);
+    void plan_end();
+    void end_sync(std::uint64_t sync);
     StoreFault outcome_now();
     bool write(const RecordBatch& batch);
     Duration sync_time();
@@ -65,6 +67,7 @@ private:
     std::deque<RecordBatch> waiting_;
     std::size_t in_sync_ = 0;  // of them, how many are in the transaction under way
     std::uint64_t run_ = 0;
+    std::uint64_t sync_ = 0;  // the one under way; grows with each, and when its end is put off
     bool full_ = false;
 };
 

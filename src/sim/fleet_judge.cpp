@@ -46,6 +46,18 @@ void FleetJudge::heard(const Scene&, LinkNumber link, const ServerHeartbeat& bea
     known.low_reports = 0;
     reconciled_ = known.id;
     reconciled_link_ = link;
+    reported_then_ = beat.match_count;
+    held_then_.clear();
+    undurable_then_ = false;
+    for (const auto& [id, lobby] : slots_.lobbies()) {
+        const SeenOffer* held = lobby.held();
+        if (!held || held->server != known.id) continue;
+        if (lobby.allocated) {
+            held_then_.push_back(id);
+        } else {
+            undurable_then_ = true;
+        }
+    }
 }
 
 void FleetJudge::heard(const Scene&, LinkNumber link, const ServerGoodbye& wish) {
@@ -69,13 +81,13 @@ void FleetJudge::happened(const Scene& scene, const event::ServerRemoved& event)
     }
 }
 
-void FleetJudge::happened(const Scene& scene, const event::MatchAborted& event) {
-    if (event.reason != text(Reason::lost_by_server)) return;
-    const SeenLobby* lobby = slots_.lobby(event.lobby);
+void FleetJudge::said(const Scene& scene, LinkNumber link, const AbortMatch& abort) {
+    if (abort.reason != text(Reason::lost_by_server)) return;
+    const SeenLobby* lobby = slots_.lobby(abort.lobby);
     const SeenOffer* held = lobby ? lobby->held() : nullptr;
-    if (event.server != reconciled_ || !held || held->link == reconciled_link_) {
-        object(scene, "F-7", "a match is lost by a server that did not show so by three reports", event.server,
-               event.lobby);
+    if (link != reconciled_link_ || !held || held->server != reconciled_ || held->link == link) {
+        object(scene, "F-7", "a match is lost by a server that did not show so by three reports", reconciled_,
+               abort.lobby);
     }
 }
 
@@ -130,7 +142,7 @@ void FleetJudge::pass_ended(const Scene& scene, const Core& core) {
     for (const ServerId id : std::exchange(leaving_, {})) {
         if (std::as_const(registry_).server(id)) object(scene, "F-12", "said good-bye, and is still registered", id);
     }
-    judge_reconciled(scene, core);
+    judge_reconciled(scene);
 }
 
 void FleetJudge::judge_server(const Scene& scene, const Core& core, const KnownServer& known) {
@@ -224,25 +236,22 @@ void FleetJudge::judge_brake(const Scene& scene, const Core& core, RegionId regi
 }
 
 // What an earlier registration held is given up, and of a server that never speaks of its matches the excess.
-void FleetJudge::judge_reconciled(const Scene& scene, const Core& core) {
+void FleetJudge::judge_reconciled(const Scene& scene) {
     const ServerId id = std::exchange(reconciled_, {});
     const LinkNumber link = std::exchange(reconciled_link_, 0);
     const KnownServer* known = std::as_const(registry_).server(id);
     if (id.value == 0 || !known || known->link != link) return;
-    const Server* server = core.fleet().find(id);
-    if (!server) return;
-    bool some_undurable = false;
-    for (const LobbyId lobby : core.matches().held_on(id)) {
+    std::int32_t kept = 0;
+    for (const LobbyId lobby : held_then_) {
         const SeenLobby* seen = slots_.lobby(lobby);
         const SeenOffer* held = seen ? seen->held() : nullptr;
-        if (!held) continue;
-        if (!seen->allocated) {
-            some_undurable = true;
-        } else if (held->link != link) {
+        if (!held || held->server != id) continue;
+        ++kept;
+        if (held->link != link)
             return object(scene, "F-7", "three low reports, and an earlier registration's match is kept", id, lobby);
-        }
     }
-    if (!server->speaks_of_matches && !some_undurable && slots_.held(id) > known->reported) {
+    // What was not durable then was nobody's to end.
+    if (!known->speaks_of_matches && !undurable_then_ && kept > reported_then_) {
         object(scene, "F-7", "three low reports of a server that speaks of no match, and the excess is kept", id);
     }
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/events.h"
 #include "sim/registry.h"
@@ -21,11 +22,12 @@ public:
 
     using Judge::happened;
     using Judge::heard;
+    using Judge::said;
 
     void heard(const Scene& scene, LinkNumber link, const ServerHeartbeat& beat);
     void heard(const Scene& scene, LinkNumber link, const ServerGoodbye& wish);
     void happened(const Scene& scene, const event::ServerRemoved& event);
-    void happened(const Scene& scene, const event::MatchAborted& event);
+    void said(const Scene& scene, LinkNumber link, const AbortMatch& abort);
     void happened(const Scene& scene, const event::MatchEnded& event);
     void happened(const Scene& scene, const event::BrakeOn& event);
     void run_began(const Scene& scene, const Core& core);
@@ -39,7 +41,7 @@ private:
     void judge_silence(const Scene& scene, const Server& server, const KnownServer& known);
     void judge_best(const Scene& scene, const Core& core, RegionId region);
     void judge_brake(const Scene& scene, const Core& core, RegionId region);
-    void judge_reconciled(const Scene& scene, const Core& core);
+    void judge_reconciled(const Scene& scene);
     bool is_free(const KnownServer& known) const;
     void object(const Scene& scene, std::string rule, std::string what, ServerId server, LobbyId lobby = {});
 
@@ -49,7 +51,10 @@ private:
     std::set<ServerId> braked_;  // as of the last pass
     ServerId reconciled_;        // whose third low report was heard in this pass
     LinkNumber reconciled_link_ = 0;
-    std::set<ServerId> leaving_;  // said GOODBYE in this pass
+    std::int32_t reported_then_ = 0;
+    std::vector<LobbyId> held_then_;  // by it, and durable
+    bool undurable_then_ = false;     // it held others too
+    std::set<ServerId> leaving_;      // said GOODBYE in this pass
     std::uint64_t passes_ = 0;
     std::uint64_t removed_ = 0;
     std::uint64_t brakes_ = 0;

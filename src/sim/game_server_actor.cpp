@@ -36,15 +36,14 @@ struct GameServerActor::FromMuster {
     }
     void operator()(const AllocateMatch& offer) const { server.offered(offer); }
     void operator()(const AbortMatch& abort) const { server.running_.erase(abort.lobby); }
-    void operator()(const ReadyForMatchResponse& response) const {
-        if (const auto* refused = std::get_if<LobbyRefused>(&response.answer))
-            server.refused(refused->lobby, refused->error.view());
-    }
-    void operator()(const MatchResponse& response) const {
-        if (const auto* refused = std::get_if<LobbyRefused>(&response.answer)) {
-            server.refused(refused->lobby, refused->error.view());
+    void operator()(const ReadyForMatchResponse& response) const { answered(response.answer); }
+    void operator()(const MatchResponse& response) const { answered(response.answer); }
+    void answered(const Either<LobbyAccepted, LobbyRefused>& answer) const {
+        const Report report = server.answered_report();
+        if (const auto* refused = std::get_if<LobbyRefused>(&answer)) {
+            server.refused(report, refused->error.view());
         } else {
-            server.ended(std::get<LobbyAccepted>(response.answer).lobby);
+            server.reported(report);
         }
     }
     void operator()(const ValidateTokenResponse&) const {}
@@ -63,6 +62,7 @@ void GameServerActor::connect() {
     if (link_ != 0) return;
     if (stage_.now() < away_until_) return stage_.agenda.at(away_until_, [this] { connect(); });
     ++session_;
+    reports_.clear();
     last_ack_ = stage_.now();
     link_ = stage_.network.connect(*this, Port::servers, traits_.ip);
     ServerHandshake hello{HandshakeTokenText(server_secret), GameEndpoint{IpText(traits_.ip.to_string()), traits_.port},
@@ -153,7 +153,6 @@ void GameServerActor::offered(const AllocateMatch& offer) {
 void GameServerActor::acknowledge(LobbyId lobby, bool accepted, std::uint32_t session) {
     if (session != session_) return;
     send(AllocateMatchAck{accepted, lobby});
-    if (!accepted) running_.erase(lobby);
 }
 
 void GameServerActor::take(LobbyId lobby, const std::string& token) {
@@ -161,6 +160,13 @@ void GameServerActor::take(LobbyId lobby, const std::string& token) {
     match = Running{token, Phase::accepted, 0, next_serial_++};
     const Duration begin = between(random_, habits().ack_max, habits().ack_max + 3s);
     stage_.agenda.in(begin, [this, lobby, serial = match.serial] { play(lobby, serial); });
+}
+
+template <class M>
+void GameServerActor::report(const M& message, bool ended) {
+    const auto found = running_.find(message.lobby);
+    reports_.push_back({message.lobby, found == running_.end() ? 0 : found->second.serial, ended});
+    send(message);
 }
 
 // A match's next step on this server, and when the one after it comes.
@@ -177,7 +183,7 @@ Duration GameServerActor::play_on(LobbyId lobby, Running& match) {
     const Duration soon = between(random_, 20ms, 2s);
     if (traits_.seeds_only) {
         if (match.phase == Phase::accepted) {
-            if (chance(0.7)) send(ReadyForMatch{id_, lobby, MatchTokenText(match.token)});
+            if (chance(0.7)) report(ReadyForMatch{id_, lobby, MatchTokenText(match.token)});
             match.phase = Phase::started;
             return play_time;
         }
@@ -188,16 +194,16 @@ Duration GameServerActor::play_on(LobbyId lobby, Running& match) {
         case Phase::accepted:
             match.phase = Phase::ready;
             if (chance(habits().repeat / 2)) return soon;  // STARTED needs no READY
-            send(ReadyForMatch{id_, lobby, MatchTokenText(match.token)});
-            if (chance(habits().repeat)) send(ReadyForMatch{id_, lobby, MatchTokenText(match.token)});
-            if (chance(habits().odd_token)) send(ReadyForMatch{id_, lobby, MatchTokenText("MATCH_1_look-alike")});
+            report(ReadyForMatch{id_, lobby, MatchTokenText(match.token)});
+            if (chance(habits().repeat)) report(ReadyForMatch{id_, lobby, MatchTokenText(match.token)});
+            if (chance(habits().odd_token)) report(ReadyForMatch{id_, lobby, MatchTokenText("MATCH_1_look-alike")});
             return soon;
         case Phase::ready:
             validate(lobby, match);
             if (++match.validated < 4 || chance(0.3))
                 return !stage_.calm && chance(0.03) ? between(random_, 105s, 122s) : soon;
-            send(MatchStartedReport{id_, lobby});
-            if (chance(habits().repeat)) send(MatchStartedReport{id_, lobby});
+            report(MatchStartedReport{id_, lobby});
+            if (chance(habits().repeat)) report(MatchStartedReport{id_, lobby});
             match.phase = Phase::started;
             return play_time;
         case Phase::started:
@@ -205,9 +211,9 @@ Duration GameServerActor::play_on(LobbyId lobby, Running& match) {
             match.phase = Phase::ending;
             [[fallthrough]];
         case Phase::ending:
-            send(MatchEndedReport{id_, lobby});
-            if (chance(habits().repeat)) send(MatchEndedReport{id_, lobby});
-            if (chance(habits().repeat)) send(MatchStartedReport{id_, lobby});
+            report(MatchEndedReport{id_, lobby}, true);
+            if (chance(habits().repeat)) report(MatchEndedReport{id_, lobby}, true);
+            if (chance(habits().repeat)) report(MatchStartedReport{id_, lobby});
             return 3s;  // said again until it is answered
     }
     return soon;
@@ -240,16 +246,25 @@ void GameServerActor::validate(LobbyId lobby, Running& match) {
     send(question);
 }
 
-// Whoever is told that a match is not its own drops it.
-void GameServerActor::refused(LobbyId lobby, std::string_view error) {
-    const bool lost = error == text(Refusal::match_not_found) || error == text(Refusal::server_not_allocated) ||
-                      error == text(Refusal::match_already_ended);
-    if (lost) running_.erase(lobby);
+GameServerActor::Report GameServerActor::answered_report() {
+    if (reports_.empty()) return {};
+    const Report report = reports_.front();
+    reports_.pop_front();
+    return report;
 }
 
-void GameServerActor::ended(LobbyId lobby) {
-    const auto found = running_.find(lobby);
-    if (found != running_.end() && found->second.phase == Phase::ending) running_.erase(found);
+// Whoever is told that a match is not its own drops it.
+void GameServerActor::refused(const Report& report, std::string_view error) {
+    const bool lost = error == text(Refusal::match_not_found) || error == text(Refusal::server_not_allocated) ||
+                      error == text(Refusal::match_already_ended);
+    const auto found = running_.find(report.lobby);
+    if (lost && found != running_.end() && found->second.serial == report.serial) running_.erase(found);
+}
+
+// An end that Muster has heard is the end here too.
+void GameServerActor::reported(const Report& report) {
+    const auto found = running_.find(report.lobby);
+    if (report.ended && found != running_.end() && found->second.serial == report.serial) running_.erase(found);
 }
 
 void GameServerActor::frame(LinkNumber link, Code code, std::span<const std::byte> payload) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 
@@ -56,6 +57,13 @@ private:
         std::int32_t validated = 0;
         std::uint32_t serial = 0;
     };
+    // READY, STARTED and ENDED on this link that have no answer yet: the answers come in order, and only so can it be
+    // known which match of a lobby they are about.
+    struct Report {
+        LobbyId lobby;
+        std::uint32_t serial = 0;
+        bool ended = false;
+    };
     struct FromMuster;
 
     void connect();
@@ -70,8 +78,11 @@ private:
     void play(LobbyId lobby, std::uint32_t serial);
     Duration play_on(LobbyId lobby, Running& match);
     void validate(LobbyId lobby, Running& match);
-    void refused(LobbyId lobby, std::string_view error);
-    void ended(LobbyId lobby);
+    template <class M>
+    void report(const M& message, bool ended = false);
+    Report answered_report();
+    void refused(const Report& report, std::string_view error);
+    void reported(const Report& report);
     bool chance(double share) { return random_.chance(share); }
     const ServerHabits& habits() const { return stage_.conditions.server; }
     template <class M>
@@ -90,6 +101,7 @@ private:
     Time last_ack_{};
     Time away_until_{};
     std::map<LobbyId, Running> running_;
+    std::deque<Report> reports_;
 };
 
 }  // namespace muster::sim

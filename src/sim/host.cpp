@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 // From a byte's arrival to the pass that takes it: what comes meanwhile is taken with it.
 constexpr Duration wake_up_time = 50us;
 constexpr Duration handshake_time = 10s;
+constexpr Duration frame_time = 10s;
 constexpr Duration gap_least = 1s;
 
 }  // namespace
@@ -116,8 +117,14 @@ bool Host::accept(LinkNumber link, Port port, const IpAddress& peer) {
 }
 
 void Host::bytes(LinkNumber link, std::span<const std::byte> bytes) {
-    process_->bytes(link, bytes);
+    const bool begun = process_->bytes(link, bytes);
     wake_soon();
+    if (!begun) return;
+    parts_.agenda.in(frame_time, [this, link, run = process_.get(), whole = process_->whole_frames(link)] {
+        if (process_.get() != run || parts_.clock.now() < frozen_until_) return;
+        process_->frame_deadline(link, whole);
+        wake_soon();
+    });
 }
 
 void Host::ended(LinkNumber link) {

@@ -11,6 +11,12 @@ namespace muster::sim {
 void NoticeJudge::said(const Scene&, LinkNumber link, const AllocationResponse& answer) {
     const auto* accepted = std::get_if<AllocationResponse::Accepted>(&answer.answer);
     const KnownLink* known = registry_.link(link);
+    if (const auto* refused = std::get_if<LobbyRefused>(&answer.answer)) {
+        // Of an allocated lobby only when the success came too late to be told.
+        const auto allocated = lobbies_.find(refused->lobby);
+        if (known && allocated != lobbies_.end() && allocated->second.chat_server == known->chat_server)
+            allocated->second.failed = true;
+    }
     if (!accepted || !known) return;
     Lobby& lobby = lobbies_[accepted->lobby];
     lobby.chat_server = known->chat_server;
@@ -18,28 +24,23 @@ void NoticeJudge::said(const Scene&, LinkNumber link, const AllocationResponse& 
 }
 
 void NoticeJudge::said(const Scene& scene, LinkNumber link, const MatchEventNotice& notice) {
-    if (verdicts_.last_notice_answered_cancel()) {
-        due_.erase(notice.lobby);
-        return;
-    }
+    if (verdicts_.last_notice_answered_cancel()) return;
     const auto found = lobbies_.find(notice.lobby);
     const KnownLink* known = registry_.link(link);
     if (found == lobbies_.end()) return object(scene, "an event for a lobby that has no match", notice.lobby);
     if (!known || known->chat_server != found->second.chat_server) {
         return object(scene, "an event for another chat server's lobby", notice.lobby);
     }
-    if (!found->second.answered && !found->second.recovered) {
+    // Of a match that is over no answer will come any more, unless one is on its way in this link's order.
+    const bool answer_to_come = slots_.live(notice.lobby) || verdicts_.awaits(link, notice.lobby);
+    const Lobby& lobby = found->second;
+    if (!lobby.answered && !lobby.failed && !lobby.recovered && answer_to_come) {
         return object(scene, fmt::format("event {} leaves before the answer", to_string(notice.event)), notice.lobby);
     }
     const auto due = due_.find(notice.lobby);
-    if (due == due_.end()) {
-        told_.push_back({notice.lobby, notice.event});  // its event follows
-    } else if (due->second != notice.event) {
-        object(scene, fmt::format("event {}, but the latest is {}", to_string(notice.event), to_string(due->second)),
-               notice.lobby);
-    } else {
-        due_.erase(due);
-    }
+    const bool latest = due != due_.end() && due->second == notice.event;
+    if (!latest) told_.push_back({notice.lobby, notice.event});  // its event follows
+    if (due != due_.end()) due_.erase(due);
 }
 
 // Core tells first and publishes then: what was told in this pass is not due any more.
@@ -79,8 +80,9 @@ void NoticeJudge::happened(const Scene& scene, const event::MatchAborted& event)
 }
 
 void NoticeJudge::happened(const Scene&, const event::MatchRefused& event) {
-    if (slots_.live(event.lobby)) return;  // another chat server's request for it
-    due_.erase(event.lobby);
+    // What its server said of it before it was allocated is void. One that was allocated is not refused: somebody asked
+    // for it anew.
+    if (!lobbies_.contains(event.lobby)) due_.erase(event.lobby);
 }
 
 void NoticeJudge::durable(Time, const RecordBatch& batch) {

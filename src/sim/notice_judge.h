@@ -43,6 +43,7 @@ private:
     struct Lobby {
         std::string chat_server;
         bool answered = false;   // its success left for the chat server
+        bool failed = false;     // a failure did, in the success's place
         bool recovered = false;  // it may have, in an earlier run
     };
     struct Told {

@@ -35,7 +35,8 @@ Process::Process(Parts parts, std::uint64_t seed, const RecoveredState& recovere
       log_(parts_.clock, no_log_, LogLevel::error),
       loop_(parts_.clock, log_),
       loop_events_(&loop_.events()),
-      core_(config(), Core::Parts{loop_, log_, *this, *this, parts_.entropy, parts_.clock, parts_.clock.wall()}, recovered) {
+      core_(config(), Core::Parts{loop_, log_, *this, *this, parts_.entropy, parts_.clock, parts_.clock.wall()},
+            recovered) {
     loop_.add_source(*this);
     loop_.on_flush([this](const Pass& pass) { core_.end_of_pass(pass); });
     loop_.events().subscribe_all([this](const EventView& event) { parts_.court.happened(event); });
@@ -56,9 +57,9 @@ void Process::accepted(LinkNumber link, Port port, const IpAddress& peer) {
     message.peer = peer;
 }
 
-void Process::bytes(LinkNumber link, std::span<const std::byte> bytes) {
+bool Process::bytes(LinkNumber link, std::span<const std::byte> bytes) {
     const auto found = sockets_.find(link);
-    if (found == sockets_.end() || found->second.deaf) return;
+    if (found == sockets_.end() || found->second.deaf) return false;
     Socket& socket = found->second;
     socket.arrived.insert(socket.arrived.end(), bytes.begin(), bytes.end());
     std::size_t used = 0;
@@ -79,8 +80,25 @@ void Process::bytes(LinkNumber link, std::span<const std::byte> bytes) {
         message.code = split.code;
         message.payload.assign(split.payload.begin(), split.payload.end());
         used += split.size;
+        ++socket.whole_frames;
     }
     socket.arrived.erase(socket.arrived.begin(), socket.arrived.begin() + static_cast<std::ptrdiff_t>(used));
+    return !socket.deaf && !socket.arrived.empty();
+}
+
+std::uint64_t Process::whole_frames(LinkNumber link) const {
+    const auto found = sockets_.find(link);
+    return found == sockets_.end() ? 0 : found->second.whole_frames;
+}
+
+void Process::frame_deadline(LinkNumber link, std::uint64_t whole_frames) {
+    const auto found = sockets_.find(link);
+    if (found == sockets_.end() || found->second.deaf || found->second.whole_frames != whole_frames) return;
+    found->second.deaf = true;
+    Inbound& message = inbox_.emplace_back();
+    message.kind = Inbound::Kind::deadline;
+    message.link = link;
+    message.given_up = LinkFault::frame_deadline;
 }
 
 void Process::ended(LinkNumber link) {
@@ -173,8 +191,8 @@ void Process::handle(const Pass& pass, const Inbound& message) {
             if (has_link) core_.malformed(pass, socket->second.id, message.fault);
             return;
         case Inbound::Kind::deadline:
-            if (has_link && !socket->second.greeted)
-                core_.gave_up(pass, socket->second.id, LinkFault::handshake_deadline);
+            if (has_link && (!socket->second.greeted || message.given_up == LinkFault::frame_deadline))
+                core_.gave_up(pass, socket->second.id, message.given_up);
             return;
         case Inbound::Kind::closed:
             if (has_link) close_socket(pass, message.link);

@@ -62,9 +62,13 @@ public:
 
     // What the world tells it, to be handled in its next pass.
     void accepted(LinkNumber link, Port port, const IpAddress& peer);
-    void bytes(LinkNumber link, std::span<const std::byte> bytes);
+    // True when the last frame of it has only begun to arrive.
+    bool bytes(LinkNumber link, std::span<const std::byte> bytes);
     void ended(LinkNumber link);
     void handshake_deadline(LinkNumber link);
+    // The frame that had begun to arrive when the link had had so many whole ones.
+    void frame_deadline(LinkNumber link, std::uint64_t whole_frames);
+    std::uint64_t whole_frames(LinkNumber link) const;
     void outcome(const BatchOutcome& outcome);
     void drain(const OperatorDrain& wish);
     void abort(LobbyId lobby);
@@ -90,6 +94,7 @@ private:
         Port port = Port::servers;
         Code code = 0;
         WireError fault{};
+        LinkFault given_up = LinkFault::handshake_deadline;
         BatchOutcome outcome;
         OperatorDrain drain;
         LobbyId lobby;
@@ -103,6 +108,7 @@ private:
         bool greeted = false;
         bool deaf = false;  // broken frames, or closing: nothing more is read
         std::vector<std::byte> arrived;
+        std::uint64_t whole_frames = 0;
     };
 
     static CoreConfig config();

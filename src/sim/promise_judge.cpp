@@ -36,9 +36,14 @@ void PromiseJudge::durable(Time, const RecordBatch& batch) {
         } else if (const auto* use = std::get_if<TokenUsed>(&record)) {
             uses_[use->lobby].insert(use->account);
             used_.insert({use->lobby, use->account});
+        } else if (const auto* released = std::get_if<TokenReleased>(&record)) {
+            uses_[released->lobby].erase(released->account);
+            used_.erase({released->lobby, released->account});
         } else if (const auto* list = std::get_if<PlayersRecord>(&record)) {
             players_[list->lobby] = list->accounts;
             listed_[list->lobby].insert(as_kept(list->accounts));
+        } else if (const auto* void_list = std::get_if<PlayersForgotten>(&record)) {
+            players_.erase(void_list->lobby);
         }
     }
 }
@@ -88,8 +93,13 @@ void PromiseJudge::said(const Scene& scene, LinkNumber, const MatchPlayersRespon
 void PromiseJudge::run_began(const Scene& scene, const Core& core) {
     for (const auto& [lobby, promised] : promised_) judge_recovered_match(scene, core, promised);
     for (const auto& [lobby, told] : lists_told_) {
+        const auto match = matches_.find(lobby);
+        if (match != matches_.end() && is_over(match->second.state)) continue;  // of the past
         const auto kept = players_.find(lobby);
-        if (kept == players_.end()) continue;  // of the past
+        if (kept == players_.end()) {
+            object(scene, "invariant 14", "a list of players that was taken is gone from the disk", lobby);
+            continue;
+        }
         const auto* accounts = core.matches().accounts(lobby);
         if (!accounts || as_kept(*accounts) != as_kept(kept->second)) {
             object(scene, "invariant 14", "a list of players that was taken is gone", lobby);

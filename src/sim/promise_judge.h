@@ -39,7 +39,7 @@ private:
     std::map<LobbyId, MatchRecord> matches_;
     std::map<LobbyId, std::set<AccountId>> uses_;
     std::map<LobbyId, std::vector<AccountId>> players_;
-    // Was on the disk at some time.
+    // Was on the disk at some time, and was not taken back.
     std::map<std::string, MatchRecord> allocated_;  // by token, as it stood when it was allocated
     std::set<std::pair<LobbyId, AccountId>> used_;
     std::map<LobbyId, std::set<std::vector<AccountId>>> listed_;

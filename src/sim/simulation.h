@@ -28,6 +28,7 @@ struct SimOptions {
     std::optional<double> asks_per_minute{};
 
     bool readable_trace = false;    // keeps the lines that SimReport::trace is made of
+    bool whole_trace = false;       // of everybody, and from the beginning
     std::uint64_t die_at_step = 0;  // Muster is killed at this step of its store and its sends, once
     Sabotage* sabotage = nullptr;   // outlives the call
 };

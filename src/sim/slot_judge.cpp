@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t offers_most = 4;  // three retries
 constexpr Duration answer_time = 5s;
+constexpr Duration request_time = 25s;
 constexpr Duration timer_slack = 2ms;  // deadlines are rounded up to whole milliseconds
 
 }  // namespace
@@ -24,7 +25,7 @@ const SeenOffer* SeenLobby::held() const {
     return nullptr;
 }
 
-void SlotJudge::heard(const Scene&, LinkNumber link, const AllocationRequest& request) {
+void SlotJudge::heard(const Scene& scene, LinkNumber link, const AllocationRequest& request) {
     const KnownLink* known = registry_.link(link);
     if (!known || !known->greeted || known->closing) return;
     SeenLobby& lobby = lobbies_[request.lobby];
@@ -37,6 +38,7 @@ void SlotJudge::heard(const Scene&, LinkNumber link, const AllocationRequest& re
     lobby.chat_server = known->chat_server;
     lobby.region = request.region;
     lobby.player_count = request.player_count;
+    lobby.asked = scene.now;
     lobby.seeking = true;
     seeking_.insert(request.lobby);
 }
@@ -295,8 +297,9 @@ void SlotJudge::judge_refusal(const Scene& scene, LobbyId id, const SeenLobby& l
         }
     }
     const bool is_timeout = reason == text(Refusal::server_allocation_timeout);
-    if (is_timeout && !waited && lobby.offers.size() < offers_most) {
-        object(scene, "A-6", "a timeout without four offers, and none of them timed out", id);
+    const bool out_of_time = scene.now - lobby.asked >= request_time - timer_slack;
+    if (is_timeout && !waited && !out_of_time && lobby.offers.size() < offers_most) {
+        object(scene, "A-6", "a timeout in time, without four offers, and none of them timed out", id);
     }
 }
 

@@ -32,6 +32,7 @@ struct SeenLobby {
     std::string chat_server;
     RegionId region;
     std::int8_t player_count = 0;
+    Time asked;                     // real time
     std::vector<SeenOffer> offers;  // of the present request
     bool seeking = false;           // a request is open: no verdict yet
     bool allocated = false;         // durable, so that its success may be told

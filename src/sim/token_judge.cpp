@@ -19,13 +19,18 @@ bool contains(const std::vector<AccountId>& accounts, AccountId account) {
 }  // namespace
 
 TokenQuestion TokenJudge::ask(const Scene& scene, LinkNumber link, const ValidateToken& request) {
-    TokenQuestion question{request.lobby, request.account, request.token.string(), 0, {}, false};
+    TokenQuestion question{request.lobby, request.account, request.token.string(), 0, {}, false, false};
     if (const SeenLobby* lobby = slots_.lobby(request.lobby)) question.player_count = lobby->player_count;
     question.forbidden = forbidden(scene, link, request);
     const bool listed = !lists_.contains(request.lobby) ||
                         (lists_[request.lobby].pending.empty() && may_be_listed(request.lobby, request.account));
     question.plain = question.forbidden.empty() && listed &&
                      used_[question.token].size() < static_cast<std::size_t>(question.player_count);
+    const SeenLobby* lobby = slots_.lobby(request.lobby);
+    question.unused = question.forbidden.empty() && lobby && !lobby->recovered && unanswered_[question.token] == 0 &&
+                      !used_[question.token].contains(question.account) &&
+                      used_[question.token].size() < static_cast<std::size_t>(question.player_count);
+    ++unanswered_[question.token];
     return question;
 }
 
@@ -57,8 +62,11 @@ bool TokenJudge::may_be_listed(LobbyId lobby, AccountId account) const {
 }
 
 void TokenJudge::answered(const Scene& scene, const TokenQuestion& question, bool accepted, std::string_view error) {
+    --unanswered_[question.token];
     if (!accepted) {
         ++refused_count_;
+        if (question.unused && error == text(Refusal::match_token_already_used))
+            return object(scene, "called used although nobody was let in with it", question);
         if (nothing_goes_wrong_ && question.plain && !used_[question.token].contains(question.account)) {
             object(scene, fmt::format("refused although nothing speaks against it: {}", error), question);
         }

@@ -24,6 +24,7 @@ struct TokenQuestion {
     std::int8_t player_count = 0;
     std::string forbidden;  // why it must be refused; empty when it may be accepted
     bool plain = false;     // nothing at all speaks against it: where nothing goes wrong it must be accepted
+    bool unused = false;    // surely nobody's use stands against it: "already used" would be wrong
 };
 
 class TokenJudge final : public Judge {
@@ -68,6 +69,7 @@ private:
     const Registry& registry_;
     const SlotJudge& slots_;
     std::map<std::string, std::set<AccountId>> used_;  // by token, of all runs
+    std::map<std::string, int> unanswered_;            // questions by token, those on links that were lost too
     std::map<std::string, Time> acknowledged_;         // real time, of all runs
     std::map<LobbyId, Lists> lists_;
     std::set<LobbyId> started_;

@@ -21,10 +21,10 @@ void Trace::mix(std::span<const std::byte> bytes) {
 std::vector<std::string> Trace::last_lines(LobbyId lobby, ServerId server, std::size_t most) const {
     const bool all = lobby.value == 0 && server.value == 0;
     const auto concerns = [&](const TraceLine& line) {
-        const bool of_nobody = line.lobby.value == 0 && line.server.value == 0;
-        return all || of_nobody || (lobby.value != 0 && line.lobby == lobby) ||
-               (server.value != 0 && line.server == server && line.lobby.value == 0) ||
-               (lobby.value == 0 && line.server == server);
+        if (all || line.general) return true;
+        if (lobby.value != 0 && line.lobby == lobby) return true;
+        // Of a server, what it does with other lobbies is left out.
+        return server.value != 0 && line.server == server && (lobby.value == 0 || line.lobby.value == 0);
     };
     std::vector<std::string> found;
     for (auto line = lines_.rbegin(); line != lines_.rend() && found.size() < most; ++line) {

@@ -19,6 +19,7 @@ struct TraceLine {
     LobbyId lobby;    // that it is about, if any
     ServerId server;  // the same
     std::string text;
+    bool general = false;  // about nobody in particular: a crash, a full disk
 };
 
 class Trace {
@@ -37,8 +38,8 @@ public:
         if (readable_) lines_.push_back(std::move(line));
     }
 
-    // The last `most` lines about the lobby or the server, or of all when neither is named. Lines about nobody in
-    // particular are of all: crashes, stops, a full disk.
+    // The last `most` lines about the lobby or the server, with the general ones between them; of all when neither is
+    // named.
     std::vector<std::string> last_lines(LobbyId lobby, ServerId server, std::size_t most) const;
 
 private:

@@ -129,7 +129,10 @@ void VerdictJudge::said(const Scene& scene, LinkNumber link, const ServerError& 
 std::optional<VerdictJudge::Asked> VerdictJudge::answered(const Scene& scene, LinkNumber link, Code code,
                                                           LobbyId lobby) {
     const auto queue = queues_.find(link);
-    if (queue == queues_.end() || queue->second.empty()) {
+    const bool awaited = queue != queues_.end() &&
+                         std::any_of(queue->second.begin(), queue->second.end(),
+                                     [&](const Asked& asked) { return asked.answer == code && asked.lobby == lobby; });
+    if (!awaited) {
         out_of_order_.try_emplace(
             link,
             Objection{"invariant 4", fmt::format("an answer {:#x} that nobody waits for", code), lobby, {}, scene.now});
@@ -193,6 +196,13 @@ void VerdictJudge::pass_ended(const Scene& scene, const Core& core) {
     if (counted != requests_) {
         object(scene, "invariant 20", fmt::format("{} requests counted, {} asked", counted, requests_), {});
     }
+}
+
+bool VerdictJudge::awaits(LinkNumber link, LobbyId lobby) const {
+    const auto queue = queues_.find(link);
+    return queue != queues_.end() && std::any_of(queue->second.begin(), queue->second.end(), [&](const Asked& asked) {
+               return asked.answer == AllocationResponse::code && asked.lobby == lobby;
+           });
 }
 
 std::size_t VerdictJudge::waiting() const {

@@ -48,6 +48,8 @@ public:
 
     // True when the notice that was said last answered a CANCEL.
     bool last_notice_answered_cancel() const { return last_notice_answered_cancel_; }
+    // True when an allocation's answer for the lobby is still to leave on the link.
+    bool awaits(LinkNumber link, LobbyId lobby) const;
     // Requests that wait for their answer on links that live.
     std::size_t waiting() const;
 

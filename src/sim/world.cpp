@@ -211,7 +211,11 @@ SimReport World::report() const {
     SimReport report;
     report.objection = court_.objections().first();
     report.trace_hash = trace_.hash();
-    if (report.objection) report.trace = trace_.last_lines(report.objection->lobby, report.objection->server, 60);
+    if (report.objection && !options_.whole_trace) {
+        report.trace = trace_.last_lines(report.objection->lobby, report.objection->server, 200);
+    } else if (options_.whole_trace) {
+        report.trace = trace_.last_lines({}, {}, ~std::size_t{0});
+    }
     report.virtual_time = clock_.now() - start_;
     report.muster = host_.figures();
     report.registrations = court_.registry().registrations();
