@@ -1,7 +1,8 @@
 // The dashboard in a real Chromium: built, served under its content policy, and driven as an operator would.
 //
-// By default against the mock of web/mock; MUSTER_PAGE_DRIVER names another program that speaks the same lines, such as
-// "python3 tests/web_driver.py build/release/muster". Screenshots go to MUSTER_PAGE_ARTEFACTS (build/web_page).
+// MUSTER_PAGE_PROGRAM names the daemon (tests/web_driver.py makes its peers); without it, the mock of web/mock stands in.
+// What needs ten thousand servers is always shown on the mock, with the page of MUSTER_PAGE_DIST (web/dist).
+// Screenshots go to MUSTER_PAGE_ARTEFACTS (build/web_page).
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -14,7 +15,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const artefacts = process.env.MUSTER_PAGE_ARTEFACTS ?? join(root, "build", "web_page");
-const mock = ["node", join(root, "web", "mock", "main.mjs"), "--port", "0"];
+const dist = process.env.MUSTER_PAGE_DIST ?? join(root, "web", "dist");
+const mock = ["node", join(root, "web", "mock", "main.mjs"), "--port", "0", "--dist", dist];
+const driven = (program: string) => ["python3", join(root, "tests", "web_driver.py"), program];
 const PATIENCE_MS = 20_000; // what only a broken page needs
 const HOSTILE = "<img src=x onerror=alert(1)>";
 const PHONE = { width: 360, height: 740 };
@@ -45,7 +48,7 @@ class Driver {
         const driver = new Driver(spawn(program, words, { cwd: root, stdio: ["pipe", "pipe", "inherit"] }));
         const hello = await driver.answer();
         driver.url = String(hello.url);
-        driver.token = String(hello.token ?? "");
+        driver.token = String(hello.token);
         return driver;
     }
 
@@ -134,9 +137,8 @@ async function sideways(): Promise<number> {
 describe("the page and its daemon", () => {
     let driver: Driver;
     beforeAll(async () => {
-        const given = process.env.MUSTER_PAGE_DRIVER;
-        driver = await Driver.start(given === undefined ? [...mock, "--token", "a-token"] : given.split(" "));
-        driver.token ||= "a-token";
+        const program = process.env.MUSTER_PAGE_PROGRAM;
+        driver = await Driver.start(program === undefined ? [...mock, "--token", "a-token"] : driven(program));
     });
     afterAll(() => driver?.end());
 
@@ -386,7 +388,6 @@ describe("a daemon that guards its reads", () => {
     let driver: Driver;
     beforeAll(async () => {
         driver = await Driver.start([...mock, "--token", "the-secret", "--guard-reads"]);
-        driver.token = "the-secret";
     });
     afterAll(() => driver?.end());
 

@@ -2,6 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import http from "node:http";
+import { join } from "node:path";
 
 const LIMIT_USUAL = 100;
 const LIMIT_MAX = 1000;
@@ -83,7 +84,7 @@ export class ApiServer {
     async page(path, response) {
         const file = PAGE_FILES[path];
         if (file === undefined) throw new Refusal(404, "Not found");
-        const bytes = await readFile(new URL(file[0], this.dist));
+        const bytes = await readFile(join(this.dist, file[0]));
         response.writeHead(200, { ...PAGE_HEADERS, "Content-Type": file[1] });
         response.end(bytes);
     }

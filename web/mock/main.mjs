@@ -1,8 +1,9 @@
 // A pretended daemon for work on the page.
 //
-//   node mock/main.mjs [--port N] [--servers N] [--players N] [--rate N] [--hostile] [--token TEXT] [--guard-reads] [--still]
+//   node mock/main.mjs [--port N] [--servers N] [--players N] [--rate N] [--hostile] [--token TEXT] [--guard-reads]
+//                      [--dist FOLDER]
 //
-// It prints {"url": …} and then takes commands from standard input, one a line, each answered by a line of JSON:
+// It prints {"url": …, "token": …} and then takes commands from standard input, one a line, each answered by a line of JSON:
 //   join            a server registers in region EU: {"server": id}
 //   match           a match is allocated in region EU: {"lobby": id}
 //   player NAME     a player logs in: {"player": id}
@@ -11,6 +12,7 @@
 // It ends with its standard input.
 
 import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { ApiServer } from "./api_server.mjs";
 import { World } from "./world.mjs";
@@ -26,7 +28,7 @@ const { values: options } = parseArgs({
         hostile: { type: "boolean", default: false },
         token: { type: "string", default: "" },
         "guard-reads": { type: "boolean", default: false },
-        still: { type: "boolean", default: false },
+        dist: { type: "string", default: fileURLToPath(new URL("../dist", import.meta.url)) },
     },
 });
 
@@ -37,13 +39,13 @@ const world = new World({
     hostile: options.hostile,
 });
 const server = new ApiServer(world, {
-    dist: new URL("../dist/", import.meta.url),
+    dist: options.dist,
     token: options.token,
     guardReads: options["guard-reads"],
 });
 const port = await server.start(Number(options.port));
-const timer = options.still ? undefined : setInterval(() => world.step(STEP_MS / 1000), STEP_MS);
-say({ url: `http://127.0.0.1:${port}/` });
+const timer = setInterval(() => world.step(STEP_MS / 1000), STEP_MS);
+say({ url: `http://127.0.0.1:${port}/`, token: options.token });
 
 for await (const line of createInterface({ input: process.stdin })) {
     const [command, ...words] = line.split(" ");
