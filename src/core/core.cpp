@@ -121,7 +121,20 @@ void Core::refuse(const Pass& pass, Link& link, const PeerFrame& frame, WireErro
     std::vector<std::byte> answer;
     malformed_answer({link.port, links_.order(link.port), link.greeted, frame.code, frame.payload}, kind, answer);
     links_.close_with(link, answer);
-    if (link.port == Port::players) players_.link_closed(pass, link, malformed_text(kind));
+    speaks_no_more(pass, link, malformed_text(kind));
+}
+
+// We have said our last word on this link: for us it is gone now, not only when the peer has read it.
+void Core::speaks_no_more(const Pass& pass, const Link& link, std::string_view reason) {
+    if (!link.greeted) return;
+    switch (link.port) {
+        case Port::servers:
+            return fleet_.link_lost(pass, ServerId(link.who), link.id);
+        case Port::managers:
+            return chat_servers_.link_lost(link.who, link.id);
+        case Port::players:
+            return players_.link_closed(pass, link, reason);
+    }
 }
 
 void Core::gave_up(const Pass& pass, ConnectionId id, LinkFault fault) {
@@ -150,7 +163,7 @@ void Core::say_last(const Pass& pass, Link& link, Reason reason) {
             break;
     }
     links_.close(link);
-    if (link.port == Port::players) players_.link_closed(pass, link, text(reason));
+    speaks_no_more(pass, link, text(reason));
 }
 
 void Core::paused(const Pass& pass, ConnectionId id) {

@@ -131,6 +131,7 @@ private:
 
     void refuse(const Pass& pass, Link& link, const PeerFrame& frame, WireError kind);
     void say_last(const Pass& pass, Link& link, Reason reason);
+    void speaks_no_more(const Pass& pass, const Link& link, std::string_view reason);
 
     static constexpr std::size_t port_count = 3;
     static constexpr std::size_t kind_count = wire_errors.size();

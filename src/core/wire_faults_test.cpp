@@ -116,3 +116,18 @@ TEST_CASE_FIXTURE(CoreWorld, "fault 13: a handler that failed costs its own link
     CHECK(closed(one.link));
     CHECK_FALSE(closed(two.link));
 }
+
+TEST_CASE_FIXTURE(CoreWorld, "W-6, A-7: a server whose link was closed for its bytes is offered nothing any more") {
+    const TestServer broken = join(*this, 5000);
+    const TestServer sound = join(*this, 5001, eu, 1);
+    const ConnectionId chat = join_chat(*this);
+    send_raw(broken.link, 0x7777, {});
+    next<ServerError>(broken.link);
+    CHECK(closed(broken.link));
+    CHECK(core->fleet().find(broken.id)->status() == ServerStatus::offline);
+    // The peer has not closed its end yet.
+    send(chat, request_for(1));
+    CHECK(next<AllocateMatch>(sound.link).lobby == LobbyId(1));
+    disconnect(broken.link);
+    CHECK(events_named("server.offline") == 1);
+}

@@ -26,21 +26,26 @@ void Registry::opened(const Scene&, LinkNumber link, Port port) {
 void Registry::closed(const Scene& scene, LinkNumber number) {
     const auto found = links_.find(number);
     if (found == links_.end()) return;
-    if (KnownServer* known = server(found->second.server); known && known->link == number) {
+    detach(scene, number, found->second);
+    links_.erase(found);
+}
+
+// Muster's last word on a link: whoever it was is gone with it (W-6).
+void Registry::close_asked(const Scene& scene, LinkNumber number) {
+    const auto found = links_.find(number);
+    if (found == links_.end()) return;
+    found->second.closing = true;
+    detach(scene, number, found->second);
+}
+
+void Registry::detach(const Scene& scene, LinkNumber number, const KnownLink& link) {
+    if (KnownServer* known = server(link.server); known && known->link == number) {
         known->link = 0;
         known->silent_since = std::min(known->silent_since, scene.running);
         touch(known->id);
     }
-    if (const auto chat = chat_links_.find(found->second.chat_server);
-        chat != chat_links_.end() && chat->second == number) {
-        chat_links_.erase(chat);
-    }
-    links_.erase(found);
-}
-
-void Registry::close_asked(const Scene&, LinkNumber number) {
-    const auto found = links_.find(number);
-    if (found != links_.end()) found->second.closing = true;
+    const auto chat = chat_links_.find(link.chat_server);
+    if (chat != chat_links_.end() && chat->second == number) chat_links_.erase(chat);
 }
 
 void Registry::heard(const Scene&, LinkNumber link, const ServerHandshake& hello) {

@@ -92,6 +92,8 @@ public:
     std::uint64_t registrations() const { return registrations_; }
 
 private:
+    void detach(const Scene& scene, LinkNumber number, const KnownLink& link);
+
     Objections& objections_;
     std::unordered_map<LinkNumber, KnownLink> links_;
     std::map<ServerId, KnownServer> servers_;
