@@ -11,7 +11,7 @@ declare -A packages=(
     [build]="cmake ninja-build ccache g++ pkg-config libboost1.81-dev libboost-json1.81-dev libexpected-dev
         prometheus-cpp-dev libspdlog-dev libfmt-dev libtomlplusplus-dev libcli11-dev libsqlite3-dev libssl-dev
         libsystemd-dev zlib1g-dev"
-    [test]="doctest-dev librapidcheck-dev python3 sqlite3"
+    [test]="doctest-dev librapidcheck-dev python3 sqlite3 curl dpkg-dev strace"
     [lint]="clang-format-19 clang-tidy-19"
     [fuzz]="clang-19 lld-19 libclang-rt-19-dev llvm-19"
     [bench]="libbenchmark-dev libuv1-dev libev-dev valgrind"

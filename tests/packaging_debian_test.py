@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""The Debian packages: built from the build folder, looked into, installed into a root of their own, run from there, removed.
+
+    packaging_debian_test.py BUILD_FOLDER [unittest arguments]      exit 77 without dpkg or cpack
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BUILD = ""
+PATIENCE_S = 30
+
+
+def run(*command, **options):
+    result = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=120, **options)
+    if result.returncode != 0:
+        raise AssertionError(f"{' '.join(str(part) for part in command)}\n{result.stdout}{result.stderr}")
+    return result.stdout
+
+
+def contents(package):
+    """path -> (mode, owner) of a package's files."""
+    listed = {}
+    for line in run("dpkg-deb", "--contents", package).splitlines():
+        mode, owner, _, _, _, path = line.split(None, 5)
+        listed[path.split(" -> ")[0].lstrip(".")] = (mode, owner)
+    return listed
+
+
+class Packages(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.work = pathlib.Path(cls.folder.name)
+        run("cpack", "-G", "DEB", "--config", pathlib.Path(BUILD) / "CPackConfig.cmake", "-B", cls.work / "packages", cwd=cls.work)
+        cls.muster = next((cls.work / "packages").glob("muster_*.deb"))
+        cls.sdk = next((cls.work / "packages").glob("libmuster-dev_*.deb"))
+
+    def test_the_daemons_package_has_what_runs_it(self):
+        listed = contents(self.muster)
+        self.assertEqual(listed["/usr/bin/muster"], ("-rwxr-xr-x", "root/root"))
+        self.assertEqual(listed["/etc/muster/muster.toml"], ("-rw-r--r--", "root/root"))
+        self.assertEqual(listed["/etc/muster/secrets/"], ("drwx------", "root/root"))
+        for path in ("/usr/lib/systemd/system/muster.service", "/usr/share/muster/grafana/muster.json",
+                     "/usr/share/muster/prometheus/alerts.yml", "/usr/share/doc/muster/copyright",
+                     "/usr/share/doc/muster/guides/quick-start.md"):
+            self.assertIn(path, listed)
+        self.assertNotIn("/usr/include/", listed)
+        program = str(pathlib.Path(BUILD) / "muster")
+        written = {"man": "/usr/share/man/man1/muster.1", "completion bash": "/usr/share/bash-completion/completions/muster",
+                   "completion zsh": "/usr/share/zsh/vendor-completions/_muster",
+                   "completion fish": "/usr/share/fish/vendor_completions.d/muster.fish"}
+        for command, path in written.items():
+            there = subprocess.run([program, *command.split()], capture_output=True, timeout=20).returncode == 0
+            self.assertEqual(path in listed, there, command)
+
+    def test_its_control_file_says_who_it_is_and_what_it_needs(self):
+        fields = run("dpkg-deb", "--field", self.muster)
+        version = run(pathlib.Path(BUILD) / "muster", "--version").split()[1]
+        self.assertIn("Package: muster\n", fields)
+        self.assertIn(f"Version: {version}\n", fields)
+        self.assertRegex(fields, r"Depends: .*libsqlite3-0")
+        control = self.work / "control"
+        run("dpkg-deb", "--control", self.muster, control)
+        self.assertEqual((control / "conffiles").read_text(), "/etc/muster/muster.toml\n")
+        for script in ("postinst", "prerm", "postrm"):
+            self.assertTrue(os.access(control / script, os.X_OK))
+            run("sh", "-n", control / script)
+
+    def test_the_sdks_package_has_headers_libraries_and_examples(self):
+        listed = contents(self.sdk)
+        for name in ("/muster/game_server.h", "/libmuster_sdk.a", "/libmuster.so", "/MusterConfig.cmake", "/muster.pc",
+                     "/examples/game_server.cpp"):
+            self.assertTrue(any(path.endswith(name) for path in listed), name)
+        self.assertNotIn("/usr/bin/muster", listed)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can install, into whatever folder")
+    def test_it_is_installed_serves_is_removed_and_purged_without_a_trace(self):
+        root = self.work / "root"
+        database = root / "var/lib/dpkg"
+        for folder in ("updates", "info", "triggers"):
+            (database / folder).mkdir(parents=True)
+        (database / "status").touch()
+        (database / "available").touch()
+        before = self.tree(root)
+
+        def dpkg(*arguments):
+            # Its own empty database knows no other package, and the scripts are told the root instead of run inside it.
+            return run("dpkg", f"--root={root}", "--force-depends", "--force-script-chrootless", "--log=/dev/null", *arguments)
+
+        dpkg("--install", self.muster)
+        self.assertIn("Status: install ok installed", dpkg("--status", "muster"))
+        enabled = root / "etc/systemd/system/multi-user.target.wants/muster.service"
+        if shutil.which("deb-systemd-helper"):
+            self.assertTrue(enabled.is_symlink(), "the service is not enabled")
+        self.serve(root)
+        config = root / "etc/muster/muster.toml"
+        config.write_text(config.read_text() + "# an operator's own\n")
+        (root / "etc/muster/secrets/server_token").write_text("secret")
+        (root / "var/lib/private/muster").mkdir(parents=True)
+        (root / "var/lib/private/muster/muster.db").touch()
+
+        dpkg("--install", self.muster)
+        self.assertIn("# an operator's own", config.read_text(), "an upgrade keeps the config")
+        dpkg("--remove", "muster")
+        self.assertFalse((root / "usr/bin/muster").exists())
+        self.assertTrue(config.exists() and (root / "etc/muster/secrets/server_token").exists(), "a removal keeps config and secrets")
+        self.assertTrue((root / "var/lib/private/muster/muster.db").exists(), "a removal keeps the store")
+        dpkg("--purge", "muster")
+        left = {path for path in self.tree(root) - before if not path.is_relative_to("var/lib/dpkg") and not (root / path).is_dir()}
+        self.assertEqual(left, set())
+        self.assertFalse((root / "etc/muster").exists())
+        self.assertFalse((root / "var/lib/private/muster").exists())
+
+    @staticmethod
+    def tree(root):
+        return {path.relative_to(root) for path in root.rglob("*")}
+
+    def serve(self, root):
+        """The installed program with the installed config, but for the ports and the store."""
+        state = self.work / "state"
+        state.mkdir()
+        settings = {f"MUSTER_LISTEN_{port}": "127.0.0.1:0" for port in ("SERVERS", "MANAGERS", "PLAYERS", "HTTP")}
+        environment = {**{k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}, **settings,
+                       "MUSTER_STORE_PATH": str(state / "muster.db")}
+        program, config = root / "usr/bin/muster", root / "etc/muster/muster.toml"
+        effective = run(program, "config", "--config", config)
+        self.assertRegex(effective, r'path = "/var/lib/muster/muster\.db" ')
+        ports_file = state / "ports.json"
+        daemon = subprocess.Popen([program, "serve", "--config", config, "--ports-file", ports_file], env=environment,
+                                  stderr=subprocess.PIPE, text=True)
+        end = time.monotonic() + PATIENCE_S
+        while not ports_file.exists() and daemon.poll() is None and time.monotonic() < end:
+            time.sleep(0.02)
+        ports = json.loads(ports_file.read_text()) if ports_file.exists() else {}
+        daemon.send_signal(signal.SIGTERM)
+        said = daemon.communicate(timeout=PATIENCE_S)[1]
+        self.assertEqual(daemon.returncode, 0, said)
+        self.assertIn("http", ports, said)
+
+
+if __name__ == "__main__":
+    BUILD = os.path.abspath(sys.argv.pop(1))
+    if not shutil.which("dpkg") or not shutil.which("cpack"):
+        sys.exit(77)
+    unittest.main()
