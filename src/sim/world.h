@@ -38,6 +38,7 @@ private:
     void silence_some();
     void reset_all();
     void watch_return();
+    bool died_in_the_calm() const;
     void judge_registered();
     void probe();
     void judge_probes();
@@ -61,6 +62,7 @@ private:
     Mischief mischief_;
     Time start_;
     Time calm_at_;
+    std::uint64_t crashes_when_calm_ = 0;
     Time all_reset_at_{};
     Duration longest_return_{0};
 };
