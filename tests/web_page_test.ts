@@ -394,7 +394,7 @@ describe("a daemon that guards its reads", () => {
     it("fault 70: asks once, does not guess, and opens with the token", async () => {
         let asked = 0;
         page.on("request", (request) => void (asked += request.url().includes("/api/v1/") ? 1 : 0));
-        await open(driver);
+        await open(driver, "#/servers");
         await page.getByRole("dialog").waitFor();
         await page.getByRole("button", { name: "Not now" }).click();
         await seen("Muster asks for the admin token");
@@ -404,6 +404,8 @@ describe("a daemon that guards its reads", () => {
         await shot("locked");
         await page.getByRole("button", { name: "Enter the token" }).click();
         await sign(driver);
+        await row("available").first().waitFor();
+        await page.getByRole("link", { name: "Overview" }).click();
         await seen("Regions");
     });
 });

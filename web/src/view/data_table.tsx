@@ -70,8 +70,11 @@ export function DataTable<Row>({ caption, columns, rows, rowKey, first, empty, s
                     <button type="button" disabled={shown.page === 0} onClick={() => setPage(shown.page - 1)}>
                         Previous
                     </button>
-                    <span role="status">
+                    <span>
                         {count(shown.first)}–{count(shown.last)} of {count(rows.length)}
+                    </span>
+                    <span class="unseen" role="status">
+                        Page {shown.page + 1}
                     </span>
                     <button type="button" disabled={shown.page + 1 === shown.pages} onClick={() => setPage(shown.page + 1)}>
                         Next

@@ -12,6 +12,8 @@ import { ChoiceFilter, TextFilter } from "./list_frame";
 import { usePage, useRegionName, useStore } from "./page_context";
 
 const OLDER_EVENTS = 100;
+// While they pour in nobody reads further down; held, all of them are there.
+const LIVE_EVENTS_SHOWN = 120;
 const STREAM_WORDS: Record<StreamState, string> = {
     connecting: "Connecting…",
     live: "Live",
@@ -52,7 +54,7 @@ export function EventsView() {
                 </p>
             </form>
             <div role="log" aria-live={announced ? "polite" : "off"} aria-relevant="additions" aria-label="Events, newest first">
-                <EventList events={shown} empty={live.length === 0 ? "Nothing has happened yet." : "No event matches."} />
+                <EventList events={held === null ? shown.slice(0, LIVE_EVENTS_SHOWN) : shown} empty={live.length === 0 ? "Nothing has happened yet." : "No event matches."} />
             </div>
             <p class="buttons">
                 <button type="button" disabled={older.busy || older.end} onClick={older.load}>

@@ -1,6 +1,7 @@
 // What the three list views share: the filter's row, how many there are, and what is wrong.
 
 import type { ComponentChildren } from "preact";
+import { useRef } from "preact/hooks";
 import { ROWS_MAX } from "../api/whole_list";
 import { count, foreign } from "../model/format";
 import { usePage } from "./page_context";
@@ -10,22 +11,25 @@ interface ListFrameProps<Row> {
     list: LoadedList<Row>;
     noun: string;
     matching: number;
+    // What is asked for; another one is another list.
+    subject: string;
     children: ComponentChildren;
     filters: ComponentChildren;
 }
 
-export function ListFrame<Row>({ list, noun, matching, filters, children }: ListFrameProps<Row>) {
+export function ListFrame<Row>({ list, noun, matching, subject, filters, children }: ListFrameProps<Row>) {
     const all = list.rows.length;
+    const size = list.loading && all === 0 ? "Loading…" : `${matching === all ? "" : `${count(matching)} of `}${count(all)} ${noun}`;
+    // Told when the filter changes, not each time the fleet does.
+    const told = useRef({ subject: "", text: "" });
+    if (told.current.subject !== subject) told.current = { subject, text: size };
     return (
         <section class="panel list" aria-labelledby="view-title">
             <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
                 {filters}
-                <p class="count" role="status">
-                    {list.loading && all === 0
-                        ? "Loading…"
-                        : matching === all
-                          ? `${count(all)} ${noun}`
-                          : `${count(matching)} of ${count(all)} ${noun}`}
+                <p class="count">{size}</p>
+                <p class="unseen" role="status">
+                    {told.current.text}
                 </p>
             </form>
             {list.cut && (

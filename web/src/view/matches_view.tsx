@@ -38,6 +38,7 @@ export function MatchesView() {
             list={list}
             noun="matches"
             matching={rows.length}
+            subject={`${q} ${state} ${server} ${region}`}
             filters={
                 <>
                     <TextFilter name="q" label="Find" hint="lobby, chat server, reason" />

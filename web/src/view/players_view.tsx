@@ -34,6 +34,7 @@ export function PlayersView() {
             list={list}
             noun="players"
             matching={rows.length}
+            subject={`${q} ${state}`}
             filters={
                 <>
                     <TextFilter name="q" label="Find" hint="name or id" />

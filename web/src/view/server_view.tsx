@@ -159,7 +159,8 @@ function Heartbeats({ server }: { server: ServerWithHistory }) {
 }
 
 function useServer(id: number) {
-    const { api } = usePage();
+    const { api, gate } = usePage();
+    const signedIn = useStore(gate.held);
     const [server, setServer] = useState<ServerWithHistory | null>(null);
     const [events, setEvents] = useState<FleetEvent[]>([]);
     const [error, setError] = useState<string | null>(null);
@@ -186,7 +187,7 @@ function useServer(id: number) {
             stop.abort();
             clearTimeout(timer);
         };
-    }, [api, id, round]);
+    }, [api, id, round, signedIn]);
 
     return { server, events, error, reload: () => setRound((before) => before + 1) };
 }

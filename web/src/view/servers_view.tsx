@@ -39,6 +39,7 @@ export function ServersView() {
             list={list}
             noun="servers"
             matching={rows.length}
+            subject={`${q} ${status} ${region}`}
             filters={
                 <>
                     <TextFilter name="q" label="Find" hint="id, address, …" />

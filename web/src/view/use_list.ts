@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { NotSignedIn } from "../api/api";
 import { wholeList } from "../api/whole_list";
-import { usePage } from "./page_context";
+import { usePage, useStore } from "./page_context";
 
 const REFRESH_SMALL_MS = 2_000;
 const REFRESH_LARGE_MS = 5_000;
@@ -27,7 +27,9 @@ interface Loaded<Row> {
 }
 
 export function useList<Row>(name: "servers" | "matches" | "players"): LoadedList<Row> {
-    const { api } = usePage();
+    const { api, gate } = usePage();
+    // What was refused for want of the token is asked for again when it is there.
+    const signedIn = useStore(gate.held);
     const [list, setList] = useState<Loaded<Row>>({ rows: [], cut: false, loading: true, error: null });
     const [round, setRound] = useState(0);
 
@@ -61,7 +63,7 @@ export function useList<Row>(name: "servers" | "matches" | "players"): LoadedLis
             stop.abort();
             clearTimeout(timer);
         };
-    }, [api, name, round]);
+    }, [api, name, round, signedIn]);
 
     return { ...list, reload: () => setRound((before) => before + 1) };
 }
