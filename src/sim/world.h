@@ -39,6 +39,7 @@ private:
     void reset_all();
     void watch_return();
     bool died_in_the_calm() const;
+    bool unwritten() const;
     void judge_registered();
     void probe();
     void judge_probes();
