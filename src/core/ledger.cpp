@@ -30,7 +30,7 @@ void Ledger::end_of_pass(Time now) {
         // Known to fail: break the promises now rather than after another full disk.
         if (present_.records.empty()) return;
         Batch failed = std::exchange(present_, {});
-        keep_unpromised(std::move(failed.records));
+        keep_unpromised(std::move(failed.records), next_number_);
         tell(std::move(failed.promises), false);
         return;
     }
@@ -80,14 +80,17 @@ void Ledger::outcome(Time now, const BatchOutcome& outcome) {
     if (batch.again && durable) {
         for (Entry& entry : batch.records) entry.promised = false;
     }
-    if (!durable || batch.again) keep_unpromised(std::move(batch.records));
+    if (!durable || batch.again) keep_unpromised(std::move(batch.records), batch.number);
     tell(std::move(batch.promises), durable);
 }
 
-void Ledger::keep_unpromised(std::vector<Entry>&& records) {
-    for (Entry& entry : records) {
-        if (!entry.promised) backlog_.push_back(std::move(entry));
-    }
+// While a batch was on its way, newer records may have come to wait here: its own belong before them.
+void Ledger::keep_unpromised(std::vector<Entry>&& records, std::uint64_t batch) {
+    std::erase_if(records, [](const Entry& entry) { return entry.promised; });
+    for (Entry& entry : records) entry.batch = batch;
+    const auto newer = std::upper_bound(backlog_.begin(), backlog_.end(), batch,
+                                        [](std::uint64_t number, const Entry& entry) { return number < entry.batch; });
+    backlog_.insert(newer, std::make_move_iterator(records.begin()), std::make_move_iterator(records.end()));
     if (backlog_.size() > backlog_max) shorten_backlog();
 }
 

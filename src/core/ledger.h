@@ -65,6 +65,7 @@ private:
     struct Entry {
         Record record;
         bool promised = false;
+        std::uint64_t batch = 0;  // in the backlog: that it was in, or would have been in
     };
     struct Batch {
         std::vector<Entry> records;
@@ -74,7 +75,7 @@ private:
     };
 
     void hand_over(Time now);
-    void keep_unpromised(std::vector<Entry>&& records);
+    void keep_unpromised(std::vector<Entry>&& records, std::uint64_t batch);
     void tell(std::vector<Promise>&& promises, bool durable);
     void shorten_backlog();
 
@@ -82,7 +83,7 @@ private:
     Log& log_;
     Batch present_;
     std::deque<Batch> in_flight_;
-    std::vector<Entry> backlog_;  // of failed batches, oldest first; never promised
+    std::vector<Entry> backlog_;  // of failed batches, by batch; never promised
     std::uint64_t next_number_ = 1;
     bool store_up_ = true;
     bool congested_ = false;

@@ -96,6 +96,24 @@ TEST_CASE_FIXTURE(
     CHECK(std::holds_alternative<TokenUsed>(store.durable.back()));
 }
 
+TEST_CASE_FIXTURE(LedgerWorld,
+                  "fault 4, invariant 14: what came while a batch was on its way is written after that batch") {
+    note(1);
+    end_pass();
+    answer(StoreFault::full);
+    clock.advance(Ledger::retry_every);
+    end_pass();  // tries again with 1
+    note(2);
+    end_pass();  // known to be down: 2 waits
+    answer(StoreFault::full);
+    note(3);
+    end_pass();
+    clock.advance(Ledger::retry_every);
+    end_pass();
+    answer();
+    CHECK(durable_notes() == std::vector<std::int32_t>{1, 2, 3});
+}
+
 TEST_CASE_FIXTURE(LedgerWorld, "fault 5: when the store takes no more the records wait, and the ledger says so") {
     store.room = 1;
     note(1);
