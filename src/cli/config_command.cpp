@@ -1,5 +1,8 @@
-#include "cli/config_command.h"
+// `muster config`: the effective config with where each value came from, or the default file.
+#include <memory>
+#include <optional>
 
+#include "cli/commands.h"
 #include "cli/standard_output.h"
 #include "daemon/config_load.h"
 #include "daemon/config_print.h"
@@ -9,7 +12,13 @@
 namespace muster {
 namespace {
 
-int print_effective(const ConfigArguments& arguments) {
+struct Arguments {
+    std::optional<std::string> config;
+    bool default_file = false;
+    bool reference = false;
+};
+
+int print_effective(const Arguments& arguments) {
     const auto loaded = load_config({arguments.config, process_environment()});
     if (!loaded) {
         print_problems(loaded.error());
@@ -21,18 +30,29 @@ int print_effective(const ConfigArguments& arguments) {
     return to_int(print_result(effective_config_text(*loaded)));
 }
 
+int print(const Arguments& arguments) {
+    if (arguments.default_file) return to_int(print_result(default_config_text()));
+    if (arguments.reference) return to_int(print_result(config_reference()));
+    return print_effective(arguments);
+}
+
 }  // namespace
 
-int config_command(const ConfigArguments& arguments) {
-    switch (arguments.what) {
-        case ConfigArguments::What::default_file:
-            return to_int(print_result(default_config_text()));
-        case ConfigArguments::What::reference:
-            return to_int(print_result(config_reference()));
-        case ConfigArguments::What::effective:
-            break;
-    }
-    return print_effective(arguments);
+Command config_command() {
+    const auto arguments = std::make_shared<Arguments>();
+    CommandOption file{"--config", "FILE", "The config file (TOML)", &arguments->config};
+    file.is_file = true;
+    CommandOption defaults{"--default", "", "Print a config file with every key at its default",
+                           &arguments->default_file};
+    CommandOption reference{"--markdown", "", "Print the reference of all keys as Markdown", &arguments->reference};
+    defaults.excludes = {"--config", "--markdown"};
+    reference.excludes = {"--config"};
+    return {"config",
+            "Show the effective config and where each value came from",
+            {file, defaults, reference},
+            "Without --config the defaults are shown, with what the environment changes. A secret is shown as set or "
+            "not set.\n",
+            [arguments] { return print(*arguments); }};
 }
 
 }  // namespace muster

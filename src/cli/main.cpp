@@ -3,108 +3,60 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <optional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "cli/config_command.h"
-#include "cli/player_token_command.h"
-#include "cli/protocol_command.h"
-#include "cli/serve_command.h"
+#include "cli/command.h"
+#include "cli/program.h"
 #include "daemon/exit_code.h"
 #include "daemon/nearest_name.h"
-#include "daemon/version.h"
 
 namespace {
 
+using muster::Command;
+using muster::CommandOption;
 using muster::ExitCode;
 using muster::to_int;
 
-constexpr const char* about =
-    "Muster keeps an online game's fleet honest: it knows which game servers live, hands each match to the best one,\n"
-    "lets players in and keeps everyone on one clock.";
+CLI::Option* add_option(CLI::App& parser, const CommandOption& option) {
+    return std::visit(
+        [&](auto* target) -> CLI::Option* {
+            using Value = std::remove_pointer_t<decltype(target)>;
+            if constexpr (std::is_same_v<Value, bool>) {
+                return parser.add_flag(option.name, *target, option.help);
+            } else {
+                CLI::Option* added = parser.add_option(option.name, *target, option.help);
+                if (!option.value.empty()) added->type_name(option.value);
+                if constexpr (std::is_same_v<Value, std::string> || std::is_same_v<Value, std::int64_t>)
+                    if (!option.required && !option.is_place()) added->capture_default_str();
+                return added;
+            }
+        },
+        option.target);
+}
 
-constexpr const char* after_help = R"(Examples:
-  muster config --default > muster.toml     write a config to start from
-  muster serve --config muster.toml         run with it, in the foreground
-  MUSTER_LOG_LEVEL=debug muster serve       run on the defaults but for one key
-  muster config --config muster.toml        show every setting and where it came from
-
-Exit codes:
-  0 stopped as asked   64 bad flag or command   65 store damaged   69 port cannot be opened
-  70 internal error    73 store in use          74 disk failed     78 config wrong or not safe to serve with
-)";
-
-constexpr const char* after_serve_help =
-    R"(Without --config the defaults are used, and no file is looked for. Either way the environment goes over it:
-MUSTER_FLEET_HEARTBEAT_TIMEOUT=3s sets heartbeat_timeout of [fleet]. Secrets come from MUSTER_AUTH_SERVER_TOKEN,
-_MANAGER_TOKEN, _ADMIN_TOKEN and _PLAYER_KEY, or from files that the config names; never from the command line.
-
-SIGTERM and Ctrl-C stop it, SIGHUP reads the config again.
-)";
-
-constexpr const char* after_config_help =
-    R"(Without --config the defaults are shown, with what the environment changes. A secret is shown as set or not set.
-)";
-
-constexpr const char* after_player_token_help =
-    R"(The key is the one that the daemon has: from MUSTER_AUTH_PLAYER_KEY, or from the file that the config names.
-  MUSTER_AUTH_PLAYER_KEY=… muster player-token Ann --account 7 --for 1h
-)";
-
-// What the command line asks for.
-struct CommandLine {
-    CommandLine() {
-        app.set_version_flag("--version", fmt::format("muster {}", muster::version()), "Show the version");
-        for (CLI::App* each : {&app, serve, config, protocol, player_token})
-            each->set_help_flag("-h,--help", "Show this help");
-        app.require_subcommand(1);
-        app.footer(after_help);
-
-        serve->add_option("--config", serve_arguments.config, "The config file (TOML)")->type_name("FILE");
-        serve->add_option("--ports-file", serve_arguments.ports_file, "Gets the bound addresses as JSON once ready")
-            ->type_name("FILE");
-        serve->footer(after_serve_help);
-
-        auto* file = config->add_option("--config", config_arguments.config, "The config file (TOML)");
-        file->type_name("FILE");
-        auto* defaults =
-            config->add_flag("--default", print_default, "Print a config file with every key at its default");
-        auto* reference =
-            config->add_flag("--markdown", print_reference, "Print the reference of all keys as Markdown");
-        defaults->excludes(file)->excludes(reference);
-        reference->excludes(file);
-        config->footer(after_config_help);
-
-        player_token->add_option("NAME", player_token_arguments.name, "The player's name")->required();
-        player_token->add_option("--account", player_token_arguments.account, "The player's id, from 1 on")
-            ->type_name("N")
-            ->required();
-        player_token->add_option("--for", player_token_arguments.valid_for, "How long it is good: 30s, 10m, 1h, 7d")
-            ->type_name("TIME")
-            ->capture_default_str();
-        player_token->add_option("--config", player_token_arguments.config, "The config file that names the key's file")
-            ->type_name("FILE");
-        player_token->footer(after_player_token_help);
+void add_command(CLI::App& app, const Command& command) {
+    CLI::App* parser = app.add_subcommand(command.name, command.summary);
+    parser->set_help_flag("-h,--help", "Show this help");
+    parser->footer(command.notes);
+    std::map<std::string, CLI::Option*> added;
+    for (const CommandOption& option : command.options) {
+        CLI::Option* one = add_option(*parser, option);
+        if (option.required) one->required();
+        if (!option.choices.empty()) one->check(CLI::IsMember(option.choices));
+        added[option.name] = one;
     }
-
-    CLI::App app{about, "muster"};
-    CLI::App* serve = app.add_subcommand("serve", "Run the daemon in the foreground");
-    CLI::App* config = app.add_subcommand("config", "Show the effective config and where each value came from");
-    CLI::App* protocol = app.add_subcommand("protocol", "Show the messages of the game ports, byte by byte");
-    CLI::App* player_token = app.add_subcommand("player-token", "Make a signed credential for a player");
-
-    muster::ServeArguments serve_arguments;
-    muster::ConfigArguments config_arguments;
-    muster::PlayerTokenArguments player_token_arguments;
-    bool print_default = false;
-    bool print_reference = false;
-};
+    for (const CommandOption& option : command.options)
+        for (const std::string& other : option.excludes) added.at(option.name)->excludes(added.at(other));
+}
 
 std::vector<std::string> flags_of(const CLI::App& command) {
     std::vector<std::string> flags;
@@ -120,55 +72,57 @@ std::string did_you_mean(std::string_view typed, std::span<const std::string> kn
 
 // The first argument that is no known flag or command, in words. What follows a flag is never repeated: it may be a
 // secret that does not belong there.
-std::string complaint(const CommandLine& line, std::span<char* const> arguments, const CLI::ParseError& error) {
-    const CLI::App* command = &line.app;
+std::string complaint(const CLI::App& app, std::span<char* const> arguments, const CLI::ParseError& error) {
+    const CLI::App* command = &app;
     std::vector<std::string> commands;
-    for (const CLI::App* each : line.app.get_subcommands({})) commands.push_back(each->get_name());
+    for (const CLI::App* each : app.get_subcommands({})) commands.push_back(each->get_name());
 
     for (const char* raw : arguments) {
         const std::string_view argument(raw);
         const std::string_view flag = argument.substr(0, argument.find('='));
+        if (argument == "--") break;
         if (argument.starts_with('-')) {
             const std::vector<std::string> known = flags_of(*command);
             const bool is_known = flag == "-h" || std::find(known.begin(), known.end(), flag) != known.end();
             if (!is_known) return fmt::format("unknown flag {}{}", flag, did_you_mean(flag, known));
-        } else if (command == &line.app) {
+        } else if (command == &app) {
             if (std::find(commands.begin(), commands.end(), argument) == commands.end())
                 return fmt::format("unknown command {}{}", argument, did_you_mean(argument, commands));
-            command = line.app.get_subcommand(std::string(argument));
+            command = app.get_subcommand(std::string(argument));
         }
     }
     if (dynamic_cast<const CLI::ExtrasError*>(&error)) return "too many arguments";
-    if (command == &line.app && dynamic_cast<const CLI::RequiredError*>(&error)) return "a command is needed";
+    if (command == &app && dynamic_cast<const CLI::RequiredError*>(&error)) return "a command is needed";
     return error.what();
 }
 
-int usage_error(const CommandLine& line, std::span<char* const> arguments, const CLI::ParseError& error) {
-    fmt::print(stderr, "muster: {}\n\nUsage: muster COMMAND [FLAGS]\n", complaint(line, arguments, error));
-    for (const CLI::App* command : line.app.get_subcommands({}))
+int usage_error(const CLI::App& app, std::span<char* const> arguments, const CLI::ParseError& error) {
+    fmt::print(stderr, "muster: {}\n\nUsage: muster COMMAND [FLAGS]\n", complaint(app, arguments, error));
+    for (const CLI::App* command : app.get_subcommands({}))
         fmt::print(stderr, "  muster {:<12} {}\n", command->get_name(), command->get_description());
     fmt::print(stderr, "`muster --help` and `muster COMMAND --help` say more.\n");
     return to_int(ExitCode::usage);
 }
 
 int run(int argc, char** argv) {
-    CommandLine line;
+    const muster::Program program = muster::whole_program();
+    CLI::App app{program.about, program.name};
+    app.set_version_flag("--version", fmt::format("{} {}", program.name, program.version), "Show the version");
+    app.set_help_flag("-h,--help", "Show this help");
+    app.require_subcommand(1);
+    app.footer(program.notes);
+    for (const Command& command : program.commands) add_command(app, command);
     try {
-        line.app.parse(argc, argv);
+        app.parse(argc, argv);
     } catch (const CLI::Success& asked) {  // --help, --version
-        return line.app.exit(asked);
+        return app.exit(asked);
     } catch (const CLI::ParseError& error) {
-        return usage_error(line, std::span(argv + 1, argv + argc), error);
+        return usage_error(app, std::span(argv + 1, argv + argc), error);
     }
-    if (line.serve->parsed()) return muster::serve_command(line.serve_arguments);
-    if (line.config->parsed()) {
-        using What = muster::ConfigArguments::What;
-        if (line.print_default) line.config_arguments.what = What::default_file;
-        if (line.print_reference) line.config_arguments.what = What::reference;
-        return muster::config_command(line.config_arguments);
-    }
-    if (line.player_token->parsed()) return muster::player_token_command(line.player_token_arguments);
-    return muster::protocol_command();
+    const std::string wanted = app.get_subcommands().front()->get_name();
+    const auto command = std::find_if(program.commands.begin(), program.commands.end(),
+                                      [&](const Command& each) { return each.name == wanted; });
+    return command->run();
 }
 
 }  // namespace
@@ -176,6 +130,9 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
     try {
         return run(argc, argv);
+    } catch (const muster::CommandFailure& failure) {
+        fmt::print(stderr, "muster: {}\n", failure.what());
+        return failure.exit_code;
     } catch (const std::exception& failure) {
         fmt::print(stderr, "muster: {}\n", failure.what());
         return to_int(ExitCode::internal);

@@ -1,11 +1,14 @@
-#include "cli/player_token_command.h"
-
+// `muster player-token`: makes a signed credential for a player.
+#include <cstdint>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/system_clock.h"
 #include "base/utf8.h"
+#include "cli/commands.h"
 #include "cli/standard_output.h"
 #include "daemon/config_load.h"
 #include "daemon/config_units.h"
@@ -16,14 +19,19 @@
 namespace muster {
 namespace {
 
+struct Arguments {
+    std::string name;
+    std::int64_t account = 0;
+    std::string valid_for = "1h";
+    std::optional<std::string> config;
+};
+
 int refuse(const std::string& why, ExitCode code) {
     print_problems(std::vector<std::string>{"muster player-token: " + why});
     return to_int(code);
 }
 
-}  // namespace
-
-int player_token_command(const PlayerTokenArguments& arguments) {
+int make(const Arguments& arguments) {
     const auto valid_for = parse_duration(arguments.valid_for);
     if (!valid_for || *valid_for < std::chrono::seconds(1))
         return refuse("--for wants a time such as 30s, 10m, 1h or 7d, not " + arguments.valid_for, ExitCode::usage);
@@ -48,6 +56,23 @@ int player_token_command(const PlayerTokenArguments& arguments) {
     const std::int64_t expires = now + std::chrono::duration_cast<std::chrono::seconds>(*valid_for).count();
     const AccountId account(static_cast<std::int32_t>(arguments.account));
     return to_int(print_result(make_player_credential(key, arguments.name, account, expires) + "\n"));
+}
+
+}  // namespace
+
+Command player_token_command() {
+    const auto arguments = std::make_shared<Arguments>();
+    CommandOption config{"--config", "FILE", "The config file that names the key's file", &arguments->config};
+    config.is_file = true;
+    return {"player-token",
+            "Make a signed credential for a player",
+            {{"NAME", "", "The player's name", &arguments->name, true},
+             {"--account", "N", "The player's id, from 1 on", &arguments->account, true},
+             {"--for", "TIME", "How long it is good: 30s, 10m, 1h, 7d", &arguments->valid_for},
+             config},
+            "The key is the one that the daemon has: from MUSTER_AUTH_PLAYER_KEY, or from the file that the config "
+            "names.\n  MUSTER_AUTH_PLAYER_KEY=… muster player-token Ann --account 7 --for 1h\n",
+            [arguments] { return make(*arguments); }};
 }
 
 }  // namespace muster

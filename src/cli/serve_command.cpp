@@ -1,7 +1,9 @@
-#include "cli/serve_command.h"
-
+// `muster serve`: checks the config and runs the daemon in the foreground.
+#include <memory>
+#include <optional>
 #include <utility>
 
+#include "cli/commands.h"
 #include "cli/standard_output.h"
 #include "daemon/config_load.h"
 #include "daemon/config_serving.h"
@@ -9,8 +11,22 @@
 #include "daemon/exit_code.h"
 
 namespace muster {
+namespace {
 
-int serve_command(const ServeArguments& arguments) {
+constexpr const char* notes =
+    R"(Without --config the defaults are used, and no file is looked for. Either way the environment goes over it:
+MUSTER_FLEET_HEARTBEAT_TIMEOUT=3s sets heartbeat_timeout of [fleet]. Secrets come from MUSTER_AUTH_SERVER_TOKEN,
+_MANAGER_TOKEN, _ADMIN_TOKEN and _PLAYER_KEY, or from files that the config names; never from the command line.
+
+SIGTERM and Ctrl-C stop it, SIGHUP reads the config again.
+)";
+
+struct Arguments {
+    std::optional<std::string> config;
+    std::optional<std::string> ports_file;
+};
+
+int serve(const Arguments& arguments) {
     ConfigSource source{arguments.config, process_environment()};
     auto loaded = load_config(source);
     if (!loaded) {
@@ -23,6 +39,20 @@ int serve_command(const ServeArguments& arguments) {
         return to_int(ExitCode::config);
     }
     return run_daemon(loaded->config, {std::move(source), std::move(loaded->warnings), arguments.ports_file});
+}
+
+}  // namespace
+
+Command serve_command() {
+    const auto arguments = std::make_shared<Arguments>();
+    CommandOption config{"--config", "FILE", "The config file (TOML)", &arguments->config};
+    config.is_file = true;
+    CommandOption ports_file{"--ports-file", "FILE", "Gets the bound addresses as JSON once ready",
+                             &arguments->ports_file};
+    ports_file.is_file = true;
+    return {"serve", "Run the daemon in the foreground", {config, ports_file}, notes, [arguments] {
+                return serve(*arguments);
+            }};
 }
 
 }  // namespace muster

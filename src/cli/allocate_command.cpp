@@ -1,0 +1,86 @@
+// `muster allocate`: asks for a game server for a match, by hand, and waits for the answer.
+#include <memory>
+#include <optional>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "base/entropy.h"
+#include "base/json_fields.h"
+#include "cli/commands.h"
+#include "cli/figures.h"
+#include "cli/listing.h"
+#include "cli/progress.h"
+#include "cli/standard_output.h"
+#include "cli/terminal.h"
+
+namespace muster {
+namespace {
+
+// The daemon gives up after 25 s; it answers before we do.
+constexpr std::chrono::seconds patience{40};
+
+struct Arguments {
+    std::string region;
+    std::optional<std::int64_t> lobby;
+    std::int64_t players = 10;
+    std::int64_t game_type = 0;
+    std::int64_t game_mode = 0;
+    std::int64_t rating = 0;
+    bool json = false;
+};
+
+// Far from the small numbers that a matchmaker counts up from.
+std::int64_t some_lobby() {
+    constexpr std::int64_t first = 1'000'000'000;
+    std::uint32_t chance = 0;
+    SystemEntropy().fill(std::as_writable_bytes(std::span(&chance, 1)));
+    return first + chance % first;
+}
+
+int allocate(const Arguments& arguments) {
+    ApiClient api = ApiClient::from_environment();
+    const std::int64_t lobby = arguments.lobby ? *arguments.lobby : some_lobby();
+    JsonFields wish;
+    wish.integer("lobby_id", lobby);
+    wish.integer("region", RegionNames(api).id(arguments.region));
+    wish.integer("player_count", arguments.players);
+    wish.integer("game_type", arguments.game_type);
+    wish.integer("game_mode", arguments.game_mode);
+    wish.integer("average_rating", arguments.rating);
+    api.set_patience(patience);
+    const JsonValue answer = [&] {
+        const Progress progress(fmt::format("lobby {} waits for a server", lobby));
+        return api.post("/matches", wish.finish());
+    }();
+    if (arguments.json) return print_json(answer.to_json());
+    return to_int(print_result(described(
+        {
+            {"lobby", {fmt::to_string(answer["lobby_id"].integer())}},
+            {"server", {fmt::to_string(answer["server_id"].integer())}},
+            {"address", {fmt::format("{} port {}", safe_text(answer["ip"].text()), answer["port"].integer())}},
+            {"token", {safe_text(answer["token"].text())}},
+            {"allocated", {moment_text(answer["allocated_at_ms"].integer())}},
+        },
+        colours_wanted())));
+}
+
+}  // namespace
+
+Command allocate_command() {
+    const auto arguments = std::make_shared<Arguments>();
+    return {"allocate",
+            "Ask for a game server for a match, and wait for the answer",
+            {{"REGION", "", "Where, by name or number", &arguments->region, true},
+             {"--lobby", "N", "The lobby; any new one when it is not given", &arguments->lobby},
+             {"--players", "N", "How many players will come", &arguments->players},
+             {"--game-type", "N", "Passed on to the game server", &arguments->game_type},
+             {"--game-mode", "N", "Passed on to the game server", &arguments->game_mode},
+             {"--rating", "N", "Their average rating, passed on", &arguments->rating},
+             json_option(arguments->json)},
+            "Asking again for the same lobby gets the same server. The token lets the lobby's players in, for two "
+            "minutes.\n",
+            [arguments] { return allocate(*arguments); }};
+}
+
+}  // namespace muster

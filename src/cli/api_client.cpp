@@ -1,0 +1,302 @@
+#include "cli/api_client.h"
+
+#include <cctype>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http.hpp>
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "daemon/exit_code.h"
+#include "daemon/version.h"
+
+namespace muster {
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using boost::beast::error_code;
+using Request = http::request<http::string_body>;
+
+constexpr const char* default_url = "http://127.0.0.1:11030";
+constexpr std::chrono::seconds usual_patience{10};
+constexpr std::chrono::seconds connect_patience{5};
+// The feed says something every 15 s.
+constexpr std::chrono::seconds feed_patience{60};
+constexpr std::size_t answer_bytes_max = 64UL << 20;
+constexpr std::size_t event_bytes_max = 1UL << 20;
+
+std::string variable(const char* name) {
+    const char* value = std::getenv(name);
+    return value ? value : "";
+}
+
+[[noreturn]] void not_reachable(const ApiAddress& address, const std::string& why) {
+    throw CommandFailure(to_int(ExitCode::unavailable),
+                         fmt::format("no daemon answers at {} ({})\n"
+                                     "  is it running?      muster serve\n"
+                                     "  is it elsewhere?    MUSTER_URL=http://HOST:PORT muster …\n"
+                                     "  only trying it out? muster demo",
+                                     safe_text(address.url), why));
+}
+
+// The daemon's own words, and what to do next where we know.
+[[noreturn]] void refuse(unsigned status, const std::string& body, bool with_token) {
+    const auto json = JsonValue::parse(body);
+    std::string what = json ? safe_text((*json)["error"].text()) : std::string();
+    if (what.empty()) what = fmt::format("the daemon answers {}", status);
+    int code = exit_failed;
+    if (status == 401) {
+        code = exit_not_allowed;
+        what += with_token ? "\n  MUSTER_ADMIN_TOKEN is not the admin token that this daemon was started with"
+                           : "\n  set MUSTER_ADMIN_TOKEN to the daemon's admin token";
+    } else if (status == 421) {
+        code = exit_not_allowed;
+        what += "\n  MUSTER_URL must name an address that the daemon listens on, or localhost";
+    } else if (status == 403 || status == 429) {
+        code = exit_not_allowed;
+    }
+    throw CommandFailure(code, what);
+}
+
+// One connection for one question. Everything waits, but never for ever.
+class Exchange {
+public:
+    Exchange(const ApiAddress& address, std::chrono::milliseconds patience) : address_(address), patience_(patience) {
+        asio::ip::tcp::resolver resolver(context_);
+        error_code failure;
+        const auto found = resolver.resolve(address.host, address.port, failure);
+        if (failure) not_reachable(address, failure.message());
+        stream_.expires_after(connect_patience);
+        stream_.async_connect(found, [&](const error_code& error, const auto&) { failure = error; });
+        run();
+        if (failure) not_reachable(address, words(failure));
+    }
+
+    void send(const Request& request) {
+        error_code failure;
+        stream_.expires_after(patience_);
+        http::async_write(stream_, request, [&](const error_code& error, std::size_t) { failure = error; });
+        run();
+        if (failure) not_reachable(address_, words(failure));
+        parser_.emplace();
+        parser_->body_limit(answer_bytes_max);
+    }
+
+    // The whole answer.
+    const http::response<http::string_body>& receive() {
+        error_code failure;
+        http::async_read(stream_, buffer_, *parser_, [&](const error_code& error, std::size_t) { failure = error; });
+        run();
+        if (failure) lost(failure);
+        return parser_->get();
+    }
+
+    // Only its head.
+    unsigned receive_head() {
+        error_code failure;
+        http::async_read_header(stream_, buffer_, *parser_,
+                                [&](const error_code& error, std::size_t) { failure = error; });
+        run();
+        if (failure) lost(failure);
+        return parser_->get().result_int();
+    }
+
+    // A piece of the body, handed out; none at its end.
+    std::optional<std::string> receive_some() {
+        if (parser_->is_done()) return std::nullopt;
+        error_code failure;
+        parser_->body_limit(boost::none);
+        stream_.expires_after(feed_patience);
+        http::async_read_some(stream_, buffer_, *parser_,
+                              [&](const error_code& error, std::size_t) { failure = error; });
+        run();
+        if (failure) return std::nullopt;
+        return std::exchange(parser_->get().body(), {});
+    }
+
+private:
+    void run() {
+        context_.restart();
+        context_.run();
+    }
+
+    static std::string words(const error_code& error) {
+        return error == boost::beast::error::timeout ? "it takes too long" : error.message();
+    }
+
+    [[noreturn]] void lost(const error_code& error) {
+        if (error == boost::beast::error::timeout)
+            throw CommandFailure(exit_failed,
+                                 fmt::format("{} did not answer within {} s", safe_text(address_.url),
+                                             std::chrono::duration_cast<std::chrono::seconds>(patience_).count()));
+        if (error == http::error::end_of_stream || error == asio::error::connection_reset)
+            not_reachable(address_, "the connection was closed");
+        throw CommandFailure(
+            exit_failed, fmt::format("{} does not speak like Muster: {}", safe_text(address_.url), error.message()));
+    }
+
+    const ApiAddress& address_;
+    std::chrono::milliseconds patience_;
+    asio::io_context context_{1};
+    boost::beast::tcp_stream stream_{context_};
+    boost::beast::flat_buffer buffer_;
+    std::optional<http::response_parser<http::string_body>> parser_;
+};
+
+Request request_to(const ApiAddress& address, const std::string& token, const std::string& method,
+                   const std::string& path) {
+    Request request{http::string_to_verb(method), "/api/v1" + path, 11};
+    const bool is_v6 = address.host.find(':') != std::string::npos;
+    request.set(http::field::host,
+                fmt::format("{}{}{}:{}", is_v6 ? "[" : "", address.host, is_v6 ? "]" : "", address.port));
+    request.set(http::field::user_agent, fmt::format("muster/{}", version()));
+    request.set(http::field::connection, "close");
+    if (!token.empty()) request.set(http::field::authorization, "Bearer " + token);
+    return request;
+}
+
+// Cuts the feed into events, which an empty line ends; the data of each is one line.
+class FeedReader {
+public:
+    explicit FeedReader(const std::function<void(std::string_view)>& on_event) : on_event_(on_event) {}
+
+    void take(std::string_view piece) {
+        rest_ += piece;
+        std::size_t begin = 0;
+        for (std::size_t end = rest_.find('\n'); end != std::string::npos; end = rest_.find('\n', begin)) {
+            line(std::string_view(rest_).substr(begin, end - begin));
+            begin = end + 1;
+        }
+        rest_.erase(0, begin);
+        if (rest_.size() > event_bytes_max) throw CommandFailure(exit_failed, "the feed has a line without an end");
+    }
+
+private:
+    void line(std::string_view text) {
+        constexpr std::string_view data = "data: ";
+        if (text.starts_with(data)) on_event_(text.substr(data.size()));
+    }
+
+    const std::function<void(std::string_view)>& on_event_;
+    std::string rest_;
+};
+
+}  // namespace
+
+ApiAddress parse_api_address(std::string_view url) {
+    const auto bad = [&](const char* why) -> CommandFailure {
+        return {to_int(ExitCode::usage),
+                fmt::format("MUSTER_URL is {}: {}; it looks like {}", safe_text(url), why, default_url)};
+    };
+    constexpr std::string_view scheme = "http://";
+    if (url.starts_with("https://")) throw bad("only http:// is spoken, put a tunnel before it (ssh -L)");
+    if (!url.starts_with(scheme)) throw bad("it must begin with http://");
+    std::string_view rest = url.substr(scheme.size());
+    while (rest.ends_with('/')) rest.remove_suffix(1);
+    if (rest.find_first_of("/?#@ ") != std::string_view::npos) throw bad("a host and a port are all it has");
+
+    ApiAddress address{std::string(scheme) + std::string(rest), {}, "80"};
+    std::string_view host = rest;
+    std::string_view port;
+    if (rest.starts_with('[')) {
+        const std::size_t end = rest.find(']');
+        if (end == std::string_view::npos) throw bad("a ] is missing");
+        host = rest.substr(1, end - 1);
+        port = rest.substr(end + 1);
+    } else if (const std::size_t colon = rest.rfind(':'); colon != std::string_view::npos) {
+        host = rest.substr(0, colon);
+        port = rest.substr(colon);
+    }
+    if (host.empty()) throw bad("the host is missing");
+    address.host = host;
+    if (!port.empty()) {
+        const std::string_view digits = port.substr(1);
+        const bool number =
+            !digits.empty() && digits.size() <= 5 && digits.find_first_not_of("0123456789") == std::string_view::npos;
+        if (port[0] != ':' || !number) throw bad("the port must be a number");
+        address.port = digits;
+    }
+    return address;
+}
+
+ApiClient ApiClient::from_environment() {
+    const std::string url = variable("MUSTER_URL");
+    return {parse_api_address(url.empty() ? default_url : url), variable("MUSTER_ADMIN_TOKEN")};
+}
+
+ApiClient::ApiClient(ApiAddress address, std::string token)
+    : address_(std::move(address)), token_(std::move(token)), patience_(usual_patience) {
+    // A line end in it would end the header.
+    for (const char each : token_)
+        if (std::iscntrl(static_cast<unsigned char>(each)))
+            throw CommandFailure(to_int(ExitCode::usage), "MUSTER_ADMIN_TOKEN has a control character in it");
+}
+
+JsonValue ApiClient::get(const std::string& path) {
+    return ask({"GET", path, {}});
+}
+
+JsonValue ApiClient::post(const std::string& path, const std::string& body) {
+    return ask({"POST", path, body});
+}
+
+JsonValue ApiClient::put(const std::string& path, const std::string& body) {
+    return ask({"PUT", path, body});
+}
+
+JsonValue ApiClient::ask(const Question& question) {
+    const Answer answer = exchange(question);
+    if (answer.status != 200) refuse(answer.status, answer.body, !token_.empty());
+    auto json = JsonValue::parse(answer.body);
+    if (!json)
+        throw CommandFailure(exit_failed,
+                             fmt::format("{} does not answer in JSON: is it Muster?", safe_text(address_.url)));
+    return std::move(*json);
+}
+
+ApiClient::Answer ApiClient::exchange(const Question& question) {
+    Request request = request_to(address_, token_, question.method, question.path);
+    if (question.method != "GET") {
+        request.set(http::field::content_type, "application/json");
+        request.body() = question.body;
+    }
+    request.prepare_payload();
+    Exchange exchange(address_, patience_);
+    exchange.send(request);
+    const auto& response = exchange.receive();
+    return {response.result_int(), response.body()};
+}
+
+void ApiClient::follow(const std::string& path, const std::function<void(std::string_view data)>& on_event) {
+    Request request = request_to(address_, token_, "GET", path);
+    request.set(http::field::accept, "text/event-stream");
+    Exchange exchange(address_, patience_);
+    exchange.send(request);
+    if (const unsigned status = exchange.receive_head(); status != 200)
+        refuse(status, exchange.receive().body(), !token_.empty());
+    FeedReader reader(on_event);
+    while (const auto piece = exchange.receive_some()) reader.take(*piece);
+}
+
+std::string query_encoded(std::string_view text) {
+    std::string out;
+    for (const char each : text) {
+        const auto byte = static_cast<unsigned char>(each);
+        if (std::isalnum(byte) || std::string_view("-._~").find(each) != std::string_view::npos) {
+            out += each;
+        } else {
+            out += fmt::format("%{:02X}", byte);
+        }
+    }
+    return out;
+}
+
+}  // namespace muster

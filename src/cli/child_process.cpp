@@ -1,0 +1,113 @@
+#include "cli/child_process.h"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <system_error>
+#include <thread>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "daemon/exit_code.h"
+
+namespace muster {
+namespace {
+
+constexpr std::chrono::seconds end_patience{12};  // the daemon's own limit is 10 s
+constexpr std::chrono::milliseconds look_every{10};
+constexpr int cannot_start = 127;
+
+std::vector<std::string> environment_of(const ChildProcess::Plan& plan) {
+    std::vector<std::string> all;
+    for (char** entry = environ; *entry; ++entry) {
+        const std::string text = *entry;
+        const bool replaced = plan.environment.count(text.substr(0, text.find('='))) > 0;
+        const bool ours = plan.clean && (text.starts_with("MUSTER_") || text.starts_with("JOURNAL_STREAM="));
+        if (!replaced && !ours) all.push_back(text);
+    }
+    for (const auto& [name, value] : plan.environment) all.push_back(name + "=" + value);
+    return all;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+    std::vector<char*> pointers;
+    for (std::string& text : texts) pointers.push_back(text.data());
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
+}  // namespace
+
+std::string own_path() {
+    std::error_code failure;
+    const auto path = std::filesystem::read_symlink("/proc/self/exe", failure);
+    if (failure) throw CommandFailure(to_int(ExitCode::internal), "cannot find this program: " + failure.message());
+    return path.string();
+}
+
+ChildProcess::ChildProcess(const Plan& plan) {
+    // All that allocates comes before the fork.
+    std::vector<std::string> words = plan.command;
+    std::vector<std::string> variables = environment_of(plan);
+    const std::vector<char*> word_pointers = pointers_to(words);
+    const std::vector<char*> variable_pointers = pointers_to(variables);
+    const pid_t parent = getpid();
+    sigset_t none;
+    sigemptyset(&none);
+
+    pid_ = fork();
+    if (pid_ < 0) throw CommandFailure(to_int(ExitCode::internal), "cannot start another process");
+    if (pid_ > 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(cannot_start);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (plan.output >= 0) {
+        dup2(plan.output, STDOUT_FILENO);
+        dup2(plan.output, STDERR_FILENO);
+    }
+    execve(word_pointers[0], word_pointers.data(), variable_pointers.data());
+    _exit(cannot_start);
+}
+
+ChildProcess::~ChildProcess() {
+    terminate();
+    const auto until = std::chrono::steady_clock::now() + end_patience;
+    while (running()) {
+        if (std::chrono::steady_clock::now() > until) kill(pid_, SIGKILL);
+        std::this_thread::sleep_for(look_every);
+    }
+}
+
+bool ChildProcess::running() {
+    if (pid_ < 0) return false;
+    int status = 0;
+    if (waitpid(pid_, &status, WNOHANG) == pid_) ended(status);
+    return pid_ >= 0;
+}
+
+int ChildProcess::wait() {
+    int status = 0;
+    while (pid_ >= 0) {
+        const pid_t found = waitpid(pid_, &status, 0);
+        if (found == pid_) ended(status);
+        if (found < 0 && errno != EINTR) pid_ = -1;
+    }
+    return code_;
+}
+
+void ChildProcess::terminate() {
+    if (pid_ >= 0) kill(pid_, SIGTERM);
+}
+
+void ChildProcess::ended(int status) {
+    pid_ = -1;
+    code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace muster

@@ -1,0 +1,183 @@
+// `muster demo`: the real daemon with a lively fleet, on free ports, gone without a trace when it ends.
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/entropy.h"
+#include "cli/child_process.h"
+#include "cli/commands.h"
+#include "cli/demo_fleet.h"
+#include "cli/json_value.h"
+#include "cli/progress.h"
+#include "cli/standard_output.h"
+#include "daemon/config_units.h"
+#include "daemon/exit_code.h"
+
+namespace muster {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds start_patience{30};
+constexpr std::chrono::milliseconds look_every{20};
+
+struct Arguments {
+    std::optional<double> seconds;
+    std::optional<std::int64_t> seed;
+    std::string http = "127.0.0.1:0";
+};
+
+// A new folder that goes with its object.
+class ScratchFolder {
+public:
+    ScratchFolder() {
+        std::string form = (std::filesystem::temp_directory_path() / "muster-demo-XXXXXX").string();
+        if (!mkdtemp(form.data())) throw CommandFailure(to_int(ExitCode::io), "cannot make a folder like " + form);
+        path = form;
+    }
+    ~ScratchFolder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path, ignored);
+    }
+    ScratchFolder(const ScratchFolder&) = delete;
+    ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+    std::filesystem::path path;
+};
+
+// Ctrl-C and SIGTERM are waited for instead of ending us on the spot; threads that begin later inherit that.
+class AwaitedEnd {
+public:
+    AwaitedEnd() {
+        sigemptyset(&signals_);
+        for (const int each : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, each);
+        pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+    }
+
+    // True when it was asked for within `patience`.
+    bool within(std::chrono::milliseconds patience) const {
+        const timespec time{patience.count() / 1000, (patience.count() % 1000) * 1'000'000};
+        return sigtimedwait(&signals_, nullptr, &time) > 0;
+    }
+
+private:
+    sigset_t signals_{};
+};
+
+std::string text_of(const std::filesystem::path& path) {
+    std::ifstream in(path);
+    std::stringstream text;
+    text << in.rdbuf();
+    return text.str();
+}
+
+std::map<std::string, std::string> config_of(const DemoPace& pace, const ScratchFolder& folder,
+                                             const std::string& http) {
+    return {
+        {"MUSTER_LISTEN_SERVERS", "127.0.0.1:0"},
+        {"MUSTER_LISTEN_MANAGERS", "127.0.0.1:0"},
+        {"MUSTER_LISTEN_PLAYERS", "127.0.0.1:0"},
+        {"MUSTER_LISTEN_HTTP", http},
+        {"MUSTER_STORE_PATH", (folder.path / "muster.db").string()},
+        {"MUSTER_FLEET_HEARTBEAT_INTERVAL", to_text(pace.heartbeat_interval)},
+        {"MUSTER_FLEET_HEARTBEAT_TIMEOUT", to_text(pace.heartbeat_timeout)},
+        {"MUSTER_PLAYERS_CREDENTIALS", "open"},
+        {"MUSTER_PLAYERS_PING_INTERVAL", to_text(pace.ping_interval)},
+        {"MUSTER_PLAYERS_PING_TIMEOUT", to_text(pace.ping_timeout)},
+        {"MUSTER_PLAYERS_IDLE_AFTER", to_text(pace.idle_after)},
+        {"MUSTER_PLAYERS_IDLE_KICK_AFTER", to_text(pace.idle_kick_after)},
+        {"MUSTER_PLAYERS_RESUME_GRACE", to_text(pace.resume_grace)},
+        {"MUSTER_CLOCK_SPEED", "60"},
+    };
+}
+
+// Waits for the daemon to write where it listens. None when the end was asked for meanwhile.
+std::optional<JsonValue> wait_until_ready(ChildProcess& daemon, const ScratchFolder& folder, const AwaitedEnd& end) {
+    const std::filesystem::path ports = folder.path / "ports.json";
+    const Progress progress("starting the daemon");
+    const auto until = Clock::now() + start_patience;
+    while (!std::filesystem::exists(ports)) {
+        if (end.within(look_every)) return std::nullopt;
+        if (!daemon.running() || Clock::now() > until)
+            throw CommandFailure(exit_failed, "the daemon did not start:\n" + text_of(folder.path / "log.txt"));
+    }
+    return JsonValue::parse(text_of(ports)).value_or(JsonValue());
+}
+
+int play(const Arguments& arguments, const JsonValue& ports, const DemoPace& pace, ChildProcess& daemon,
+         const ScratchFolder& folder, const AwaitedEnd& end) {
+    std::uint64_t seed = 0;
+    SystemEntropy().fill(std::as_writable_bytes(std::span(&seed, 1)));
+    if (arguments.seed) seed = static_cast<std::uint64_t>(*arguments.seed);
+    DemoFleet fleet({std::string(ports["servers"].text()), std::string(ports["managers"].text()),
+                     std::string(ports["players"].text())},
+                    pace, seed);
+    fleet.start();
+
+    const std::string url = fmt::format("http://{}", ports["http"].text());
+    const std::string until = arguments.seconds ? fmt::format("It ends by itself after {} s.", *arguments.seconds)
+                                                : std::string("Ctrl-C ends it.");
+    print_result(
+        fmt::format("Muster is alive, with a small fleet that plays.\n\n"
+                    "  the page      {}/\n"
+                    "  the terminal  MUSTER_URL={} {} top\n\n{}\n",
+                    url, url, own_path(), until));
+    const auto over =
+        Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(arguments.seconds.value_or(0) * 1000));
+    while (!arguments.seconds || Clock::now() < over) {
+        constexpr std::chrono::milliseconds look_again{200};
+        if (end.within(look_again)) return 0;
+        if (!daemon.running())
+            throw CommandFailure(exit_failed, "the daemon has ended:\n" + text_of(folder.path / "log.txt"));
+    }
+    return 0;
+}
+
+int demo(const Arguments& arguments) {
+    if (arguments.seconds && !(*arguments.seconds > 0 && *arguments.seconds < 1e9))
+        throw CommandFailure(to_int(ExitCode::usage), "--seconds wants something above 0");
+    // In this order: whatever happens, the fleet leaves first, then the daemon ends, then its folder goes.
+    const AwaitedEnd end;
+    const ScratchFolder folder;
+    const DemoPace pace;
+    const int log = open((folder.path / "log.txt").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    ChildProcess daemon({.command = {own_path(), "serve", "--ports-file", (folder.path / "ports.json").string()},
+                         .environment = config_of(pace, folder, arguments.http),
+                         .clean = true,
+                         .output = log});
+    close(log);
+    const auto ports = wait_until_ready(daemon, folder, end);
+    if (!ports) return 0;
+    return play(arguments, *ports, pace, daemon, folder, end);
+}
+
+}  // namespace
+
+Command demo_command() {
+    const auto arguments = std::make_shared<Arguments>();
+    return {
+        "demo",
+        "See it alive: the daemon with a small fleet that plays",
+        {{"--seconds", "N", "End by itself after so long", &arguments->seconds},
+         {"--seed", "N", "Plays the same chances again", &arguments->seed},
+         {"--http", "ADDRESS", "Where the page is; port 0 is any free one", &arguments->http}},
+        "Servers join, take matches, play, fall silent and come back; players come, idle and leave. Everything is on\n"
+        "this machine, on free ports, with a store of its own; nothing is left when it ends.\n",
+        [arguments] { return demo(*arguments); }};
+}
+
+}  // namespace muster

@@ -1,0 +1,169 @@
+#include "cli/demo_fleet.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <vector>
+
+#include <fmt/format.h>
+#include <muster/allocator.h>
+#include <muster/game_server.h>
+#include <muster/player.h>
+#include <muster/tcp_runner.h>
+
+#include "base/random.h"
+#include "base/time.h"
+#include "cli/demo_player.h"
+#include "cli/demo_server.h"
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct DemoRegion {
+    std::int8_t id;
+    std::array<std::int32_t, 6> slots;  // of each of its servers; 0: it has fewer
+};
+
+// Of the default config. One is well served, one is far too small and runs full.
+constexpr std::array regions{
+    DemoRegion{0, {12, 12, 8, 8, 4, 4}}, DemoRegion{1, {8, 8, 4, 4, 0, 0}},  DemoRegion{2, {16, 16, 12, 8, 8, 4}},
+    DemoRegion{9, {8, 4, 4, 0, 0, 0}},   DemoRegion{11, {3, 2, 0, 0, 0, 0}}, DemoRegion{15, {6, 4, 4, 0, 0, 0}},
+};
+constexpr std::uint16_t first_port = 27'000;
+constexpr std::size_t players_wanted = 60;
+constexpr std::array chat_servers{"lobby-east", "lobby-west"};
+constexpr std::size_t listed_players_max = 4;
+
+}  // namespace
+
+class DemoFleet::Play {
+public:
+    Play(const DemoPorts& ports, const DemoPace& pace, std::uint64_t seed) : ports_(ports), random_(seed) {
+        std::uint16_t port = first_port;
+        for (const DemoRegion& region : regions) {
+            for (const std::int32_t slots : region.slots) {
+                if (slots == 0) continue;
+                servers_.push_back(
+                    std::make_unique<DemoServer>(runner_, random_, ports.servers,
+                                                 demo_server_options(pace, port++, sdk::RegionId(region.id), slots)));
+            }
+        }
+        for (std::size_t i = 0; i < players_wanted; ++i) {
+            players_.push_back(std::make_unique<DemoPlayer>(
+                runner_, random_, pace, i,
+                [this](DemoPlayer& player, const sdk::MatchStart& match) { enter(player, match); }));
+        }
+        for (const char* name : chat_servers) add_chat_server(name);
+    }
+
+    ~Play() {
+        runner_.post([this] {
+            for (const auto& server : servers_) server->leave();
+            for (const auto& player : players_) player->leave();
+            for (const auto& chat_server : chat_servers_) chat_server->close();
+        });
+        runner_.stop();
+        runner_.wait();
+    }
+
+    void start() {
+        for (const auto& server : servers_) server->join();
+        for (const auto& chat_server : chat_servers_) runner_.add(*chat_server, ports_.managers);
+        for (const auto& player : players_) player->join(ports_.players);
+        ask_soon();
+        fail_soon();
+        runner_.start();
+    }
+
+private:
+    void add_chat_server(const char* name) {
+        sdk::AllocatorOptions options;
+        options.chat_server_id = name;
+        for (const DemoRegion& region : regions) options.regions.emplace_back(region.id);
+        sdk::AllocatorCallbacks callbacks;
+        callbacks.on_event = [this](const sdk::MatchEvent& event) {
+            if (event.kind == sdk::MatchEventKind::ended || event.kind == sdk::MatchEventKind::aborted)
+                release(event.lobby);
+        };
+        chat_servers_.push_back(std::make_unique<sdk::Allocator>(std::move(options), std::move(callbacks)));
+    }
+
+    // A match after the other, in bursts.
+    void ask_soon() {
+        const auto pause =
+            std::chrono::milliseconds(random_.chance(0.15) ? random_.between(900, 1800) : random_.between(60, 350));
+        runner_.post_after(pause, [this] {
+            ask();
+            ask_soon();
+        });
+    }
+
+    void ask() {
+        const sdk::LobbyId lobby(++last_lobby_);
+        const DemoRegion& region = regions[random_.below(regions.size())];
+        sdk::Allocator& chat_server = *chat_servers_[random_.below(chat_servers_.size())];
+        sdk::MatchRequest wish{.lobby = lobby,
+                               .game_type = static_cast<std::int8_t>(random_.between(1, 8)),
+                               .game_mode = static_cast<std::int8_t>(random_.between(0, 3)),
+                               .region = sdk::RegionId(region.id),
+                               .player_count = static_cast<std::int8_t>(random_.between(2, 10)),
+                               .average_rating = static_cast<std::int32_t>(random_.between(1100, 2100))};
+        name_players(chat_server, wish);
+        chat_server.request(wish, [this, lobby](const sdk::Allocation& answer) {
+            if (!answer) release(lobby);
+        });
+    }
+
+    // Some matches are for players who are here, too.
+    void name_players(sdk::Allocator& chat_server, const sdk::MatchRequest& wish) {
+        if (!random_.chance(0.25)) return;
+        std::vector<sdk::AccountId> accounts;
+        const std::size_t wanted =
+            std::min<std::size_t>(listed_players_max, static_cast<std::size_t>(wish.player_count));
+        for (const auto& player : players_) {
+            if (accounts.size() == wanted) break;
+            if (player->take_seat(wish.lobby)) accounts.push_back(*player->id());
+        }
+        if (!accounts.empty()) chat_server.players(wish.lobby, accounts, [](const sdk::Outcome&) {});
+    }
+
+    void release(sdk::LobbyId lobby) {
+        for (const auto& player : players_) player->leave_seat(lobby);
+    }
+
+    // What a game's own network would do: the player shows up at the server, with account and token.
+    void enter(DemoPlayer& player, const sdk::MatchStart& match) {
+        for (const auto& server : servers_)
+            if (server->port() == match.port) server->let_in(match.lobby, *player.id(), match.token);
+    }
+
+    // Now and then a server dies, and comes back without its matches.
+    void fail_soon() {
+        runner_.post_after(std::chrono::milliseconds(random_.between(4'000, 12'000)), [this] {
+            servers_[random_.below(servers_.size())]->crash();
+            fail_soon();
+        });
+    }
+
+    DemoPorts ports_;
+    // All below belongs to the runner's thread while it runs. The runner goes first.
+    Random random_;
+    std::int32_t last_lobby_ = 0;
+    std::vector<std::unique_ptr<DemoServer>> servers_;
+    std::vector<std::unique_ptr<DemoPlayer>> players_;
+    std::vector<std::unique_ptr<sdk::Allocator>> chat_servers_;
+    sdk::TcpRunner runner_;
+};
+
+DemoFleet::DemoFleet(const DemoPorts& ports, const DemoPace& pace, std::uint64_t seed)
+    : play_(std::make_unique<Play>(ports, pace, seed)) {}
+
+DemoFleet::~DemoFleet() = default;
+
+void DemoFleet::start() {
+    play_->start();
+}
+
+}  // namespace muster

@@ -1,0 +1,24 @@
+// Figures as people read them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cli/json_value.h"
+
+namespace muster {
+
+// "850 ms", "4.2 s", "3 min", "5 h 10 min", "2 d 3 h".
+std::string span_text(double seconds);
+// "12.3" below a hundred, "123" above.
+std::string short_number(double value);
+// "14:03:22.120" of today, with the date before it on other days; in the local time.
+std::string moment_text(std::int64_t unix_ms);
+// The share in per cent, such as "37 %"; "-" of nothing.
+std::string share_text(double part, double whole);
+// "Tue. 14:30, speed 2" of {"day","hour","minute","speed"}.
+std::string clock_text(const JsonValue& clock);
+// What follows id, time and type of an event: "lobby_id=5 server_id=2 …", what others named made safe.
+std::string event_text(const JsonValue& event);
+
+}  // namespace muster

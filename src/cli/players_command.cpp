@@ -1,0 +1,62 @@
+// `muster players`: who is there.
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/figures.h"
+#include "cli/listing.h"
+#include "cli/terminal.h"
+
+namespace muster {
+namespace {
+
+struct Arguments : ListArguments {
+    bool idle = false;
+    bool away = false;
+};
+
+Cell state_of(const JsonValue& player) {
+    if (!player["connected"].flag()) return {"away", Style::yellow};
+    if (player["idle"].flag()) return {"idle", Style::dim};
+    return {"active", Style::green};
+}
+
+int show(const Arguments& arguments) {
+    ApiClient api = ApiClient::from_environment();
+    ListQuery query{"players", {}, arguments.limit};
+    if (arguments.idle) query.filter += "&idle=true";
+    if (arguments.away) query.filter += "&connected=false";
+    const Listing listing = list(api, query);
+    if (arguments.json) return print_json(listing.to_json("players"));
+
+    constexpr auto right = Column::Align::right;
+    TextTable table(
+        {{"ID", right}, {"NAME"}, {"STATE"}, {"LATENCY", right}, {"JITTER", right}, {"SINCE"}, {"HEARD", right}});
+    for (const JsonValue& player : listing.rows) {
+        table.add({{fmt::to_string(player["id"].integer())},
+                   {safe_text(player["name"].text())},
+                   state_of(player),
+                   {fmt::format("{:.1f} ms", player["latency_ms"].number())},
+                   {fmt::format("{:.1f} ms", player["jitter_ms"].number())},
+                   {moment_text(player["connected_at_ms"].integer())},
+                   {span_text(player["last_message_ms_ago"].number() / 1000) + " ago"}});
+    }
+    return print_list(table, listing, "no such players");
+}
+
+}  // namespace
+
+Command players_command() {
+    const auto arguments = std::make_shared<Arguments>();
+    return {"players",
+            "The players who are there",
+            {{"--idle", "", "Only those who do nothing", &arguments->idle},
+             {"--away", "", "Only those whose connection was lost a moment ago", &arguments->away},
+             limit_option(*arguments),
+             json_option(arguments->json)},
+            {},
+            [arguments] { return show(*arguments); }};
+}
+
+}  // namespace muster

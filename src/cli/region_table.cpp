@@ -1,0 +1,55 @@
+#include "cli/region_table.h"
+
+#include <fmt/format.h>
+
+#include "cli/figures.h"
+#include "cli/terminal.h"
+
+namespace muster {
+namespace {
+
+constexpr double almost_full = 0.9;
+
+Cell count_cell(const JsonValue& count, Style style) {
+    return {fmt::to_string(count.integer()), count.integer() > 0 ? style : Style::dim};
+}
+
+}  // namespace
+
+TextTable region_table(const JsonValue& regions) {
+    constexpr auto right = Column::Align::right;
+    TextTable table({{"REGION"},
+                     {"AVAILABLE", right},
+                     {"FULL", right},
+                     {"DRAINING", right},
+                     {"OFFLINE", right},
+                     {"MATCHES", right},
+                     {"ROOM", right},
+                     {"LOAD", right},
+                     {"CPU", right},
+                     {"MEMORY", right},
+                     {"REQUESTS", right},
+                     {"FAILED", right},
+                     {"NOTE"}});
+    for (const JsonValue& region : regions.items()) {
+        const JsonValue& servers = region["servers"];
+        const auto load = static_cast<double>(region["load"].integer());
+        const auto capacity = static_cast<double>(region["capacity"].integer());
+        table.add({{safe_text(region["name"].text())},
+                   count_cell(servers["available"], Style::green),
+                   count_cell(servers["full"], Style::yellow),
+                   count_cell(servers["draining"], Style::yellow),
+                   count_cell(servers["offline"], Style::red),
+                   {fmt::to_string(region["load"].integer())},
+                   {fmt::to_string(region["capacity"].integer())},
+                   {share_text(load, capacity), load > almost_full * capacity ? Style::yellow : Style::plain},
+                   {fmt::format("{:.0f} %", region["cpu_percent"].number())},
+                   {fmt::format("{:.0f} %", region["memory_percent"].number())},
+                   {fmt::to_string(region["requests"].integer())},
+                   count_cell(region["failures"], Style::red),
+                   {region["brake"].flag() ? "many silent at once" : "", Style::red}});
+    }
+    return table;
+}
+
+}  // namespace muster

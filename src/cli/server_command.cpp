@@ -1,0 +1,98 @@
+// `muster server N`: one game server, with its load over the last minutes.
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/figures.h"
+#include "cli/listing.h"
+#include "cli/standard_output.h"
+#include "cli/terminal.h"
+
+namespace muster {
+namespace {
+
+struct Arguments {
+    std::int64_t id = 0;
+    bool json = false;
+};
+
+std::string lobbies_text(const JsonValue& lobbies) {
+    constexpr std::size_t shown_max = 20;
+    std::string text;
+    for (std::size_t i = 0; i < lobbies.items().size() && i < shown_max; ++i)
+        text += fmt::format("{}{}", i == 0 ? "" : ", ", lobbies.items()[i].integer());
+    if (lobbies.items().size() > shown_max) text += fmt::format(" and {} more", lobbies.items().size() - shown_max);
+    return text.empty() ? "none" : text;
+}
+
+std::string flags_text(const JsonValue& server) {
+    std::string text;
+    const auto say = [&text](std::string_view what) { text += fmt::format("{}{}", text.empty() ? "" : ", ", what); };
+    if (!server["connected"].flag()) say("not connected");
+    if (server["drained_by_operator"].flag()) say("drained by an operator");
+    if (server["draining"].flag() && !server["drained_by_operator"].flag()) say("drains itself");
+    if (server["braked"].flag()) say("kept although silent, since many fell silent at once");
+    return text.empty() ? "-" : text;
+}
+
+TextTable history_table(const JsonValue& history) {
+    constexpr auto right = Column::Align::right;
+    constexpr std::size_t shown_max = 12;
+    TextTable table({{"AT"}, {"MATCHES", right}, {"CPU", right}, {"MEMORY", right}, {"RTT", right}});
+    const auto& samples = history.items();
+    for (std::size_t i = samples.size() > shown_max ? samples.size() - shown_max : 0; i < samples.size(); ++i) {
+        table.add({{moment_text(samples[i]["time_ms"].integer()).substr(0, 8)},
+                   {fmt::to_string(samples[i]["matches"].integer())},
+                   {fmt::format("{:.0f} %", samples[i]["cpu"].number())},
+                   {fmt::format("{:.0f} %", samples[i]["memory"].number())},
+                   {fmt::format("{:.1f} ms", samples[i]["rtt_ms"].number())}});
+    }
+    return table;
+}
+
+int show(const Arguments& arguments) {
+    ApiClient api = ApiClient::from_environment();
+    const JsonValue server = api.get(fmt::format("/servers/{}", arguments.id));
+    if (arguments.json) return print_json(server.to_json());
+    const RegionNames regions(api);
+    const std::string status = safe_text(server["status"].text());
+    const bool colours = colours_wanted();
+    std::string text = described(
+        {
+            {"server", {fmt::to_string(server["id"].integer())}},
+            {"address", {fmt::format("{} port {}", safe_text(server["ip"].text()), server["port"].integer())}},
+            {"region", {regions.name(server["region"].integer())}},
+            {"status", {status, status_style(status)}},
+            {"notes", {flags_text(server)}},
+            {"matches",
+             {fmt::format("{} of {}: reports {}, holds {}, {} offered", server["matches"].integer(),
+                          server["max_matches"].integer(), server["reported_matches"].integer(),
+                          server["held_matches"].integer(), server["offered_matches"].integer())}},
+            {"lobbies", {lobbies_text(server["lobbies"])}},
+            {"load", {fmt::format("CPU {:.1f} %, memory {:.1f} %", server["cpu"].number(), server["memory"].number())}},
+            {"heard", {span_text(server["last_heartbeat_ms_ago"].number() / 1000) + " ago"}},
+            {"round trip",
+             {fmt::format("{:.2f} ms, jitter {:.2f} ms", server["rtt_ms"].number(), server["jitter_ms"].number())}},
+            {"chosen", {fmt::format("{} times", server["choices"].integer())}},
+            {"registered",
+             {fmt::format("{}, epoch {}", moment_text(server["registered_at_ms"].integer()),
+                          server["epoch"].integer())}},
+        },
+        colours);
+    if (!server["history"].items().empty()) text += "\n" + history_table(server["history"]).to_text(colours);
+    return to_int(print_result(text));
+}
+
+}  // namespace
+
+Command server_command() {
+    const auto arguments = std::make_shared<Arguments>();
+    return {"server",
+            "One game server, and its load over the last minutes",
+            {{"ID", "", "Its id, as `muster servers` shows it", &arguments->id, true}, json_option(arguments->json)},
+            {},
+            [arguments] { return show(*arguments); }};
+}
+
+}  // namespace muster

@@ -1,0 +1,68 @@
+#include "cli/server_table.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/figures.h"
+#include "cli/terminal.h"
+
+namespace muster {
+namespace {
+
+double key_of(const JsonValue& server, std::string_view order) {
+    if (order == "load") {
+        const double room = server["max_matches"].number();
+        return room > 0 ? -server["matches"].number() / room : 0;
+    }
+    if (order == "matches") return -server["matches"].number();
+    if (order == "cpu") return -server["cpu"].number();
+    if (order == "memory") return -server["memory"].number();
+    if (order == "heartbeat") return -server["last_heartbeat_ms_ago"].number();
+    if (order == "rtt") return -server["rtt_ms"].number();
+    if (order == "region") return server["region"].number();
+    return server["id"].number();
+}
+
+}  // namespace
+
+const std::vector<std::string> server_orders{"id", "load", "matches", "cpu", "memory", "heartbeat", "rtt", "region"};
+
+void sort_servers(std::vector<JsonValue>& servers, std::string_view order) {
+    std::stable_sort(servers.begin(), servers.end(), [&](const JsonValue& one, const JsonValue& other) {
+        return key_of(one, order) < key_of(other, order);
+    });
+}
+
+TextTable server_table(const std::vector<JsonValue>& servers, const RegionNames& regions) {
+    constexpr auto right = Column::Align::right;
+    TextTable table({{"ID", right},
+                     {"ADDRESS"},
+                     {"REGION"},
+                     {"STATUS"},
+                     {"MATCHES", right},
+                     {"LOAD", right},
+                     {"CPU", right},
+                     {"MEMORY", right},
+                     {"HEARD", right},
+                     {"RTT", right}});
+    for (const JsonValue& server : servers) {
+        const std::string_view ip = server["ip"].text();
+        const bool is_v6 = ip.find(':') != std::string_view::npos;
+        const std::string status = safe_text(server["status"].text());
+        table.add(
+            {{fmt::to_string(server["id"].integer())},
+             {fmt::format("{}{}{}:{}", is_v6 ? "[" : "", safe_text(ip), is_v6 ? "]" : "", server["port"].integer())},
+             {regions.name(server["region"].integer())},
+             {status, status_style(status)},
+             {fmt::format("{}/{}", server["matches"].integer(), server["max_matches"].integer())},
+             {share_text(server["matches"].number(), server["max_matches"].number())},
+             {fmt::format("{:.0f} %", server["cpu"].number())},
+             {fmt::format("{:.0f} %", server["memory"].number())},
+             {span_text(server["last_heartbeat_ms_ago"].number() / 1000) + " ago"},
+             {fmt::format("{:.1f} ms", server["rtt_ms"].number())}});
+    }
+    return table;
+}
+
+}  // namespace muster

@@ -1,0 +1,63 @@
+// `muster servers`: the game servers.
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/listing.h"
+#include "cli/server_table.h"
+
+namespace muster {
+namespace {
+
+struct Arguments : ListArguments {
+    std::optional<std::string> region;
+    std::optional<std::string> status;
+    std::string order = "id";
+    bool reverse = false;
+};
+
+int show(const Arguments& arguments) {
+    ApiClient api = ApiClient::from_environment();
+    const RegionNames regions(api);
+    ListQuery query{"servers", {}, arguments.limit};
+    if (arguments.region) query.filter += fmt::format("&region={}", regions.id(*arguments.region));
+    if (arguments.status) query.filter += "&status=" + *arguments.status;
+    const bool sorted = arguments.order != "id" || arguments.reverse;
+    if (sorted) query.limit = 0;  // the first in another order may be the last in the API's
+
+    Listing listing = list(api, query);
+    sort_servers(listing.rows, arguments.order);
+    if (arguments.reverse) std::reverse(listing.rows.begin(), listing.rows.end());
+    const auto limit = static_cast<std::size_t>(arguments.limit);
+    if (sorted && limit > 0 && listing.rows.size() > limit) {
+        listing.rows.resize(limit);
+        listing.next = listing.rows.back()["id"];
+    }
+    if (arguments.json) return print_json(listing.to_json("servers"));
+    return print_list(server_table(listing.rows, regions), listing, "no such servers");
+}
+
+}  // namespace
+
+Command servers_command() {
+    const auto arguments = std::make_shared<Arguments>();
+    CommandOption status{"--status", "STATUS", "Only those in this state", &arguments->status};
+    status.choices = {"available", "full", "draining", "offline"};
+    CommandOption order{"--sort", "KEY", "By what, the greatest first", &arguments->order};
+    order.choices = server_orders;
+    return {"servers",
+            "The game servers",
+            {{"--region", "REGION", "Only of this region, by name or number", &arguments->region},
+             status,
+             order,
+             {"--reverse", "", "The other way round", &arguments->reverse},
+             limit_option(*arguments),
+             json_option(arguments->json)},
+            {},
+            [arguments] { return show(*arguments); }};
+}
+
+}  // namespace muster

@@ -1,0 +1,223 @@
+// `muster simulate`: a whole fleet under virtual time, with faults and judges, from a seed.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/json_fields.h"
+#include "cli/commands.h"
+#include "cli/figures.h"
+#include "cli/listing.h"
+#include "cli/progress.h"
+#include "cli/standard_output.h"
+#include "cli/terminal.h"
+#include "daemon/exit_code.h"
+#include "sim/simulation.h"
+
+namespace muster {
+namespace {
+
+struct Arguments {
+    std::int64_t seed = 1;
+    std::int64_t seeds = 1;
+    std::string scenario = "mixed";
+    std::optional<double> minutes;
+    std::optional<double> hours;
+    std::optional<std::int64_t> servers;
+    std::optional<std::int64_t> chat_servers;
+    std::optional<std::int64_t> slots;
+    std::optional<double> asks;
+    bool trace = false;
+    bool json = false;
+};
+
+[[noreturn]] void misused(const std::string& what) {
+    throw CommandFailure(to_int(ExitCode::usage), what);
+}
+
+std::optional<int> count(const char* flag, const std::optional<std::int64_t>& value) {
+    constexpr std::int64_t most = 100'000;
+    if (!value) return std::nullopt;
+    if (*value < 1 || *value > most) misused(fmt::format("{} wants a number from 1 to {}", flag, most));
+    return static_cast<int>(*value);
+}
+
+sim::SimOptions options_of(const Arguments& arguments) {
+    sim::SimOptions options;
+    if (arguments.seed < 0) misused("--seed wants a number from 0 on");
+    if (arguments.seeds < 1) misused("--seeds wants a number from 1 on");
+    options.seed = static_cast<std::uint64_t>(arguments.seed);
+    options.scenario = sim::scenario_named(arguments.scenario).value();  // one of the choices
+    if (arguments.minutes || arguments.hours) {
+        const double minutes = arguments.minutes.value_or(0) + 60 * arguments.hours.value_or(0);
+        constexpr double most = 30 * 24 * 60;
+        if (!(minutes > 0) || minutes > most)
+            misused("--minutes and --hours want something above 0, and at most 30 days");
+        options.duration = std::chrono::duration_cast<Duration>(std::chrono::duration<double, std::ratio<60>>(minutes));
+    }
+    options.servers = count("--servers", arguments.servers);
+    options.chat_servers = count("--chat-servers", arguments.chat_servers);
+    options.slots = count("--slots", arguments.slots);
+    if (arguments.asks && !(*arguments.asks > 0 && *arguments.asks <= 1e6)) misused("--asks wants something above 0");
+    options.asks_per_minute = arguments.asks;
+    options.readable_trace = arguments.trace;
+    return options;
+}
+
+// The same run again, whatever the defaults are.
+std::string replay(const sim::SimOptions& options) {
+    std::string command =
+        fmt::format("muster simulate --seed {} --scenario {}", options.seed, sim::to_string(options.scenario));
+    if (options.duration) command += fmt::format(" --minutes {}", to_seconds(*options.duration) / 60);
+    if (options.servers) command += fmt::format(" --servers {}", *options.servers);
+    if (options.chat_servers) command += fmt::format(" --chat-servers {}", *options.chat_servers);
+    if (options.slots) command += fmt::format(" --slots {}", *options.slots);
+    if (options.asks_per_minute) command += fmt::format(" --asks {}", *options.asks_per_minute);
+    return command + " --trace";
+}
+
+// What many runs came to.
+struct Sums {
+    std::uint64_t runs = 0;
+    Duration virtual_time{0};
+    std::uint64_t registrations = 0;
+    std::uint64_t removed = 0;
+    std::uint64_t crashes = 0;
+    std::uint64_t freezes = 0;
+    std::uint64_t allocated = 0;
+    std::uint64_t retries = 0;
+    std::map<std::string, std::uint64_t> failures;
+    std::uint64_t tokens_accepted = 0;
+    std::uint64_t tokens_refused = 0;
+    Duration slowest{0};
+    std::uint64_t hash = 0;  // of all traces, in order
+
+    void add(const sim::SimReport& report) {
+        ++runs;
+        virtual_time += report.virtual_time;
+        registrations += report.registrations;
+        removed += report.servers_removed;
+        crashes += report.muster.crashes;
+        freezes += report.muster.freezes;
+        allocated += report.lobbies_allocated;
+        retries += report.retries;
+        for (const auto& [text, times] : report.failures) failures[text] += times;
+        tokens_accepted += report.tokens_accepted;
+        tokens_refused += report.tokens_refused;
+        slowest = std::max(slowest, report.allocation_max);
+        hash = hash * 1'099'511'628'211U ^ report.trace_hash;
+    }
+};
+
+std::string failures_text(const std::map<std::string, std::uint64_t>& failures) {
+    std::string text;
+    for (const auto& [reason, times] : failures)
+        text += fmt::format("{}{} × {}", text.empty() ? "" : ", ", times, reason);
+    return text.empty() ? "none" : text;
+}
+
+std::string summary(const Sums& sums, double seconds) {
+    return described(
+        {
+            {"played",
+             {fmt::format("{} run{}, {} of virtual time in {}", sums.runs, sums.runs == 1 ? "" : "s",
+                          span_text(to_seconds(sums.virtual_time)), span_text(seconds))}},
+            {"Muster", {fmt::format("killed {} times, stopped for a while {} times", sums.crashes, sums.freezes)}},
+            {"servers", {fmt::format("{} registrations, {} removed", sums.registrations, sums.removed)}},
+            {"allocations",
+             {fmt::format("{} lobbies got a server, {} retries, the slowest after {}", sums.allocated, sums.retries,
+                          span_text(to_seconds(sums.slowest)))}},
+            {"refusals", {failures_text(sums.failures)}},
+            {"tokens", {fmt::format("{} let in, {} turned away", sums.tokens_accepted, sums.tokens_refused)}},
+            {"trace", {fmt::format("{:016x}", sums.hash)}},
+        },
+        colours_wanted());
+}
+
+std::string summary_json(const Sums& sums, const std::optional<sim::Objection>& objection, const std::string& again) {
+    JsonFields out;
+    out.flag("kept", !objection);
+    out.integer("runs", static_cast<std::int64_t>(sums.runs));
+    out.real("virtual_seconds", to_seconds(sums.virtual_time));
+    out.integer("registrations", static_cast<std::int64_t>(sums.registrations));
+    out.integer("servers_removed", static_cast<std::int64_t>(sums.removed));
+    out.integer("crashes", static_cast<std::int64_t>(sums.crashes));
+    out.integer("allocated", static_cast<std::int64_t>(sums.allocated));
+    out.integer("retries", static_cast<std::int64_t>(sums.retries));
+    out.begin_object("failures");
+    for (const auto& [reason, times] : sums.failures) out.integer(reason, static_cast<std::int64_t>(times));
+    out.end_object();
+    out.text("trace", fmt::format("{:016x}", sums.hash));
+    if (objection) {
+        out.text("rule", objection->rule);
+        out.text("what", objection->what);
+        out.text("replay", again);
+    }
+    return out.finish();
+}
+
+void print_objection(const sim::SimReport& report, const sim::SimOptions& options) {
+    const sim::Objection& objection = *report.objection;
+    fmt::print(stderr, "muster: {} is broken, after {:.3f} s: {}\n", objection.rule, to_seconds(report.virtual_time),
+               safe_text(objection.what));
+    for (const std::string& line : report.trace) fmt::print(stderr, "  {}\n", safe_text(line));
+    fmt::print(stderr, "  again: {}\n", replay(options));
+}
+
+int simulate(const Arguments& arguments) {
+    sim::SimOptions options = options_of(arguments);
+    const auto began = std::chrono::steady_clock::now();
+    Sums sums;
+    sim::SimReport report;
+    {
+        Progress progress(fmt::format("simulating {}", arguments.scenario));
+        for (std::int64_t run = 0; run < arguments.seeds && !report.objection; ++run) {
+            options.seed = static_cast<std::uint64_t>(arguments.seed + run);
+            if (arguments.seeds > 1) {
+                progress.share(static_cast<double>(run) / static_cast<double>(arguments.seeds));
+                progress.now(fmt::format("simulating {}, seed {}", arguments.scenario, options.seed));
+            }
+            report = sim::run_simulation(options);
+            sums.add(report);
+        }
+    }
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    const int printed = arguments.json ? print_json(summary_json(sums, report.objection, replay(options)))
+                                       : to_int(print_result(summary(sums, seconds)));
+    if (report.objection) {
+        print_objection(report, options);
+        return exit_failed;
+    }
+    return printed;
+}
+
+}  // namespace
+
+Command simulate_command() {
+    const auto arguments = std::make_shared<Arguments>();
+    CommandOption scenario{"--scenario", "NAME", "What goes wrong", &arguments->scenario};
+    for (const sim::Scenario each : sim::scenarios) scenario.choices.emplace_back(sim::to_string(each));
+    return {
+        "simulate",
+        "Play a fleet and its faults under virtual time, with judges",
+        {{"--seed", "N", "Decides everything: the same seed plays the same run", &arguments->seed},
+         {"--seeds", "N", "Play so many, from --seed on", &arguments->seeds},
+         scenario,
+         {"--minutes", "N", "How long the faults last, in virtual time", &arguments->minutes},
+         {"--hours", "N", "The same in hours", &arguments->hours},
+         {"--servers", "N", "Game servers", &arguments->servers},
+         {"--chat-servers", "N", "Chat servers", &arguments->chat_servers},
+         {"--slots", "N", "Matches that a server can hold", &arguments->slots},
+         {"--asks", "N", "Requests a minute of each chat server", &arguments->asks},
+         {"--trace", "", "When a rule is broken, show what led to it", &arguments->trace},
+         json_option(arguments->json)},
+        "What is not given is the scenario's own. Exit code 1 when a rule of the specification was broken, with the\n"
+        "command that plays just that run again.\n",
+        [arguments] { return simulate(*arguments); }};
+}
+
+}  // namespace muster

@@ -1,0 +1,105 @@
+// `muster status`: whether the whole is well, on one screen.
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cli/api_client.h"
+#include "cli/commands.h"
+#include "cli/figures.h"
+#include "cli/listing.h"
+#include "cli/region_table.h"
+#include "cli/standard_output.h"
+#include "cli/terminal.h"
+#include "cli/text_table.h"
+
+namespace muster {
+namespace {
+
+struct Arguments {
+    bool json = false;
+};
+
+std::string health_text(const JsonValue& health, bool colours) {
+    const std::string status = safe_text(health["status"].text());
+    std::string text = colours ? styled(status_style(status), status) : status;
+    for (const JsonValue& reason : health["reasons"].items()) text += "\n    " + safe_text(reason.text());
+    return text;
+}
+
+std::string failures_text(const JsonValue& failures) {
+    std::string text;
+    for (const auto& [reason, count] : failures.fields())
+        if (count.integer() > 0)
+            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count.integer(), safe_text(reason));
+    return text.empty() ? "none failed" : text;
+}
+
+std::string status_text(const JsonValue& overview, bool colours) {
+    const JsonValue& allocations = overview["allocations"];
+    const JsonValue& matches = overview["matches"];
+    const JsonValue& players = overview["players"];
+    const JsonValue& loop = overview["loop"];
+    const JsonValue& store = overview["store"];
+    const auto succeeded = static_cast<double>(allocations["successes"].integer());
+    const auto requested = static_cast<double>(allocations["requests"].integer());
+
+    std::string text = described(
+        {
+            {"health", {health_text(overview["health"], colours)}},
+            {"version",
+             {fmt::format("{}, up {}", safe_text(overview["version"].text()),
+                          span_text(static_cast<double>(overview["uptime_s"].integer())))}},
+            {"matches",
+             {fmt::format("{} started, {} ready, {} allocated, {} offering", matches["started"].integer(),
+                          matches["ready"].integer(), matches["allocated"].integer(), matches["offering"].integer())}},
+            {"allocations",
+             {fmt::format("{} asked for, {} given ({}), {} in flight, {} retries; {}",
+                          allocations["requests"].integer(), allocations["successes"].integer(),
+                          share_text(succeeded, requested), allocations["in_flight"].integer(),
+                          allocations["retries"].integer(), failures_text(allocations["failures"]))}},
+            {"",
+             {fmt::format("p50 {}, p95 {}, p99 {}", span_text(allocations["p50_ms"].number() / 1000),
+                          span_text(allocations["p95_ms"].number() / 1000),
+                          span_text(allocations["p99_ms"].number() / 1000))}},
+            {"players",
+             {fmt::format("{} connected, {} idle, {} away for a moment", players["connected"].integer(),
+                          players["idle"].integer(), players["in_grace"].integer())}},
+            {"chat servers", {fmt::to_string(overview["managers"].integer())}},
+            {"clock", {clock_text(overview["clock"])}},
+            {"loop",
+             {fmt::format("{} passes/s, {:.2f} ms each, {:.1f} ms at most, {} messages/s, {} too long",
+                          short_number(loop["ticks_per_second"].number()), loop["tick_avg_ms"].number(),
+                          loop["tick_max_ms"].number(), short_number(loop["messages_per_second"].number()),
+                          loop["overruns"].integer())}},
+            {"store",
+             {store["up"].flag() ? fmt::format("up, {} batches wait", store["queue_depth"].integer())
+                                 : std::string("down"),
+              store["up"].flag() ? Style::plain : Style::red}},
+        },
+        colours);
+    return text + "\n" + region_table(overview["regions"]).to_text(colours);
+}
+
+int show(const Arguments& arguments) {
+    ApiClient api = ApiClient::from_environment();
+    const JsonValue overview = api.get("/overview");
+    const bool bad = overview["health"]["status"].text() == "bad";
+    const int printed =
+        arguments.json ? print_json(overview.to_json()) : to_int(print_result(status_text(overview, colours_wanted())));
+    if (printed != 0) return printed;
+    return bad ? exit_failed : 0;
+}
+
+}  // namespace
+
+Command status_command() {
+    const auto arguments = std::make_shared<Arguments>();
+    return {"status",
+            "Whether the whole is well, on one screen",
+            {json_option(arguments->json)},
+            "Exit code 1 when it is bad; a warning is 0.\n",
+            [arguments] { return show(*arguments); }};
+}
+
+}  // namespace muster

@@ -1,0 +1,67 @@
+// `muster top`: the whole, live, on the full screen.
+#include <chrono>
+
+#include "cli/api_client.h"
+#include "cli/commands.h"
+#include "cli/full_screen.h"
+#include "cli/listing.h"
+#include "cli/terminal.h"
+#include "cli/top_view.h"
+#include "daemon/exit_code.h"
+
+namespace muster {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds redraw_every{1};
+// A daemon that hangs must not hold up the keys for long.
+constexpr std::chrono::seconds patience{2};
+constexpr std::int64_t servers_max = 1000;
+
+TopSample look(ApiClient& api) {
+    return {api.get("/overview"), list(api, {"servers", {}, servers_max}), api.get("/events?limit=10")["events"]};
+}
+
+void look_again(ApiClient& api, TopView& view) {
+    try {
+        view.take(look(api));
+    } catch (const CommandFailure& failure) {
+        const std::string all = failure.what();
+        view.failed(all.substr(0, all.find('\n')) + "; trying again");
+    }
+}
+
+int show() {
+    ApiClient api = ApiClient::from_environment();
+    api.set_patience(patience);
+    TopView view(api.address().url, RegionNames(api));
+    view.take(look(api));  // fails before the screen is taken, if at all
+
+    FullScreen screen;
+    Clock::time_point next = Clock::now() + redraw_every;
+    for (;;) {
+        screen.draw(view.lines(screen.size(), colours_wanted()));
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now());
+        const FullScreen::Input input = screen.wait(left);
+        using Kind = FullScreen::Input::Kind;
+        if (input.kind == Kind::ended || (input.kind == Kind::key && (input.key == 'q' || input.key == 'Q'))) return 0;
+        if (input.kind == Kind::key && input.key == 's') view.next_order();
+        if (Clock::now() >= next) {
+            look_again(api, view);
+            next = Clock::now() + redraw_every;
+        }
+    }
+}
+
+}  // namespace
+
+Command top_command() {
+    return {"top",
+            "The whole, live: fleet, allocations, players, loop",
+            {},
+            "q and Ctrl-C quit, s sorts the servers by something else.\n",
+            show};
+}
+
+}  // namespace muster

@@ -1,0 +1,49 @@
+// What `muster top` shows, made of what the API says: no terminal, no network.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/json_value.h"
+#include "cli/listing.h"
+#include "cli/terminal.h"
+
+namespace muster {
+
+// What one look at the daemon gave.
+struct TopSample {
+    JsonValue overview;
+    Listing servers;
+    JsonValue events;  // the list
+};
+
+class TopView {
+public:
+    TopView(std::string url, RegionNames regions) : url_(std::move(url)), regions_(std::move(regions)) {}
+
+    void take(TopSample sample);
+    // The daemon does not answer: what was seen last stays, with this said above it.
+    void failed(std::string why) { trouble_ = std::move(why); }
+    // Another order of the servers.
+    void next_order();
+
+    std::vector<std::string> lines(const TerminalSize& size, bool colours) const;
+
+private:
+    std::vector<std::string> head(bool colours) const;
+    std::vector<std::string> figures() const;
+    std::vector<std::string> event_lines(std::size_t most, bool colours) const;
+
+    std::string url_;
+    RegionNames regions_;
+    TopSample sample_;
+    std::string trouble_;
+    std::deque<double> rates_;  // of allocations, a second, the newest last
+    double rate_ = 0;
+    std::size_t order_ = 1;
+};
+
+}  // namespace muster

@@ -1,0 +1,622 @@
+#!/usr/bin/env python3
+"""The commands of `muster` that ask a running daemon, the demo, and what is printed for shells and for man (O-3).
+
+    cli_client_test.py PATH_TO_MUSTER [unittest arguments]
+"""
+
+import contextlib
+import fcntl
+import glob
+import http.server
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
+import time
+import unittest
+
+import served
+from served import Served
+
+PATIENCE_S = 30  # what only a broken program needs
+ESCAPE = "\x1b"
+COMMANDS = ("serve demo status top servers server drain undrain regions managers matches allocate abort players kick clock events "
+            "config protocol player-token simulate bench completion man").split()
+
+
+def environment(**more):
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_") and k not in ("JOURNAL_STREAM", "NO_COLOR")}
+    return {**kept, **more}
+
+
+def muster(*arguments, **more):
+    """Runs it with `more` in the environment."""
+    return subprocess.run([Served.muster, *arguments], env=environment(**more), capture_output=True, text=True, timeout=PATIENCE_S,
+                          stdin=subprocess.DEVNULL)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Terminal:
+    """A program on a terminal of its own, of which all that it wrote is kept."""
+
+    def __init__(self, arguments, rows=40, columns=140, **more):
+        self.ours, theirs = pty.openpty()
+        self.resize(rows, columns)
+        self.before = termios.tcgetattr(theirs)
+        self.theirs = theirs
+        self.process = subprocess.Popen([Served.muster, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+                                        env=environment(**{"TERM": "xterm-256color", **more}),
+                                        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        self.text = ""
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.ours, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def read(self, seconds):
+        """What comes within so long."""
+        end = time.monotonic() + seconds
+        got = ""
+        while (left := end - time.monotonic()) > 0:
+            if not select.select([self.ours], [], [], left)[0]:
+                break
+            try:
+                got += os.read(self.ours, 65536).decode(errors="replace")
+            except OSError:
+                break
+        self.text += got
+        return got
+
+    def read_until(self, wanted):
+        end = time.monotonic() + PATIENCE_S
+        start = len(self.text)
+        while wanted not in self.text[start:]:
+            if time.monotonic() > end or (self.process.poll() is not None and not self.read(0.2)):
+                raise AssertionError(f"{wanted!r} is not in {self.text[start:]!r}")
+            self.read(0.05)
+
+    def type(self, keys):
+        os.write(self.ours, keys.encode())
+
+    def end(self):
+        code = self.process.wait(PATIENCE_S)
+        self.read(0.1)
+        return code
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        os.close(self.ours)
+        os.close(self.theirs)
+
+
+class FakeDaemon:
+    """Answers every request by what it is told, however wrong."""
+
+    def __init__(self, test, answers):
+        seen = self.seen = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def answer(self):
+                size = int(self.headers.get("Content-Length") or 0)
+                seen.append((self.command, self.path, dict(self.headers), self.rfile.read(size).decode()))
+                path = self.path.split("?")[0].removeprefix("/api/v1")
+                status, body = answers.get(path, (404, '{"error":"Not found"}'))
+                data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            do_GET = do_POST = do_PUT = answer
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        test.addCleanup(self.server.server_close)
+        test.addCleanup(self.server.shutdown)
+
+
+class WithDaemon(Served):
+    def setUp(self):
+        super().setUp()
+        self.url = "http://" + self.daemon.ports["http"]
+
+    def run_muster(self, *arguments, **more):
+        return muster(*arguments, MUSTER_URL=self.url, **more)
+
+    def ok(self, *arguments, **more):
+        """What it prints; it must go well, and without a colour."""
+        result = self.run_muster(*arguments, **more)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertNotIn(ESCAPE, result.stdout + result.stderr)
+        return result.stdout
+
+    def json(self, *arguments):
+        return json.loads(self.ok(*arguments, "--json"))
+
+    def shown(self, wanted, *arguments):
+        """Runs it until `wanted` is there: the API's views are up to a second old."""
+        self.soon(lambda: wanted in self.ok(*arguments), f"{wanted} is not shown by {arguments}")
+
+    def played(self, server):
+        """Takes every offer, on a thread, until the link ends."""
+        def play():
+            with contextlib.suppress(OSError, AssertionError, ValueError):
+                while frame := server.receive():
+                    if frame[0] == 0x1004:
+                        server.acknowledge(struct.unpack_from("<i", frame[1])[0])
+        threading.Thread(target=play, daemon=True).start()
+
+
+class Reads(WithDaemon):
+    def test_status_tells_health_and_regions_and_fails_when_it_is_bad_O_3(self):
+        text = self.ok("status")
+        for wanted in ("health        ok", "clock         Sun. 00:", "REGION", "EU", "loop", "store         up"):
+            self.assertIn(wanted, text)
+        server = self.daemon.game_server(27000)
+        server.heartbeat()
+        self.assertEqual(self.json("status")["health"]["status"], "ok")
+        server.close()
+        self.soon(lambda: self.run_muster("status").returncode == 1, "a region without servers is bad")
+        self.assertIn("All servers of EU are offline", self.run_muster("status").stdout)
+
+    def test_servers_are_listed_filtered_and_sorted_and_one_is_shown_whole_O_3(self):
+        small = self.daemon.game_server(27000, max_matches=4)
+        large = self.daemon.game_server(27001, max_matches=40)
+        west = self.daemon.game_server(27002, max_matches=8, region=1)
+        for server, load in ((small, 3), (large, 1), (west, 8)):
+            server.heartbeat(matches=load, cpu=50)
+            server.expect(0x1003)
+        self.shown("127.0.0.1:27002", "servers")
+        lines = self.ok("servers").splitlines()
+        self.assertEqual(lines[0].split()[:5], ["ID", "ADDRESS", "REGION", "STATUS", "MATCHES"])
+        self.assertEqual(len({line.index(word) for line, word in zip(lines[1:], ("EU", "EU", "USW"))}), 1, "aligned")
+        self.assertEqual([row["id"] for row in self.json("servers", "--region", "eu")["servers"]], [small.id, large.id])
+        self.assertEqual([row["id"] for row in self.json("servers", "--region", "1")["servers"]], [west.id])
+        self.assertEqual([row["id"] for row in self.json("servers", "--status", "full")["servers"]], [west.id])
+        self.assertEqual([row["id"] for row in self.json("servers", "--sort", "load")["servers"]], [west.id, small.id, large.id])
+        cut = self.json("servers", "--sort", "load", "--limit", "1")
+        self.assertEqual(([row["id"] for row in cut["servers"]], cut["next"]), ([west.id], west.id))
+        self.assertIn("--limit 0 shows all", self.run_muster("servers", "--limit", "1").stderr)
+        self.assertIn("4: reports 3", self.ok("server", str(small.id)))
+        self.assertEqual(self.json("server", str(small.id))["max_matches"], 4)
+        missing = self.run_muster("server", "999")
+        self.assertEqual((missing.returncode, missing.stderr), (1, "muster: No such server\n"))
+        wrong = self.run_muster("servers", "--region", "Atlantis")
+        self.assertEqual(wrong.returncode, 1)
+        self.assertIn("EU (2)", wrong.stderr)
+        self.assertEqual(self.run_muster("servers", "--status", "happy").returncode, 64)
+
+    def test_lists_of_more_than_a_page_are_whole(self):
+        for port in range(27000, 27012):
+            self.daemon.game_server(port)
+        self.soon(lambda: len(self.json("servers")["servers"]) == 12, "all are listed")
+        rows = self.json("servers", "--limit", "5")
+        self.assertEqual((len(rows["servers"]), rows["next"]), (5, rows["servers"][-1]["id"]))
+        self.assertEqual(len(self.json("servers", "--limit", "0")["servers"]), 12)
+
+    def test_regions_and_managers_are_listed(self):
+        self.daemon.chat_server("lobby-7", regions=(2, 9))
+        self.shown("lobby-7", "managers")
+        self.assertRegex(self.ok("managers"), r"lobby-7 .*EU RU")
+        self.assertEqual(self.json("managers")["managers"][0]["regions"], [2, 9])
+        self.assertEqual([row["name"] for row in self.json("regions")["regions"]], ["USE", "USW", "EU", "RU", "AU", "BR"])
+        self.assertIn("BR", self.ok("regions"))
+
+    def test_fault_45_a_name_that_turns_text_is_shown_escaped(self):
+        self.daemon.player("\u202eevil")
+        self.shown("\\u202eevil", "players")
+        self.assertNotIn("\u202e", self.ok("players") + self.ok("events"))
+
+    def test_events_are_shown_filtered_and_followed_O_3(self):
+        self.daemon.player("Ann")
+        self.shown("player.login", "events")
+        self.assertIn("name=Ann", self.ok("events", "--type", "player."))
+        self.assertEqual(self.ok("events", "--type", "match."), "")
+        self.assertEqual(self.json("events", "--since", "1h")["events"][-1]["type"], "player.login")
+        self.assertEqual(self.run_muster("events", "--since", "yesterday").returncode, 64)
+        with subprocess.Popen([Served.muster, "events", "--follow", "--type", "server.", "--json"], stdout=subprocess.PIPE,
+                              env=environment(MUSTER_URL=self.url), text=True) as follower:
+            self.addCleanup(follower.kill)
+            time.sleep(0.3)
+            server = self.daemon.game_server(27000)
+            event = json.loads(follower.stdout.readline())
+            self.assertEqual((event["type"], event["server_id"]), ("server.registered", server.id))
+            self.daemon.stop()
+            self.daemon.env["MUSTER_LISTEN_HTTP"] = self.daemon.ports["http"]
+            self.daemon.start()
+            again = self.daemon.game_server(27001)
+            seen = [json.loads(follower.stdout.readline())]
+            while seen[-1].get("server_id") != again.id:
+                seen.append(json.loads(follower.stdout.readline()))
+            self.assertEqual(seen[-1]["type"], "server.registered", "the feed is taken up again after a restart")
+            self.assertEqual(len({one["id"] for one in seen}), len(seen), "nothing twice")
+            follower.kill()
+
+
+class Actions(WithDaemon):
+    def test_drain_and_undrain_O_3(self):
+        server = self.daemon.game_server(27000)
+        self.assertIn("takes no new matches", self.ok("drain", str(server.id)))
+        self.assertEqual(server.expect(0x100F).take("i"), server.id)
+        self.shown("draining", "servers")
+        self.assertEqual(self.json("undrain", str(server.id)), {"id": server.id, "draining": False})
+        self.assertEqual(self.run_muster("drain", "999").returncode, 1)
+
+    def test_allocate_waits_for_the_answer_and_abort_ends_the_match_O_3(self):
+        server = self.daemon.game_server(27000)
+        self.played(server)
+        answer = self.json("allocate", "EU", "--lobby", "42", "--players", "4", "--game-type", "6", "--rating", "1650")
+        self.assertEqual((answer["lobby_id"], answer["server_id"], answer["port"]), (42, server.id, 27000))
+        self.assertEqual(self.json("allocate", "EU", "--lobby", "42", "--players", "4")["token"], answer["token"])
+        self.assertIn("token", self.ok("allocate", "2"))
+        self.shown("allocated", "matches", "--state", "live")
+        row = self.json("matches", "--region", "EU", "--server", str(server.id))["matches"][0]
+        self.assertEqual((row["lobby_id"], row["player_count"], row["average_rating"]), (42, 4, 1650))
+        self.assertIn("lobby 42 is aborted", self.ok("abort", "42", "--reason", "by hand"))
+        self.shown("by hand", "matches", "--state", "over")
+        again = self.run_muster("abort", "42")
+        self.assertEqual(again.returncode, 1)
+        self.assertIn("over already", again.stderr)
+        nowhere = self.run_muster("allocate", "BR")
+        self.assertEqual((nowhere.returncode, nowhere.stderr), (1, "muster: No servers available\n"))
+
+    def test_kick_closes_the_session_and_is_in_the_history_O_3(self):
+        player = self.daemon.player("Ann")
+        self.shown("Ann", "players")
+        self.assertEqual(self.json("players")["players"][0]["id"], player.id)
+        self.assertIn("out", self.ok("kick", str(player.id), "--reason", "too loud"))
+        self.assertEqual(player.closed_for(), "Kicked")
+        self.shown(f"action=kick target=\"player {player.id}\"", "events", "--type", "operator.action")
+        self.assertEqual(self.run_muster("kick", str(player.id + 1)).returncode, 1)
+
+    def test_the_clock_is_shown_and_set_C_3(self):
+        self.assertRegex(self.ok("clock"), r"^Sun\. 00:0\d, speed 1\n$")
+        self.assertEqual(self.ok("clock", "set", "3", "14:30"), "Tue. 14:30, speed 1\n")
+        self.assertEqual(self.ok("clock", "set", "sat", "23:59", "--speed", "2"), "Sat. 23:59, speed 2\n")
+        self.assertEqual(self.json("clock", "--speed", "1")["speed"], 1)
+        for bad in (["set"], ["set", "8", "1:00"], ["set", "3", "24:00"], ["set", "3"], ["stop"], ["--speed", "0"], ["set", "3", "1430"]):
+            self.assertEqual(self.run_muster("clock", *bad).returncode, 64, bad)
+
+
+class Guarded(WithDaemon):
+    settings = {"MUSTER_AUTH_ADMIN_TOKEN": "open-sesame"}
+
+    def test_x2_without_the_admin_token_it_is_77_and_says_what_to_set(self):
+        refused = self.run_muster("clock", "--speed", "2")
+        self.assertEqual(refused.returncode, 77)
+        self.assertIn("set MUSTER_ADMIN_TOKEN", refused.stderr)
+        wrong = self.run_muster("clock", "--speed", "2", MUSTER_ADMIN_TOKEN="guess")
+        self.assertEqual(wrong.returncode, 77)
+        self.assertNotIn("guess", wrong.stderr)
+        self.assertIn("speed 2", self.ok("clock", "--speed", "2", MUSTER_ADMIN_TOKEN="open-sesame"))
+
+
+class Unreachable(unittest.TestCase):
+    def test_no_daemon_is_69_with_where_it_looked_and_how_to_start_one_O_3(self):
+        url = f"http://127.0.0.1:{free_port()}"
+        for command in (["status"], ["top"], ["servers"], ["events", "--follow"], ["allocate", "EU"], ["drain", "1"], ["clock"]):
+            result = muster(*command, MUSTER_URL=url)
+            self.assertEqual((result.returncode, result.stdout), (69, ""), command)
+            for wanted in (url, "muster serve", "MUSTER_URL", "muster demo"):
+                self.assertIn(wanted, result.stderr)
+        self.assertEqual(muster("status", MUSTER_URL="http://nowhere.invalid:1").returncode, 69)
+
+    def test_a_bad_address_is_64_and_says_how_it_looks(self):
+        for url in ("127.0.0.1:11030", "https://127.0.0.1", "http://", "http://[::1", "http://a:b", "http://a/b", "http://a:1:2x"):
+            result = muster("status", MUSTER_URL=url)
+            self.assertEqual(result.returncode, 64, url)
+            self.assertIn("http://127.0.0.1:11030", result.stderr)
+
+    def test_a_token_on_the_command_line_is_refused_and_not_repeated_X_2(self):
+        result = muster("status", "--admin-token=hunter2")
+        self.assertEqual(result.returncode, 64)
+        self.assertNotIn("hunter2", result.stdout + result.stderr)
+
+
+class Hostile(unittest.TestCase):
+    """A daemon that is none, or that means harm."""
+
+    NAME = "\x1b[2J\x07evil\r\n\u009b31m"
+    REGIONS = (200, {"regions": [{"id": 2, "name": "E\x1b[1mU"}], "next": None})
+
+    def test_fault_45_names_cannot_drive_the_terminal(self):
+        rows = {"players": [{"id": 1, "name": self.NAME}], "next": None}
+        fake = FakeDaemon(self, {
+            "/players": (200, rows), "/regions": self.REGIONS,
+            "/matches": (200, {"matches": [{"lobby_id": 1, "chat_server": self.NAME, "reason": self.NAME, "state": self.NAME}], "next": None}),
+            "/managers": (200, {"managers": [{"id": self.NAME, "regions": [2]}], "next": None}),
+            "/servers": (200, {"servers": [{"id": 1, "ip": self.NAME, "status": self.NAME, "region": 2}], "next": None}),
+            "/servers/1": (200, {"id": 1, "ip": self.NAME, "status": self.NAME, "region": 2}),
+            "/events": (200, {"events": [{"id": 1, "time_ms": 1, "type": self.NAME, self.NAME: self.NAME}], "next": None}),
+            "/overview": (200, {"health": {"status": self.NAME, "reasons": [self.NAME]}, "version": self.NAME,
+                                "regions": [{"name": self.NAME}], "allocations": {"failures": {self.NAME: 1}}}),
+            "/servers/1/drain": (409, {"error": self.NAME}),
+        })
+        for command in ("players", "matches", "managers", "servers", "server 1", "events", "status", "regions", "drain 1"):
+            for flag in ([], ["--json"]):
+                result = muster(*command.split(), *flag, MUSTER_URL=fake.url)
+                told = result.stdout + result.stderr
+                self.assertIn("evil", told.replace("\\", ""), command) if command != "regions" else None
+                for control in ("\x1b", "\x07", "\r", "\u009b"):
+                    self.assertNotIn(control, told, command)
+        self.assertIn("\\x1b[2J\\x07evil\\x0d\\x0a\\x9b31m", muster("players", MUSTER_URL=fake.url).stdout)
+
+    def test_what_is_not_muster_is_an_error_and_no_crash(self):
+        for status, body in ((200, "<html>"), (200, "[" * 100000), (500, ""), (200, "null"), (301, "{}")):
+            fake = FakeDaemon(self, {"/overview": (status, body), "/servers": (status, body), "/regions": (200, "[]")})
+            for command in ("status", "servers"):
+                result = muster(command, MUSTER_URL=fake.url)
+                self.assertIn(result.returncode, (0, 1), (command, status, body[:10], result.stderr))
+                if status != 200 or body != "null":
+                    self.assertEqual(result.returncode, 1, (command, status, body[:10]))
+                    self.assertTrue(result.stderr.startswith("muster: "))
+
+    def test_the_token_goes_in_its_header_and_nowhere_else_X_2(self):
+        fake = FakeDaemon(self, {"/clock": (200, {"day": 1, "hour": 0, "minute": 0, "speed": 1})})
+        self.assertEqual(muster("clock", "--speed", "3", MUSTER_URL=fake.url + "/", MUSTER_ADMIN_TOKEN="s3cret").returncode, 0)
+        method, path, headers, body = fake.seen[0]
+        self.assertEqual((method, path, headers["Authorization"], json.loads(body)), ("PUT", "/api/v1/clock", "Bearer s3cret", {"speed": 3}))
+        self.assertEqual((headers["Content-Type"], headers["Host"]), ("application/json", fake.url.removeprefix("http://")))
+        self.assertEqual(muster("clock", MUSTER_URL=fake.url, MUSTER_ADMIN_TOKEN="two\nlines").returncode, 64)
+
+    def test_a_daemon_that_never_ends_its_list_is_left(self):
+        fake = FakeDaemon(self, {"/regions": self.REGIONS, "/servers": (200, {"servers": [], "next": 7})})
+        self.assertEqual(muster("servers", "--limit", "0", MUSTER_URL=fake.url).returncode, 0)
+
+
+class Top(WithDaemon):
+    def terminal(self, *arguments, **more):
+        terminal = Terminal(arguments, MUSTER_URL=self.url, **more)
+        self.addCleanup(terminal.close)
+        return terminal
+
+    def restored(self, terminal):
+        self.assertTrue(terminal.text.endswith("\x1b[?25h\x1b[?1049l"), terminal.text[-40:])
+        self.assertEqual(termios.tcgetattr(terminal.theirs), terminal.before)
+
+    def test_top_draws_redraws_resizes_and_q_restores_the_terminal_O_3(self):
+        self.daemon.game_server(27000).heartbeat(matches=2, cpu=42)
+        self.shown("27000", "servers")
+        terminal = self.terminal("top")
+        terminal.read_until("127.0.0.1:27000")
+        for wanted in ("\x1b[?1049h", "\x1b[?25l", "health", "REGION", "Allocations", "Loop", "servers by load"):
+            self.assertIn(wanted, terminal.text)
+        self.daemon.game_server(27001)
+        terminal.read_until("127.0.0.1:27001")
+        terminal.type("s")
+        terminal.read_until("servers by matches")
+        terminal.resize(8, 30)
+        terminal.read_until("\x1b[H")
+        terminal.read(0.3)
+        frame = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.text.rsplit("\x1b[H", 1)[1])
+        lines = frame.replace("\r", "").split("\n")
+        self.assertLessEqual(len(lines), 8)
+        self.assertLessEqual(max(map(len, lines)), 30)
+        terminal.type("q")
+        self.assertEqual(terminal.end(), 0)
+        self.restored(terminal)
+
+    def test_ctrl_c_ends_top_and_restores_the_terminal(self):
+        terminal = self.terminal("top")
+        terminal.read_until("Loop")
+        terminal.type("\x03")
+        self.assertEqual(terminal.end(), 0)
+        self.restored(terminal)
+
+    def test_top_waits_for_a_daemon_that_is_gone_and_sigterm_restores_the_terminal(self):
+        terminal = self.terminal("top")
+        terminal.read_until("Loop")
+        self.daemon.stop()
+        terminal.read_until("trying again")
+        terminal.process.send_signal(signal.SIGTERM)
+        self.assertEqual(terminal.end(), 0)
+        self.restored(terminal)
+
+    def test_top_without_a_terminal_is_64_and_names_status(self):
+        result = self.run_muster("top")
+        self.assertEqual(result.returncode, 64)
+        self.assertIn("muster status", result.stderr)
+
+    def test_colours_are_for_terminals_and_not_with_no_color(self):
+        coloured = self.terminal("status")
+        coloured.read_until("REGION")
+        self.assertEqual(coloured.end(), 0)
+        self.assertIn("\x1b[32mok\x1b[0m", coloured.text)
+        for more in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            plain = self.terminal("status", **more)
+            plain.read_until("REGION")
+            self.assertEqual(plain.end(), 0)
+            self.assertNotIn(ESCAPE, plain.text)
+
+
+class Simulate(unittest.TestCase):
+    def test_a_seed_plays_the_same_run_again_and_tells_a_summary_O_3(self):
+        runs = [muster("simulate", "--scenario", "calm", "--seed", "7", "--minutes", "1", "--servers", "2", "--chat-servers", "1", "--json")
+                for _ in range(2)]
+        self.assertEqual(runs[0].returncode, 0, runs[0].stderr)
+        self.assertEqual(runs[0].stdout, runs[1].stdout)
+        report = json.loads(runs[0].stdout)
+        self.assertTrue(report["kept"])
+        self.assertGreater(report["virtual_seconds"], 60)
+        text = muster("simulate", "--scenario", "calm", "--seeds", "2", "--minutes", "1", "--slots", "2", "--asks", "6")
+        self.assertEqual(text.returncode, 0, text.stderr)
+        self.assertRegex(text.stdout, r"played +2 runs, ")
+        self.assertEqual(text.stderr, "", "no progress where there is no terminal")
+
+    def test_what_cannot_be_played_is_64(self):
+        for bad in (["--scenario", "sunny"], ["--minutes", "0"], ["--servers", "0"], ["--seeds", "0"], ["--asks", "-1"], ["--hours", "9999"]):
+            self.assertEqual(muster("simulate", *bad).returncode, 64, bad)
+
+
+class Bench(unittest.TestCase):
+    def test_the_yardsticks_are_listed_and_one_that_is_not_built_says_how_O_3(self):
+        listed = json.loads(muster("bench", "--json").stdout)["yardsticks"]
+        self.assertIn("fleet_load", [one["name"] for one in listed])
+        self.assertIn("MEASURES", muster("bench").stdout)
+        self.assertEqual(muster("bench", "nothing_bench").returncode, 64)
+        with tempfile.TemporaryDirectory() as folder:
+            alone = shutil.copy(Served.muster, folder)
+            result = subprocess.run([alone, "bench", "idle_bench"], capture_output=True, text=True, timeout=PATIENCE_S, env=environment())
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("cmake --preset release", result.stderr)
+            os.mkdir(f"{folder}/bench")
+            fake = f"{folder}/bench/idle_bench"
+            with open(fake, "w") as script:
+                script.write('#!/bin/sh\necho "told $*"\nexit $1\n')
+            os.chmod(fake, 0o755)
+            good = subprocess.run([alone, "bench", "idle_bench", "--", "0", "--more"], capture_output=True, text=True, timeout=PATIENCE_S)
+            self.assertEqual((good.returncode, good.stdout), (0, "told 0 --more\n"), good.stderr)
+            bad = subprocess.run([alone, "bench", "idle_bench", "--", "3"], capture_output=True, text=True, timeout=PATIENCE_S)
+            self.assertEqual(bad.returncode, 1)
+            self.assertIn("idle_bench ended with 3", bad.stderr)
+
+
+class Shells(unittest.TestCase):
+    def test_completion_of_bash_is_right_and_offers_commands_flags_and_values_O_3(self):
+        script = muster("completion", "bash").stdout
+        subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+
+        def offered(*words):
+            line = " ".join(f"'{word}'" for word in words)
+            program = f"{script}\nCOMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _muster; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+            return subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True).stdout.split()
+
+        self.assertEqual(offered("muster", "st"), ["status"])
+        self.assertEqual(set(COMMANDS) - set(offered("muster", "")), set())
+        self.assertEqual(offered("muster", "servers", "--st"), ["--status"])
+        self.assertEqual(offered("muster", "servers", "--status", "of"), ["offline"])
+        self.assertEqual(offered("muster", "completion", "z"), ["zsh"])
+        self.assertEqual(offered("muster", "events", "--limit", ""), [])
+
+    def test_completion_of_zsh_and_fish_names_every_command(self):
+        for shell in ("zsh", "fish"):
+            script = muster("completion", shell).stdout
+            for command in COMMANDS:
+                self.assertIn(command, script)
+            if program := shutil.which(shell):
+                subprocess.run([program, "-n", "/dev/stdin"], input=script, text=True, check=True)
+        self.assertEqual(muster("completion", "csh").returncode, 64)
+
+    def test_the_manual_has_every_command_and_flag_and_renders_without_a_warning_O_3(self):
+        page = muster("man").stdout
+        for command in COMMANDS:
+            self.assertIn("muster " + command.replace("-", "\\-"), page)
+        self.assertIn("\\-\\-ports\\-file", page)
+        self.assertIn("MUSTER_URL", page)
+        if not shutil.which("groff"):
+            self.skipTest("groff is not installed")
+        rendered = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-K", "utf8"], input=page, capture_output=True, text=True, timeout=PATIENCE_S)
+        self.assertEqual((rendered.returncode, rendered.stderr), (0, ""))
+        self.assertIn("muster", rendered.stdout)
+
+    def test_every_command_has_help_and_the_exit_codes_are_in_it_O_3(self):
+        text = muster("--help").stdout
+        for wanted in (*COMMANDS, "MUSTER_URL", "MUSTER_ADMIN_TOKEN", "NO_COLOR", "69", "77"):
+            self.assertIn(wanted, text)
+        for command in COMMANDS:
+            self.assertEqual(muster(command, "--help").returncode, 0, command)
+
+
+class Demo(unittest.TestCase):
+    def processes(self, marker):
+        """Whose environment has it."""
+        found = []
+        for path in glob.glob("/proc/[0-9]*/environ"):
+            with contextlib.suppress(OSError), open(path, "rb") as file:
+                if marker.encode() in file.read():
+                    found.append(path)
+        return found
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.marker = f"DEMO_OF_TEST={os.path.basename(folder.name)}"
+
+    def start(self, *arguments):
+        name, value = self.marker.split("=")
+        demo = subprocess.Popen([Served.muster, "demo", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                env=environment(TMPDIR=self.folder, **{name: value}))
+        self.addCleanup(demo.kill)
+        lines = [demo.stdout.readline() for _ in range(4)]
+        match = re.search(r"(http://\S+)/", "".join(lines))
+        self.assertTrue(match, lines + [demo.stderr.read() if demo.poll() is not None else ""])
+        return demo, match[1]
+
+    def ends_clean(self, demo):
+        self.assertEqual(demo.wait(PATIENCE_S), 0, demo.stderr.read())
+        demo.stdout.close()
+        demo.stderr.close()
+        self.assertEqual(os.listdir(self.folder), [])
+        self.assertEqual(self.processes(self.marker), [])
+
+    def test_the_demo_lives_for_its_seconds_and_leaves_nothing_O_3(self):
+        began = time.monotonic()
+        demo, url = self.start("--seconds", "8", "--seed", "1")
+        status = {}
+        while time.monotonic() - began < 7:
+            time.sleep(0.5)
+            result = muster("status", "--json", MUSTER_URL=url)
+            if result.returncode not in (0, 1):
+                break
+            status = json.loads(result.stdout)
+            if status["matches"]["started"] > 3 and status["players"]["connected"] > 10:
+                break
+        self.assertGreater(sum(region["servers"]["available"] for region in status["regions"]), 10)
+        self.assertGreater(status["matches"]["started"], 3)
+        self.assertGreater(status["players"]["connected"], 10)
+        self.assertEqual(status["managers"], 2)
+        self.ends_clean(demo)
+        self.assertGreater(time.monotonic() - began, 8)
+
+    def test_ctrl_c_ends_the_demo_clean(self):
+        demo, url = self.start()
+        self.assertIn(muster("status", MUSTER_URL=url).returncode, (0, 1))
+        demo.send_signal(signal.SIGINT)
+        self.ends_clean(demo)
+
+    def test_the_daemon_of_a_demo_that_was_killed_ends_too(self):
+        demo, url = self.start()
+        demo.kill()
+        demo.wait()
+        end = time.monotonic() + PATIENCE_S
+        while self.processes(self.marker) and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertEqual(self.processes(self.marker), [])
+        demo.stdout.close()
+        demo.stderr.close()
+
+    def test_progress_is_for_terminals(self):
+        terminal = Terminal(["simulate", "--scenario", "calm", "--seeds", "100000"])
+        self.addCleanup(terminal.close)
+        terminal.read_until("[....")
+        terminal.read_until("simulating calm, seed")
+        terminal.type("\x03")
+        self.assertEqual(terminal.end(), -signal.SIGINT)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    served.main()
