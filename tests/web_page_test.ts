@@ -344,17 +344,17 @@ describe("a pretended fleet of 10,000 servers", () => {
     });
     afterAll(() => driver?.end());
 
-    it("O-2: stays smooth: rows, sort and filter, and no task of the page holds it for long", async () => {
-        await page.addInitScript(() => {
-            const tasks: number[] = [];
-            Object.assign(window, { tasks });
-            new PerformanceObserver((list) => tasks.push(...list.getEntries().map((entry) => entry.duration))).observe({
-                entryTypes: ["longtask"],
-            });
-        });
+    it("O-2: stays smooth: a page of rows, sort and filter, and a small share of the processor", async () => {
         await open(driver, "#/servers");
         await seen("10,000 servers");
-        await page.evaluate(() => void ((window as unknown as { tasks: number[] }).tasks.length = 0));
+        const devtools = await browser.newCDPSession(page);
+        // What the page's own thread used: others may share the machine.
+        await devtools.send("Performance.enable", { timeDomain: "threadTicks" });
+        const used = async () => {
+            const { metrics } = await devtools.send("Performance.getMetrics");
+            return metrics.find((metric) => metric.name === "TaskDuration")?.value ?? Infinity;
+        };
+        const [begin, usedBefore] = [Date.now(), await used()];
 
         await page.getByRole("columnheader", { name: "CPU" }).getByRole("button").click();
         await page.getByRole("button", { name: "Last", exact: true }).click();
@@ -362,14 +362,13 @@ describe("a pretended fleet of 10,000 servers", () => {
         await page.getByLabel("Find").pressSequentially("10.2.3", { delay: 60 });
         await seen(/^[\d,]+ of 10,000 servers$/);
         await page.waitForTimeout(11_000); // at least one whole reload
-        await shot("servers_10000");
 
-        const tasks = await page.evaluate(() => (window as unknown as { tasks: number[] }).tasks);
+        const share = (await used() - usedBefore) / ((Date.now() - begin) / 1000);
         const rows = await page.getByRole("row").count();
-        console.log(`10,000 servers: ${rows} rows in the page, tasks over 50 ms: ${tasks.map(Math.round).join(", ") || "none"}`);
-        expect(rows).toBeLessThanOrEqual(251);
-        // Generous, since others may share the machine; the figure above is the one to look at.
-        expect(Math.max(0, ...tasks)).toBeLessThan(2_000);
+        console.log(`10,000 servers: ${rows} rows in the page, ${(100 * share).toFixed(1)} % of a core`);
+        await shot("servers_10000");
+        expect(rows).toBeLessThanOrEqual(51);
+        expect(share).toBeLessThan(0.25);
         expect(complaints).toEqual([]);
     });
 
@@ -401,6 +400,7 @@ describe("a daemon that guards its reads", () => {
         const before = asked;
         await page.waitForTimeout(4_000);
         expect(asked).toBe(before);
+        await seen("The list could not be loaded: The admin token is needed for this.");
         await shot("locked");
         await page.getByRole("button", { name: "Enter the token" }).click();
         await sign(driver);

@@ -9,7 +9,7 @@ import type { LoadedList } from "./use_list";
 
 interface ListFrameProps<Row> {
     list: LoadedList<Row>;
-    noun: string;
+    noun: readonly [one: string, many: string];
     matching: number;
     // What is asked for; another one is another list.
     subject: string;
@@ -19,7 +19,7 @@ interface ListFrameProps<Row> {
 
 export function ListFrame<Row>({ list, noun, matching, subject, filters, children }: ListFrameProps<Row>) {
     const all = list.rows.length;
-    const size = list.loading && all === 0 ? "Loading…" : `${matching === all ? "" : `${count(matching)} of `}${count(all)} ${noun}`;
+    const size = list.loading && all === 0 ? "" : `${matching === all ? "" : `${count(matching)} of `}${count(all)} ${noun[all === 1 ? 0 : 1]}`;
     // Told when the filter changes, not each time the fleet does.
     const told = useRef({ subject: "", text: "" });
     if (told.current.subject !== subject) told.current = { subject, text: size };
@@ -38,10 +38,16 @@ export function ListFrame<Row>({ list, noun, matching, subject, filters, childre
                     page through all of them.
                 </p>
             )}
-            {list.error !== null && <p class="note wrong">The list could not be loaded: {foreign(list.error)}. What is shown may be old.</p>}
+            {list.error !== null && <p class="note wrong">The list could not be loaded: {foreign(list.error)}.</p>}
             {children}
         </section>
     );
+}
+
+// Why a table is empty: nothing came yet, nothing is there, or nothing fits.
+export function emptyText<Row>(list: LoadedList<Row>, nothing: string, noMatch: string): string {
+    if (list.loading) return list.error === null ? "Loading…" : "Not loaded.";
+    return list.rows.length === 0 ? nothing : noMatch;
 }
 
 export function TextFilter({ name, label, hint }: { name: string; label: string; hint: string }) {

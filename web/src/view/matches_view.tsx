@@ -4,7 +4,7 @@ import { duration, foreign, NONE } from "../model/format";
 import { routeToServer } from "../model/route";
 import { finder } from "../model/table_rows";
 import { DataTable, type Column } from "./data_table";
-import { ChoiceFilter, ListFrame, TextFilter } from "./list_frame";
+import { ChoiceFilter, emptyText, ListFrame, TextFilter } from "./list_frame";
 import { usePage, useRegionName, useRegions, useStore } from "./page_context";
 import { useList } from "./use_list";
 
@@ -36,7 +36,7 @@ export function MatchesView() {
     return (
         <ListFrame
             list={list}
-            noun="matches"
+            noun={["match", "matches"]}
             matching={rows.length}
             subject={`${q} ${state} ${server} ${region}`}
             filters={
@@ -59,7 +59,7 @@ export function MatchesView() {
                 rowKey={(match) => match.lobby_id}
                 first={{ column: "lobby", descending: true }}
                 subject={`${q} ${state} ${server} ${region}`}
-                empty={list.loading ? "Loading…" : list.rows.length === 0 ? "There is no match." : "No match fits."}
+                empty={emptyText(list, "There is no match.", "No match fits.")}
             />
         </ListFrame>
     );

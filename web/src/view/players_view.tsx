@@ -3,7 +3,7 @@ import type { Player } from "../api/shapes";
 import { ago, duration, foreign, measured, milliseconds, NONE } from "../model/format";
 import { finder } from "../model/table_rows";
 import { DataTable, type Column } from "./data_table";
-import { ChoiceFilter, ListFrame, TextFilter } from "./list_frame";
+import { ChoiceFilter, emptyText, ListFrame, TextFilter } from "./list_frame";
 import { usePage, useStore } from "./page_context";
 import { useList } from "./use_list";
 
@@ -32,7 +32,7 @@ export function PlayersView() {
     return (
         <ListFrame
             list={list}
-            noun="players"
+            noun={["player", "players"]}
             matching={rows.length}
             subject={`${q} ${state}`}
             filters={
@@ -49,7 +49,7 @@ export function PlayersView() {
                 rowKey={(player) => player.id}
                 first={{ column: "id", descending: false }}
                 subject={`${q} ${state}`}
-                empty={list.loading ? "Loading…" : list.rows.length === 0 ? "No player is here." : "No player matches."}
+                empty={emptyText(list, "No player is here.", "No player matches.")}
             />
         </ListFrame>
     );

@@ -6,7 +6,7 @@ import { finder } from "../model/table_rows";
 import { Bar, loadTone } from "./bar";
 import { DataTable, type Column } from "./data_table";
 import { DrainButton } from "./drain_button";
-import { ChoiceFilter, ListFrame, TextFilter } from "./list_frame";
+import { ChoiceFilter, emptyText, ListFrame, TextFilter } from "./list_frame";
 import { usePage, useRegionName, useRegions, useStore } from "./page_context";
 import { StatusMark, type Tone } from "./status_mark";
 import { useList } from "./use_list";
@@ -37,7 +37,7 @@ export function ServersView() {
     return (
         <ListFrame
             list={list}
-            noun="servers"
+            noun={["server", "servers"]}
             matching={rows.length}
             subject={`${q} ${status} ${region}`}
             filters={
@@ -59,7 +59,7 @@ export function ServersView() {
                 rowKey={(server) => server.id}
                 first={{ column: "id", descending: false }}
                 subject={`${q} ${status} ${region}`}
-                empty={list.loading ? "Loading…" : list.rows.length === 0 ? "No game server has registered." : "No server matches."}
+                empty={emptyText(list, "No game server has registered.", "No server matches.")}
             />
         </ListFrame>
     );

@@ -47,9 +47,10 @@ export function useList<Row>(name: "servers" | "matches" | "players"): LoadedLis
                 if (whole.rows.length > SMALL_ROWS) next = REFRESH_LARGE_MS;
                 setList({ ...whole, loading: false, error: null });
             } catch (error) {
-                if (stop.signal.aborted || error instanceof NotSignedIn) return;
+                if (stop.signal.aborted) return;
                 const text = error instanceof Error ? error.message : String(error);
                 setList((before) => ({ ...before, error: text }));
+                if (error instanceof NotSignedIn) return;
             }
             if (!stop.signal.aborted) timer = setTimeout(onceSeen, next);
         };
