@@ -4,62 +4,33 @@
     api_test.py PATH_TO_MUSTER [unittest arguments]
 """
 
+import gzip
 import http.client
 import json
 import re
 import sqlite3
 import struct
 import subprocess
-import sys
-import tempfile
 import threading
 import time
-import unittest
 
-from muster_peer import EU, Daemon, Peer, allocation, text
+from muster_peer import EU, allocation, text
+from served import Served, main
 
-MUSTER = ""
 JSON = {"Content-Type": "application/json"}
 
 
-class Player(Peer):
-    """On a player port that was set to little-endian."""
-
-    def __init__(self, address, name, credential="", resume=""):
-        super().__init__(address)
-        self.send(10, text(name) + text(credential) + text(resume))
-        answer = self.expect(10)
-        self.refused = None if answer.take("b") == 1 else answer.string()
-        self.id = answer.take("i") if self.refused is None else None
-        self.resume_token = answer.string() if self.refused is None else ""
-
-    def closed_with(self):
-        """The reason that the daemon closed with."""
-        while True:
-            frame = self.receive()
-            if frame is None:
-                return None
-            if frame[0] == 24:
-                return frame[1][2:].decode()
-
-
-class Served(unittest.TestCase):
-    settings = {}
+class Api(Served):
+    """A daemon, and a client of its API."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.daemon = Daemon(MUSTER, folder.name, MUSTER_PLAYERS_BYTE_ORDER="little", **self.settings)
-        self.addCleanup(self.end)
+        super().setUp()
         self.streams = []
 
     def end(self):
         for stream in self.streams:
             stream.close()
-        if self.daemon.process.poll() is None:
-            self.daemon.process.kill()
-        self.daemon.process.wait()
-        self.daemon.close()
+        super().end()
 
     def ask(self, method, path, body=None, headers=None):
         """(status, JSON or text, headers)"""
@@ -72,7 +43,7 @@ class Served(unittest.TestCase):
         is_json = (answer.getheader("Content-Type") or "").startswith("application/json")
         return answer.status, json.loads(got) if is_json and got else got, answer.headers
 
-    def get(self, path):
+    def got(self, path):
         status, body, _ = self.ask("GET", "/api/v1" + path)
         self.assertEqual(status, 200, body)
         return body
@@ -92,16 +63,6 @@ class Served(unittest.TestCase):
             thread.join(40)
             return got[0]
         return answer
-
-    def player(self, name, **more):
-        return self.daemon.keep(Player(self.daemon.ports["players"], name, **more))
-
-    def soon(self, condition, what):
-        end = time.monotonic() + 20
-        while not condition():
-            if time.monotonic() > end:
-                self.fail(what)
-            time.sleep(0.02)
 
     def live(self, last_seen=None, query=""):
         stream = Live(self.daemon.ports["http"], last_seen, query)
@@ -155,21 +116,21 @@ class Live:
         self.connection.close()
 
 
-class Journey(Served):
+class Journey(Api):
     def test_an_operator_drains_a_server_and_the_server_is_told_F_5(self):
         server = self.daemon.game_server(7777)
-        row = self.get("/servers")["servers"][0]
+        row = self.got("/servers")["servers"][0]
         self.assertEqual((row["id"], row["ip"], row["port"], row["region"], row["status"]),
                          (server.id, "127.0.0.1", 7777, EU, "available"))
         server.heartbeat(matches=3, cpu=45.2, memory=62.8)
         server.expect(0x1003)
-        row = self.get(f"/servers/{server.id}")
+        row = self.got(f"/servers/{server.id}")
         self.assertEqual((row["matches"], row["cpu"], row["memory"], row["connected"]), (3, 45.2, 62.8, True))
 
         self.post(f"/servers/{server.id}/drain", {"draining": True})
         told = server.expect(0x100F)
         self.assertEqual((told.take("i"), told.take("b")), (server.id, 2))
-        self.assertEqual(self.get(f"/servers/{server.id}")["status"], "draining")
+        self.assertEqual(self.got(f"/servers/{server.id}")["status"], "draining")
         self.assertEqual(self.post("/matches", {"lobby_id": 1, "region": EU, "player_count": 10}, 503),
                          {"error": "No servers available"})
         self.post(f"/servers/{server.id}/drain", {"draining": False})
@@ -177,7 +138,7 @@ class Journey(Served):
         self.assertEqual(self.post("/servers/999/drain", {"draining": True}, 404), {"error": "No such server"})
 
         server.close()
-        self.soon(lambda: self.get(f"/servers/{server.id}")["status"] == "offline", "a lost server shows offline")
+        self.soon(lambda: self.got(f"/servers/{server.id}")["status"] == "offline", "a lost server shows offline")
 
     def test_a_match_over_http_is_one_of_the_manager_port_A_8(self):
         server = self.daemon.game_server(7777)
@@ -201,20 +162,20 @@ class Journey(Served):
         chat.request(12345)
         self.assertEqual(allocation(chat.expect(0x2003))[1], "Invalid match lobby ID")
         self.assertEqual(self.daemon.chat_server("http").refused, "Chat Server already registered")
-        self.assertEqual([m["id"] for m in self.get("/managers")["managers"]], ["chat-1"])
+        self.assertEqual([m["id"] for m in self.got("/managers")["managers"]], ["chat-1"])
 
         self.assertEqual(server.validate(12345, 7, token), "")
-        match = self.get("/matches/12345")
+        match = self.got("/matches/12345")
         self.assertEqual((match["state"], match["server_id"], match["chat_server"], match["tokens_used"], match["reason"]),
                          ("allocated", server.id, "http", 1, ""))
-        self.assertEqual(self.get(f"/servers/{server.id}")["lobbies"], [12345])
+        self.assertEqual(self.got(f"/servers/{server.id}")["lobbies"], [12345])
 
         self.post("/matches/12345/abort", {"reason": "Rain"})
         told = server.expect(0x100D)
         self.assertEqual((told.take("i"), told.string()), (12345, "Rain"))
-        match = self.get("/matches/12345")
+        match = self.got("/matches/12345")
         self.assertEqual((match["state"], match["reason"], match["tokens_used"]), ("aborted", "Rain", 1))
-        self.assertIn(12345, [m["lobby_id"] for m in self.get("/matches?state=aborted")["matches"]])
+        self.assertIn(12345, [m["lobby_id"] for m in self.got("/matches?state=aborted")["matches"]])
         self.post("/matches/12345/abort", {}, 409)
         self.post("/matches/4/abort", {}, 404)
         self.post("/matches", wish, 409)
@@ -225,7 +186,7 @@ class Journey(Served):
         waiting = self.in_background("POST", "/api/v1/matches", {"lobby_id": 1, "region": 0, "player_count": 10})
         slow.expect(0x1004)
         self.allocated(quick, 2)
-        self.assertEqual(self.get("/matches/1")["state"], "offering")
+        self.assertEqual(self.got("/matches/1")["state"], "offering")
         slow.acknowledge(1)
         self.assertEqual(waiting()[0], 200)
 
@@ -243,15 +204,15 @@ class Journey(Served):
 
     def test_players_are_seen_and_kicked_P_8(self):
         hostile = "<img src=x onerror=a()>"
-        one, two = self.player(hostile), self.player("Berta")
-        rows = {row["id"]: row for row in self.get("/players")["players"]}
+        one, two = self.daemon.player(hostile), self.daemon.player("Berta")
+        rows = {row["id"]: row for row in self.got("/players")["players"]}
         self.assertEqual(rows[one.id]["name"], hostile)
         self.assertTrue(rows[one.id]["connected"])
-        self.assertEqual(self.get("/overview")["players"]["connected"], 2)
-        self.assertEqual([p["id"] for p in self.get("/players?limit=1&after=" + str(one.id))["players"]], [two.id])
+        self.assertEqual(self.got("/overview")["players"]["connected"], 2)
+        self.assertEqual([p["id"] for p in self.got("/players?limit=1&after=" + str(one.id))["players"]], [two.id])
         self.post(f"/players/{one.id}/kick", {"reason": "Spam"})
-        self.assertIn(one.closed_with(), ("Kicked", "Spam"))
-        self.soon(lambda: [p["id"] for p in self.get("/players")["players"]] == [two.id], "a kicked player is gone")
+        self.assertEqual(one.closed_for(), "Kicked")
+        self.soon(lambda: [p["id"] for p in self.got("/players")["players"]] == [two.id], "a kicked player is gone")
         self.post(f"/players/{one.id}/kick", {}, 404)
         # In the bytes, too, nothing that a browser could take for markup.
         connection = http.client.HTTPConnection(self.daemon.ports["http"], timeout=20)
@@ -260,31 +221,30 @@ class Journey(Served):
         connection.close()
 
     def test_the_clock_is_set_C_3(self):
-        player = self.player("Anna")
-        player.expect(74)
+        player = self.daemon.player("Anna")
         status, body, _ = self.ask("PUT", "/api/v1/clock", {"day": 3, "hour": 14, "minute": 30, "speed": 2})
         self.assertEqual((status, body), (200, {"day": 3, "hour": 14, "minute": 30, "speed": 2}))
         self.assertEqual(player.expect(74).payload, bytes([3, 14, 30]))
-        self.assertEqual(self.get("/clock"), {"day": 3, "hour": 14, "minute": 30, "speed": 2})
+        self.assertEqual(self.got("/clock"), {"day": 3, "hour": 14, "minute": 30, "speed": 2})
         self.assertEqual(self.ask("PUT", "/api/v1/clock", {"day": 8, "hour": 0, "minute": 0})[0], 400)
 
     def test_lists_are_paged_by_id(self):
         servers = [self.daemon.game_server(8000 + i) for i in range(7)]
         seen, after = [], 0
         while after is not None:
-            page = self.get(f"/servers?limit=3&after={after}")
+            page = self.got(f"/servers?limit=3&after={after}")
             self.assertLessEqual(len(page["servers"]), 3)
             seen += [row["id"] for row in page["servers"]]
             after = page["next"]
         self.assertEqual(seen, [server.id for server in servers])
 
 
-class Events(Served):
+class Events(Api):
     def test_actions_are_in_the_history_with_who_and_when(self):
         server = self.daemon.game_server(7777)
         before = time.time() * 1000
         self.post(f"/servers/{server.id}/drain", {"draining": True})
-        event = self.get("/events?type=operator.")["events"][-1]
+        event = self.got("/events?type=operator.")["events"][-1]
         self.assertEqual((event["who"], event["action"], event["target"]), ("127.0.0.1", "drain", f"server {server.id}"))
         self.assertLess(abs(event["time_ms"] - before), 10_000)
 
@@ -324,22 +284,22 @@ class Events(Served):
         servers = [self.daemon.game_server(8000 + i) for i in range(5)]
         for server in servers[:2]:
             server.send(0x1010, struct.pack("<i", server.id))
-        self.soon(lambda: len(self.get("/events?type=server.removed")["events"]) == 2, "both have left")
-        of_one = self.get(f"/events?server={servers[0].id}")["events"]
+        self.soon(lambda: len(self.got("/events?type=server.removed")["events"]) == 2, "both have left")
+        of_one = self.got(f"/events?server={servers[0].id}")["events"]
         self.assertEqual([e["type"] for e in of_one if e["type"] != "server.offline"], ["server.registered", "server.removed"])
-        every = self.get("/events?after=0")["events"]
+        every = self.got("/events?after=0")["events"]
         self.assertEqual([e["id"] for e in every], sorted(e["id"] for e in every))
         seen, query = [], "limit=2"
         while query:
-            page = self.get("/events?" + query)
+            page = self.got("/events?" + query)
             seen = page["events"] + seen
             query = page["previous"] and f"limit=2&before={page['previous']}"
         self.assertEqual(seen, every)
         middle = every[2]["time_ms"]
-        self.assertTrue(all(e["time_ms"] >= middle for e in self.get(f"/events?since_ms={middle}")["events"]))
+        self.assertTrue(all(e["time_ms"] >= middle for e in self.got(f"/events?since_ms={middle}")["events"]))
 
 
-class Described(Served):
+class Described(Api):
     """Every path of /openapi.json is called, and what comes is what it says."""
 
     def fits(self, value, schema, where):
@@ -400,7 +360,7 @@ class Described(Served):
         server.heartbeat(1)
         server.expect(0x1003)
         self.daemon.chat_server()
-        player = self.player("Anna")
+        player = self.daemon.player("Anna")
         token = self.allocated(server, 5)
         self.allocated(server, 6)
         server.validate(5, player.id, token)
@@ -441,7 +401,32 @@ class Described(Served):
         self.assertEqual(self.called, every)
 
 
-class Safety(Served):
+class Page(Api):
+    def test_the_page_comes_from_the_binary_or_a_word_about_it(self):
+        status, body, headers = self.ask("GET", "/")
+        self.assertEqual(status, 200)
+        if headers["Content-Type"].startswith("text/plain"):
+            self.assertIn("The dashboard is not built into this binary", body)
+            return
+        self.assertTrue(headers["Content-Type"].startswith("text/html"), headers["Content-Type"])
+        types = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+        files = re.findall(r'(?:src|href)="(?:\./)?([\w.]+)"', body)
+        self.assertIn("app.js", files)
+        for name in files:
+            connection = http.client.HTTPConnection(self.daemon.ports["http"], timeout=20)
+            connection.request("GET", "/" + name, headers={"Accept-Encoding": "gzip"})
+            answer = connection.getresponse()
+            packed = answer.read()
+            self.assertEqual((answer.status, answer.getheader("Content-Encoding")), (200, "gzip"), name)
+            self.assertTrue(answer.getheader("Content-Type").startswith(types[name[name.rindex("."):]]), name)
+            self.assertEqual(gzip.decompress(packed).decode(), self.ask("GET", "/" + name)[1], name)
+            connection.request("GET", "/" + name, headers={"If-None-Match": answer.getheader("ETag")})
+            again = connection.getresponse()
+            self.assertEqual((again.status, again.read()), (304, b""), name)
+            connection.close()
+
+
+class Safety(Api):
     admin = "admin-secret-8f41c2"
     settings = {"MUSTER_AUTH_ADMIN_TOKEN": admin, "MUSTER_AUTH_SERVER_TOKEN": "server-secret-77aa01",
                 "MUSTER_AUTH_MANAGER_TOKEN": "manager-secret-b0b0b0", "MUSTER_AUTH_PLAYER_KEY": "player-key-that-signs-13579",
@@ -455,9 +440,9 @@ class Safety(Served):
         server = self.daemon.game_server(7777, token="server-secret-77aa01")
         chat = self.daemon.chat_server(token="manager-secret-b0b0b0")
         self.daemon.game_server(7778, token="server-secret-77aa01-almost")
-        credential = subprocess.run([MUSTER, "player-token", "Anna", "--account", "7", "--for", "1h"], check=True, text=True,
+        credential = subprocess.run([self.muster, "player-token", "Anna", "--account", "7", "--for", "1h"], check=True, text=True,
                                     capture_output=True, env=self.daemon.env).stdout.strip()
-        player = self.player("Anna", credential=credential)
+        player = self.daemon.player("Anna", credential=credential)
         self.assertIsNone(player.refused)
         chat.send(0x2008, struct.pack("<ibi", 42, 1, 7))
         chat.expect(0x2009)
@@ -508,7 +493,7 @@ class Safety(Served):
         self.assertEqual(self.act(self.admin)[0], 429)
         metrics = self.ask("GET", "/metrics")[1]
         self.assertIn("muster_admin_auth_failures_total 11", metrics)
-        self.assertEqual(self.get("/clock")["speed"], 2)
+        self.assertEqual(self.got("/clock")["speed"], 2)
 
     def test_a_page_from_elsewhere_can_do_nothing_fault_70(self):
         for host in ("evil.example", "evil.example:11030", "127.0.0.1.evil.example", "169.254.1.1"):
@@ -541,5 +526,4 @@ class Safety(Served):
 
 
 if __name__ == "__main__":
-    MUSTER = sys.argv.pop(1)
-    unittest.main(verbosity=2)
+    main()

@@ -37,11 +37,16 @@ bool EventStream::next(std::string& out) {
     if (!begun_) {
         begun_ = true;
         out += fmt::format("retry: {}\n\n", retry_ms);
-        if (cursor_ < floor) out += fmt::format("event: gap\ndata: {{\"after\":{},\"up_to\":{}}}\n\n", cursor_, floor);
+        // A place that we never got to is one of another history, of a store that was replaced: it begins at now.
+        const std::int64_t last = ring_.last_id();
+        const std::int64_t up_to = cursor_ > last ? last : std::max(cursor_, floor);
+        if (up_to != cursor_) {
+            out += fmt::format("event: gap\ndata: {{\"after\":{},\"up_to\":{}}}\n\n", cursor_, up_to);
+            cursor_ = up_to;
+        }
     } else if (cursor_ < floor) {
         return false;
     }
-    cursor_ = std::max(cursor_, floor);
     for (const EventRing::Event& event : events) {
         if (out.size() >= bytes_max) break;
         cursor_ = event->id;

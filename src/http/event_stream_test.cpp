@@ -61,6 +61,14 @@ TEST_CASE_FIXTURE(Feeding, "O-2: a feed that resumes too late is told of the gap
     CHECK(take(feed).starts_with("retry: 2000\n\nevent: gap\ndata: {\"after\":2,\"up_to\":4}\n\nid: 5\n"));
 }
 
+TEST_CASE_FIXTURE(Feeding, "O-2: a feed that resumes from another history is told so, and begins at now") {
+    ring.append(event(1));
+    EventStream feed = stream(77);
+    CHECK(take(feed) == "retry: 2000\n\nevent: gap\ndata: {\"after\":77,\"up_to\":1}\n\n");
+    ring.append(event(2));
+    CHECK(take(feed).starts_with("id: 2\n"));
+}
+
 TEST_CASE_FIXTURE(Feeding, "O-2: a reader that the ring has gone on without is dropped") {
     EventStream feed = stream();
     take(feed);

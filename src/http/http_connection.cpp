@@ -188,8 +188,8 @@ private:
         // The answer may come when this connection, or the server, is long gone: it then finds nobody.
         HttpResponder responder(
             [context = context_.lock(), weak = weak_from_this(), number = ++request_number_](HttpResponse&& response) {
-                asio::post(*context, [weak, number, answer = std::move(response)] {
-                    if (const auto self = weak.lock()) self->answered(number, answer);
+                asio::post(*context, [weak, number, answer = std::move(response)]() mutable {
+                    if (const auto self = weak.lock()) self->answered(number, std::move(answer));
                 });
             });
         try {
@@ -201,27 +201,27 @@ private:
         }
     }
 
-    void answered(std::uint64_t request_number, const HttpResponse& response) {
+    void answered(std::uint64_t request_number, HttpResponse&& response) {
         // An answer after its deadline belongs to a request that was answered already.
         if (state_ != State::answering || request_number != request_number_) return;
         if (response.stream && !is_head_) return write_stream_head(response);
-        write(response, keep_alive_ && !finishing_ ? After::keep_alive : After::close);
+        write(std::move(response), keep_alive_ && !finishing_ ? After::keep_alive : After::close);
     }
 
     void refuse(error_code error) {
         const bool in_mid_request = buffer_.size() > 0 || state_ == State::body;
-        const auto answer = answer_to(error, timed_out_ && in_mid_request);
+        auto answer = answer_to(error, timed_out_ && in_mid_request);
         timed_out_ = false;
         if (!answer) return end();
-        refuse_with(*answer);
+        refuse_with(std::move(*answer));
     }
 
-    void refuse_with(const HttpResponse& response) {
+    void refuse_with(HttpResponse&& response) {
         shared_->refused_requests.fetch_add(1, std::memory_order_relaxed);
-        write(response, After::linger);
+        write(std::move(response), After::linger);
     }
 
-    void write(const HttpResponse& response, After after) {
+    void write(HttpResponse&& response, After after) {
         enter(State::writing, shared_->limits.write_deadline);
         auto message = std::make_shared<http::response<http::string_body>>();
         message->result(response.status);
@@ -229,7 +229,7 @@ private:
         set_headers(*message, response);
         message->keep_alive(after == After::keep_alive);
         message->content_length(response.body.size());
-        if (!is_head_) message->body() = response.body;
+        if (!is_head_) message->body() = std::move(response.body);
         http::async_write(socket_, *message,
                           [self = shared_from_this(), message, after](error_code error, std::size_t) {
                               if (self->state_ == State::writing) self->written(error, after);
