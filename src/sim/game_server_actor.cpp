@@ -139,7 +139,7 @@ void GameServerActor::offered(const AllocateMatch& offer) {
     Duration delay = between(random_, 1ms, habit.ack_max);
     if (chance(habit.late)) delay = between(random_, 4900ms, 9s);
     const bool accepts = !chance(habit.refuse);
-    if (accepts) take(offer.lobby, offer.token.string());
+    if (accepts) take(offer.lobby, offer.token.string(), delay);
     const std::uint32_t session = session_;
     const LobbyId lobby = offer.lobby;
     stage_.agenda.in(delay, [this, lobby, accepts, session] { acknowledge(lobby, accepts, session); });
@@ -155,10 +155,11 @@ void GameServerActor::acknowledge(LobbyId lobby, bool accepted, std::uint32_t se
     send(AllocateMatchAck{accepted, lobby});
 }
 
-void GameServerActor::take(LobbyId lobby, const std::string& token) {
+// It begins once it has acknowledged.
+void GameServerActor::take(LobbyId lobby, const std::string& token, Duration acknowledged_in) {
     Running& match = running_[lobby];
     match = Running{token, Phase::accepted, 0, next_serial_++};
-    const Duration begin = between(random_, habits().ack_max, habits().ack_max + 3s);
+    const Duration begin = acknowledged_in + between(random_, 1ms, 3s);
     stage_.agenda.in(begin, [this, lobby, serial = match.serial] { play(lobby, serial); });
 }
 

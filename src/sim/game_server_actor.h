@@ -74,7 +74,7 @@ private:
     void send_beat();
     void offered(const AllocateMatch& offer);
     void acknowledge(LobbyId lobby, bool accepted, std::uint32_t session);
-    void take(LobbyId lobby, const std::string& token);
+    void take(LobbyId lobby, const std::string& token, Duration acknowledged_in);
     void play(LobbyId lobby, std::uint32_t serial);
     Duration play_on(LobbyId lobby, Running& match);
     void validate(LobbyId lobby, Running& match);

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "protocol/error_texts.h"
+
 namespace muster::sim {
 
 void NoticeJudge::said(const Scene&, LinkNumber link, const AllocationResponse& answer) {
@@ -80,6 +82,8 @@ void NoticeJudge::happened(const Scene& scene, const event::MatchAborted& event)
 }
 
 void NoticeJudge::happened(const Scene&, const event::MatchRefused& event) {
+    // Refused at the door: perhaps another chat server asked for it.
+    if (event.reason == text(Refusal::invalid_match_lobby_id) || event.reason == text(Refusal::server_busy)) return;
     // What its server said of it before it was allocated is void. One that was allocated is not refused: somebody asked
     // for it anew.
     if (!lobbies_.contains(event.lobby)) due_.erase(event.lobby);
