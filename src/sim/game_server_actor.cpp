@@ -151,14 +151,20 @@ void GameServerActor::offered(const AllocateMatch& offer) {
 }
 
 void GameServerActor::acknowledge(LobbyId lobby, bool accepted, std::uint32_t session) {
-    if (session != session_) return;
+    const auto match = running_.find(lobby);
+    const bool waits = accepted && match != running_.end() && !match->second.acknowledged;
+    if (session != session_) {
+        if (waits) running_.erase(match);  // the offer went with its link
+        return;
+    }
+    if (waits) match->second.acknowledged = true;
     send(AllocateMatchAck{accepted, lobby});
 }
 
 // It begins once it has acknowledged.
 void GameServerActor::take(LobbyId lobby, const std::string& token, Duration acknowledged_in) {
     Running& match = running_[lobby];
-    match = Running{token, Phase::accepted, 0, next_serial_++};
+    match = Running{token, Phase::accepted, 0, next_serial_++, false};
     const Duration begin = acknowledged_in + between(random_, 1ms, 3s);
     stage_.agenda.in(begin, [this, lobby, serial = match.serial] { play(lobby, serial); });
 }
@@ -174,7 +180,8 @@ void GameServerActor::report(const M& message, bool ended) {
 void GameServerActor::play(LobbyId lobby, std::uint32_t serial) {
     const auto found = running_.find(lobby);
     if (found == running_.end() || found->second.serial != serial) return;
-    const Duration next = registered() ? play_on(lobby, found->second) : between(random_, 500ms, 2s);
+    const bool may_play = registered() && found->second.acknowledged;
+    const Duration next = may_play ? play_on(lobby, found->second) : between(random_, 500ms, 2s);
     if (!running_.contains(lobby)) return;
     stage_.agenda.in(next, [this, lobby, serial] { play(lobby, serial); });
 }

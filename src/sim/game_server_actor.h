@@ -56,6 +56,7 @@ private:
         Phase phase = Phase::accepted;
         std::int32_t validated = 0;
         std::uint32_t serial = 0;
+        bool acknowledged = false;
     };
     // READY, STARTED and ENDED on this link that have no answer yet: the answers come in order, and only so can it be
     // known which match of a lobby they are about.
