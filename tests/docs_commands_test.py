@@ -22,7 +22,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GUIDES = ROOT / "docs/guides"
-TIME_LIMIT_S = 240
+TIME_LIMIT_S = 120
 PORTS = ("11030", "11031", "11032", "11033")  # in the guides; each becomes a free one
 NOT_RUN = re.compile(r"# not run: \S")
 FILE_NAME = re.compile(r"(?://|#) (\w[\w.-]*\.\w+)$")
