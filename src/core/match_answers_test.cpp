@@ -105,6 +105,27 @@ TEST_CASE_FIXTURE(CoreWorld,
     CHECK(core->fleet().find(server.id)->load() == 0);
 }
 
+TEST_CASE_FIXTURE(CoreWorld,
+                  "A-10, fault 64: what a server said of a match that moves on to another is not told of the other") {
+    const TestServer first = join(*this, 5000);
+    const ConnectionId chat = join_chat(*this);
+    store.holding = true;
+    send(chat, request_for(1));
+    const auto offer = next<AllocateMatch>(first.link);
+    send(first.link, AllocateMatchAck{true, offer.lobby});
+    send(first.link, ReadyForMatch{first.id, offer.lobby, offer.token});
+    CHECK(error_of(next<ReadyForMatchResponse>(first.link)) == "");
+    const TestServer second = join(*this, 5001);
+    send(first.link, ServerGoodbye{first.id});
+    CHECK(next<AllocateMatch>(second.link).lobby == offer.lobby);
+    send(second.link, AllocateMatchAck{true, offer.lobby});
+    commit();
+    CHECK(error_of(next<AllocationResponse>(chat)) == "");
+    CHECK(quiet(chat));  // the second is not ready
+    CHECK(core->matches().find(offer.lobby)->record.state == MatchState::allocated);
+    CHECK(core->matches().find(offer.lobby)->record.ready_at == UnixMs{});
+}
+
 TEST_CASE_FIXTURE(
     CoreWorld,
     "fault 64, F-9: a match that is not durable yet moves on when its server is removed, and so do its players") {

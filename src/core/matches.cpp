@@ -135,11 +135,20 @@ void Matches::server_removed(const Pass& pass, const Server& server, Reason reas
         fleet_.match_over(server.id);
         timers_.cancel(match->expiry);
         release_uses(*match);
-        match->record.state = MatchState::offering;
+        forget_reports(*match);
         offer_next(pass, *match);
     }
     server_registered(server.id);
     on_server_.erase(server.id);
+}
+
+// What a server said of the match counts no more: another one will have it.
+void Matches::forget_reports(Match& match) {
+    MatchRecord& record = match.record;
+    record.state = MatchState::offering;
+    record.allocated_at = record.ready_at = record.started_at = {};
+    match.ended_early = false;
+    if (std::exchange(record.untold_event, std::uint8_t{0}) != 0) untold_[record.chat_server].erase(record.lobby);
 }
 
 // Whatever an earlier registration still owed is void (A-7, F-9).

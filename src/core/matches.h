@@ -202,6 +202,7 @@ private:
     void over(const Pass& pass, Match& match, MatchState how, std::string_view reason);
     void tell(MatchRecord& record, bool may_leave, MatchEventKind kind);
     void publish_ready(const Match& match);
+    void forget_reports(Match& match);
     void tell_players_to_come(const Match& match);
     void tell_players_it_fell_through(LobbyId lobby, std::string_view reason);
     void start_expiry(Match& match, Duration left);
