@@ -20,7 +20,7 @@ PATIENCE_S = 30
 
 
 def run(*command, **options):
-    result = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=120, **options)
+    result = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=400, **options)
     if result.returncode != 0:
         raise AssertionError(f"{' '.join(str(part) for part in command)}\n{result.stdout}{result.stderr}")
     return result.stdout
