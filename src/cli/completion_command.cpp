@@ -79,12 +79,16 @@ std::string quoted(std::string_view text, std::string_view special) {
     return out;
 }
 
-std::string zsh_option(const CommandOption& option) {
+// `place` counts the arguments by their place.
+std::string zsh_option(const CommandOption& option, int& place) {
     const std::string help = quoted(option.help, ":[]\\");
     std::string values;
     if (option.is_file) values = "_files";
     if (!option.choices.empty()) values = "(" + joined(option.choices) + ")";
-    if (option.is_place()) return fmt::format(" \\\n                '*:{}:{}'", help, values);
+    if (option.is_place()) {
+        const bool is_rest = std::holds_alternative<std::vector<std::string>*>(option.target);
+        return fmt::format(" \\\n                '{}:{}:{}'", is_rest ? "*" : fmt::to_string(++place), help, values);
+    }
     if (option.is_flag()) return fmt::format(" \\\n                '{}[{}]'", option.name, help);
     return fmt::format(" \\\n                '{}[{}]:{}:{}'", option.name, help, option.value, values);
 }
@@ -95,7 +99,8 @@ std::string zsh(const Program& program) {
     for (const Command& command : program.commands) {
         names += fmt::format("        '{}:{}'\n", command.name, quoted(command.summary, ":\\"));
         std::string options;
-        for (const CommandOption& option : command.options) options += zsh_option(option);
+        int place = 0;
+        for (const CommandOption& option : command.options) options += zsh_option(option, place);
         cases +=
             fmt::format("        {})\n            _arguments '--help[Show the help]'{} ;;\n", command.name, options);
     }
