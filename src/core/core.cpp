@@ -121,7 +121,8 @@ void Core::refuse(const Pass& pass, Link& link, const PeerFrame& frame, WireErro
     std::vector<std::byte> answer;
     malformed_answer({link.port, links_.order(link.port), link.greeted, frame.code, frame.payload}, kind, answer);
     links_.close_with(link, answer);
-    speaks_no_more(pass, link, malformed_text(kind));
+    const bool again = kind == WireError::second_handshake;
+    speaks_no_more(pass, link, again ? text(Refusal::already_logged_in) : malformed_text(kind));
 }
 
 // We have said our last word on this link: for us it is gone now, not only when the peer has read it.

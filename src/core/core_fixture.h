@@ -119,8 +119,8 @@ public:
                                          : Result<std::optional<AccountId>, Refusal>(std::nullopt);
         };
         if (adjust) adjust(config);
-        core = std::make_unique<Core>(std::move(config), Core::Parts{loop, log, links, store, entropy, clock, clock.wall()},
-                                      recovered);
+        core = std::make_unique<Core>(std::move(config),
+                                      Core::Parts{loop, log, links, store, entropy, clock, clock.wall()}, recovered);
         loop.add_source(*this);
         loop.on_flush([this](const Pass& pass) { core->end_of_pass(pass); });
         loop.events().subscribe_all([this](const EventView& event) { event_names.emplace_back(event.name()); });

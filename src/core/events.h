@@ -1,5 +1,5 @@
-// What happens in the fleet, its matches and among the players, as typed events. Logs, metrics, the audit history, the live feed and other
-// parts of core are all made from this one stream (B-3).
+// What happens in the fleet, its matches and among the players, as typed events. Logs, metrics, the audit history, the
+// live feed and other parts of core are all made from this one stream (B-3).
 #pragma once
 
 #include <cstdint>

@@ -5,10 +5,12 @@
 
 namespace muster {
 
+// None for who is not here, or still waits for its login's answer: that one is told after it.
 ConnectionId MatchNotices::link_of(AccountId player) const {
     const Sessions& sessions = players_.sessions();
     const Sessions::Place place = sessions.find(player);
-    return place == Sessions::none ? ConnectionId{} : sessions.at(place).link;
+    const bool can_hear = place != Sessions::none && !sessions.at(place).unanswered;
+    return can_hear ? sessions.at(place).link : ConnectionId{};
 }
 
 void MatchNotices::match_ready(const MatchRecord& match, std::span<const AccountId> accounts) {

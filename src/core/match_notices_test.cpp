@@ -87,6 +87,21 @@ TEST_CASE_FIXTURE(PartyWorld, "A-11: players hear of it also when the allocation
     CHECK(next<PlayerMatchAborted>(ann.link) == PlayerMatchAborted{LobbyId(7), "No servers available"});
 }
 
+TEST_CASE_FIXTURE(PartyWorld, "A-11, X-3: a request refused at the door says nothing of the lobby's match") {
+    list(7, {AccountId(1)});
+    const TestMatch match = allocate(*this, chat, server, 7);
+    ready(match);
+    next<PlayerMatchStart>(ann.link);
+    const ConnectionId other = join_chat(*this, "other");
+    send(other, request_for(7));
+    CHECK(error_of(next<AllocationResponse>(other)) == "Invalid match lobby ID");
+    in_pass([&](const Pass& pass) { core->shut_down(pass); });
+    forget_frames(ann.link);
+    send(other, request_for(7));
+    CHECK(error_of(next<AllocationResponse>(other)) == "Server shutting down");
+    CHECK(quiet(ann.link));
+}
+
 TEST_CASE_FIXTURE(PartyWorld, "A-11, P-6: who was in its grace hears of the abort when it resumes, and only then") {
     list(7, {AccountId(1), AccountId(2)});
     const TestMatch match = allocate(*this, chat, server, 7);

@@ -71,7 +71,10 @@ void Matches::join(const Ticket& ticket, Match& match) {
 void Matches::refuse(const Pass&, const Ticket& ticket, const AllocationRequest& request, Refusal why) {
     links_.answer(ticket, refused(request.lobby, why));
     events_.publish(event::MatchRefused{request.lobby, request.region, text(why), label(why), Duration{0}});
-    if (why != Refusal::invalid_match_lobby_id) tell_players_it_fell_through(request.lobby, text(why));
+    // Refused before it was known to be this chat server's lobby: its match may be well.
+    const bool at_the_door =
+        why == Refusal::invalid_match_lobby_id || why == Refusal::server_busy || why == Refusal::server_shutting_down;
+    if (!at_the_door) tell_players_it_fell_through(request.lobby, text(why));
 }
 
 void Matches::offer_next(const Pass& pass, Match& match) {

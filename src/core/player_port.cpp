@@ -94,8 +94,10 @@ void PlayerPort::login(const Pass& pass, Link& link, const PlayerLogin& login) {
         return links_.close(link);
     }
     const ConnectionId id = link.id;
-    players_.login(pass, link, login.player_name.view(), account->id, login.resume_token.view());
+    const auto place =
+        players_.login(pass, link, login.player_name.view(), account->id, login.resume_token.view()).place;
     if (account->named) return welcome(pass, id);
+    players_.set_unanswered(place, true);
     accounts_.when_kept(login.player_name.view(), [this, id](bool kept) {
         const Pass now{time_.now(), time_.running()};
         kept ? welcome(now, id) : turn_away(now, id);
@@ -109,6 +111,7 @@ void PlayerPort::welcome(const Pass& pass, ConnectionId id) {
     const AccountId player = players_.sessions().at(place).player;
     links_.send(
         id, PlayerLoginResponse{PlayerLoginResponse::Accepted{player, ResumeTokenText(players_.resume_token(place))}});
+    players_.set_unanswered(place, false);
     world_.tell(pass, id);
     notices_.player_came(player);
 }

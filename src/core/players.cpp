@@ -83,6 +83,7 @@ Players::Welcome Players::login(const Pass& pass, Link& link, std::string_view n
         } else {
             --figures_.in_grace;
             ++figures_.connected;
+            if (session.idle) ++figures_.idle;
         }
         ++figures_.resumes;
         events_.publish(event::PlayerResumed{player, std::string(name)});
@@ -113,6 +114,7 @@ void Players::connect(const Pass& pass, Place place, Link& link) {
     Session& session = sessions_.at(place);
     session.link = link.id;
     session.pings_out = 0;
+    session.unanswered = false;
     session.last_echo = ShortTime(pass.running);
     session.last_message = ShortTime(pass.running);
     session.due = ShortTime(next_ping(link.opened.seen_from(pass.running)));
@@ -127,6 +129,8 @@ void Players::connect(const Pass& pass, Place place, Link& link) {
 void Players::take_from_old_link(Place place) {
     Link* old = links_.find(sessions_.at(place).link);
     if (!old) return;
+    // What was asked there cannot be answered here.
+    heartbeats_.link_lost(sessions_.at(place).entity);
     links_.send(old->id, ServerClose{ReasonText(text(Reason::logged_in_elsewhere))});
     links_.close(*old);
 }
@@ -190,10 +194,7 @@ void Players::link_lost(const Pass& pass, const Link& link) {
     session.link = {};
     --figures_.connected;
     ++figures_.in_grace;
-    if (session.idle) {
-        session.idle = false;
-        --figures_.idle;
-    }
+    if (session.idle) --figures_.idle;  // it stays so until it acts: its return is heard as that
     heartbeats_.link_lost(session.entity);
     if (config_.resume_grace <= Duration::zero()) return end(pass, place, connection_lost, "connection_lost");
     session.due = ShortTime(pass.running + config_.resume_grace);
@@ -335,7 +336,7 @@ void Players::end(const Pass& pass, Place place, std::string_view reason, std::s
     const auto since = issued_.at(pass.now).value - sessions_.details(place).connected_at.value;
     const Duration length = std::chrono::milliseconds(since);
     --(session.connected() ? figures_.connected : figures_.in_grace);
-    if (session.idle) --figures_.idle;
+    if (session.idle && session.connected()) --figures_.idle;
     ++figures_.closes[label];
     figures_.session_seconds.observe(to_seconds(length));
     if (entities_.remove(session.entity)) {
@@ -363,7 +364,7 @@ PlayerView Players::view(Place place) const {
     view.player = session.player;
     view.name = more.name_of(session);
     view.connected = session.connected();
-    view.idle = session.idle;
+    view.idle = session.idle && session.connected();
     view.latency_us = session.smoothed_us;
     view.last_rtt_us = session.rtt_us;
     view.jitter_us = session.jitter_us;

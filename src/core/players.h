@@ -95,6 +95,8 @@ public:
     };
     Welcome login(const Pass& pass, Link& link, std::string_view name, AccountId player, std::string_view resume_token);
     void login_refused(Refusal why) { ++figures_.refusals[label(why)]; }
+    // The login's answer has to wait, or has left.
+    void set_unanswered(Place place, bool unanswered) { sessions_.at(place).unanswered = unanswered; }
     // What the client shows to take the session back, once.
     std::string resume_token(Place place) const;
 

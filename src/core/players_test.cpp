@@ -91,6 +91,36 @@ TEST_CASE_FIXTURE(CoreWorld,
     CHECK(log_in(*this, "bob").id == AccountId(3));
 }
 
+TEST_CASE_FIXTURE(CoreWorld, "P-1, C-2, A-10: who waits for its login's answer hears nothing before it") {
+    const TestServer server = join(*this, 5000);
+    const ConnectionId chat = join_chat(*this);
+    send(chat, MatchPlayers{LobbyId(7), {{AccountId(1)}}});
+    next<MatchPlayersResponse>(chat);
+    const TestMatch match = allocate(*this, chat, server, 7);
+    store.holding = true;
+    const ConnectionId link = connect(Port::players);
+    send(link, PlayerLogin{"ann", "", ""});
+    in_pass([&](const Pass& pass) { core->set_clock(pass, GameTime{2, 3, 4}, std::nullopt); });
+    send(server.link, ReadyForMatch{server.id, match.lobby, MatchTokenText(match.token)});
+    CHECK(quiet(link));
+    commit();
+    CHECK(error_of(next<PlayerLoginResponse>(link)) == "");
+    CHECK(next<TimeUpdate>(link) == TimeUpdate{2, 3, 4});
+    CHECK(next<PlayerMatchStart>(link).lobby == match.lobby);
+    CHECK(quiet(link));
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "P-4, P-6: an idle player that resumes is active again, and is counted so") {
+    const TestPlayer ann = log_in(*this, "ann");
+    live(*this, ann, 6min);
+    disconnect(ann.link);
+    CHECK(core->players().figures().idle == 0);
+    CHECK_FALSE(view_of(*this, ann.id).idle);
+    log_in(*this, "ann", ann.resume_token);
+    CHECK(events_named("player.active") == 1);
+    CHECK(core->players().figures().idle == 0);
+}
+
 TEST_CASE_FIXTURE(CoreWorld, "W-6: before a login nothing but a login is heard, and a second one closes") {
     const ConnectionId link = connect(Port::players);
     send(link, PlayerActivity{});
