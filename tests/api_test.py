@@ -244,6 +244,7 @@ class Events(Api):
         server = self.daemon.game_server(7777)
         before = time.time() * 1000
         self.post(f"/servers/{server.id}/drain", {"draining": True})
+        self.soon(lambda: self.got("/events?type=operator.")["events"], "the action is in the history")
         event = self.got("/events?type=operator.")["events"][-1]
         self.assertEqual((event["who"], event["action"], event["target"]), ("127.0.0.1", "drain", f"server {server.id}"))
         self.assertLess(abs(event["time_ms"] - before), 10_000)
