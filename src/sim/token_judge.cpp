@@ -105,6 +105,11 @@ void TokenJudge::heard(const Scene&, LinkNumber, const AllocateMatchAck& ack) {
     if (held && held->held_since != Time{}) acknowledged_.try_emplace(held->token, held->held_since);
 }
 
+// Another server will have it: what the one before said of it is void.
+void TokenJudge::happened(const Scene&, const event::MatchOffered& event) {
+    started_.erase(event.lobby);
+}
+
 void TokenJudge::happened(const Scene&, const event::MatchStarted& event) {
     started_.insert(event.lobby);
 }

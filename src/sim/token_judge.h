@@ -36,6 +36,7 @@ public:
     using Judge::heard;
 
     void heard(const Scene& scene, LinkNumber link, const AllocateMatchAck& ack);
+    void happened(const Scene& scene, const event::MatchOffered& event);
     void happened(const Scene& scene, const event::MatchStarted& event);
     void happened(const Scene& scene, const event::MatchEnded& event);
     void happened(const Scene& scene, const event::MatchAborted& event);
