@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that Muster needs, and only those that are missing.
 #
-#   tools/setup.sh [GROUP…]      groups: build test lint fuzz bench; all of them when none is named
+#   tools/setup.sh [GROUP…]      groups: build test lint fuzz bench; all of them when none is named. And page: npm, for
+#                                where there is none yet (it may well have come from elsewhere)
 #
 # ./run and ./test source this file and call need_packages. With nothing missing it costs one dpkg-query.
 # MUSTER_SETUP=skip trusts that everything is there, whoever installed it.
@@ -15,6 +16,7 @@ declare -A packages=(
     [lint]="clang-format-19 clang-tidy-19"
     [fuzz]="clang-19 lld-19 libclang-rt-19-dev llvm-19"
     [bench]="libbenchmark-dev libuv1-dev libev-dev valgrind"
+    [page]="npm"
 )
 setup_groups="build test lint fuzz bench"
 
