@@ -45,13 +45,24 @@ void World::set(const Pass& pass, std::optional<GameTime> time, std::optional<st
     const GameTime now = game_time_of(told_);
     events_.publish(event::ClockJump{now.day, now.hour, now.minute, clock_.speed()});
     announce_whole(now);
-    save(pass);
+    save_in_time(pass);
     plan_next(pass);
 }
 
 void World::save(const Pass& pass) {
     saved_at_ = pass.now;
     ledger_.write(clock_.record(pass.now));
+}
+
+void World::save_in_time(const Pass& pass) {
+    if (timers_.contains(late_save_)) return;
+    const Duration left = saved_at_ ? save_every - (pass.now - *saved_at_) : Duration::zero();
+    if (left <= Duration::zero()) return save(pass);
+    const auto timer =
+        timers_.schedule({.first_delay = std::max<Duration>(left, Timers::delay_least), .base = TimeBase::real},
+                         [this](const TimerFired&) { save(Pass{time_.now(), time_.running()}); });
+    MUSTER_CHECK(timer.has_value(), "less than a second is a valid delay");
+    late_save_ = *timer;
 }
 
 std::size_t World::update(const Pass&) {
@@ -87,7 +98,7 @@ void World::announce(const Pass& pass) {
     } else if (passed == 1) {
         announce_change(now);
     }
-    if (!saved_at_ || pass.now - *saved_at_ >= save_every) save(pass);
+    save_in_time(pass);
     plan_next(pass);
 }
 

@@ -61,6 +61,8 @@ public:
 
 private:
     void plan_next(const Pass& pass);
+    // At most once a second: when that was just now, a moment later (C-3).
+    void save_in_time(const Pass& pass);
     void announce(const Pass& pass);
     void announce_change(const GameTime& now);
     void announce_whole(const GameTime& now);
@@ -80,6 +82,7 @@ private:
     TimerId next_;
     TimerId more_;  // brings a pass for the rest of a broadcast
     std::optional<Time> saved_at_;
+    TimerId late_save_;
 };
 
 }  // namespace muster
