@@ -32,10 +32,19 @@ function(muster_folder)
     endif()
     add_executable(${F_NAME}_tests ${F_TESTS} ${CMAKE_SOURCE_DIR}/tests/doctest_main.cpp)
     target_link_libraries(${F_NAME}_tests PRIVATE muster_build ${lib} doctest::doctest ${F_TEST_LINKS})
+    muster_unit_tests(${F_NAME}_tests)
     doctest_discover_tests(${F_NAME}_tests TEST_PREFIX "${F_NAME}: " ADD_LABELS 0
       PROPERTIES LABELS unit TIMEOUT ${F_COST}
       FAIL_REGULAR_EXPRESSION "test cases: +0 ")  # a name that matched nothing must not pass
   endif()
+endfunction()
+
+# muster_unit_tests(program): it is built with the target unit_tests, which is all that a sanitized build is for.
+function(muster_unit_tests program)
+  if(NOT TARGET unit_tests)
+    add_custom_target(unit_tests)
+  endif()
+  add_dependencies(unit_tests ${program})
 endfunction()
 
 # Compiles each header as a file of its own, so that none leans on what its includer happened to include first.
