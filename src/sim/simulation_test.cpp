@@ -85,7 +85,7 @@ TEST_CASE("invariants 1-14, 20 and 22 hold over many seeds with everything going
 
 TEST_CASE("F-8, fault 29: when much of a region falls silent at once, the brake keeps it") {
     std::uint64_t brakes = 0;
-    const std::uint64_t count = seeds_to_play(30);
+    const std::uint64_t count = std::max<std::uint64_t>(30, seeds_to_play(30));  // not every seed silences enough
     for (std::uint64_t seed = 1; seed <= count; ++seed) {
         SimOptions options;
         options.seed = seed;
