@@ -32,7 +32,8 @@ constexpr std::uint64_t stride = 1;
 }  // namespace
 
 TEST_CASE(
-    "faults 1 and 65, invariant 14: killed at any step of its store and its sends, Muster recovers what it answered") {
+    "fault 1, fault 65, invariant 14: killed at any step of its store and its sends, Muster recovers what it "
+    "answered") {
     for (const std::uint64_t seed : {1, 2}) {
         SimOptions options = small_world(seed);
         const SimReport whole = run_simulation(options);
