@@ -27,6 +27,7 @@
 
 #include "base/log.h"
 #include "base/random.h"
+#include "base/seeded_entropy.h"
 #include "base/virtual_clock.h"
 #include "core/core.h"
 #include "protocol/codec.h"
@@ -40,16 +41,6 @@ using namespace std::chrono_literals;
 class NoLog final : public LogSink {
 public:
     void write(const LogRecord&) noexcept override {}
-};
-
-class SeededEntropy final : public Entropy {
-public:
-    void fill(std::span<std::byte> out) override {
-        for (std::byte& byte : out) byte = static_cast<std::byte>(random_.next());
-    }
-
-private:
-    Random random_{1};
 };
 
 // Remembers who was asked for an echo or a heartbeat.
@@ -147,7 +138,7 @@ public:
     VirtualClock clock;
     NoLog no_log_;
     Log log_;
-    SeededEntropy entropy_;
+    SeededEntropy entropy_{1};
     CountingLinks links;
     Forgetting store;
     GameLoop loop;

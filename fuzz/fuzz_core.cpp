@@ -16,7 +16,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
-#include "base/random.h"
+#include "base/seeded_entropy.h"
 #include "base/virtual_clock.h"
 #include "core/core.h"
 #include "protocol/codec.h"
@@ -31,16 +31,6 @@ using namespace std::chrono_literals;
 class NoLog final : public LogSink {
 public:
     void write(const LogRecord&) noexcept override {}
-};
-
-class SeededEntropy final : public Entropy {
-public:
-    void fill(std::span<std::byte> out) override {
-        for (std::byte& byte : out) byte = static_cast<std::byte>(random_.next());
-    }
-
-private:
-    Random random_{1};
 };
 
 // What the peers can know: tokens they were given.
@@ -314,7 +304,7 @@ private:
     VirtualClock clock_;
     NoLog no_log_;
     Log log_;
-    SeededEntropy entropy_;
+    SeededEntropy entropy_{1};
     GameLoop loop_;
     std::optional<Core> core_;
     std::array<Socket, links_max> sockets_{};

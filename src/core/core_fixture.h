@@ -17,7 +17,7 @@
 #include <doctest/doctest.h>
 
 #include "base/log.h"
-#include "base/random.h"
+#include "base/seeded_entropy.h"
 #include "base/virtual_clock.h"
 #include "core/core.h"
 #include "protocol/codec.h"
@@ -35,17 +35,6 @@ public:
                            [part](const std::string& line) { return line.find(part) != line.npos; });
     }
     std::vector<std::string> lines;
-};
-
-class SeededEntropy final : public Entropy {
-public:
-    explicit SeededEntropy(std::uint64_t seed) : random_(seed) {}
-    void fill(std::span<std::byte> out) override {
-        for (std::byte& b : out) b = static_cast<std::byte>(random_.below(256));
-    }
-
-private:
-    Random random_;
 };
 
 // Frames by connection, oldest first.

@@ -13,6 +13,7 @@
 #include "base/entropy.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "base/seeded_entropy.h"
 #include "base/virtual_clock.h"
 #include "core/core.h"
 #include "runtime/game_loop.h"
@@ -30,18 +31,6 @@ inline constexpr std::string_view manager_secret = "manager-secret";
 class NoLog final : public LogSink {
 public:
     void write(const LogRecord&) noexcept override {}
-};
-
-// Random bytes that the same seed gives again.
-class SeededEntropy final : public Entropy {
-public:
-    explicit SeededEntropy(std::uint64_t seed) : random_(seed) {}
-    void fill(std::span<std::byte> out) override {
-        for (std::byte& byte : out) byte = static_cast<std::byte>(random_.below(256));
-    }
-
-private:
-    Random random_;
 };
 
 class Process final : private MessageSource, private LinkOutput, private BatchOutput {
