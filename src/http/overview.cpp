@@ -51,6 +51,18 @@ std::int64_t sum_of(const std::map<std::string, std::uint64_t>& counts) {
     return static_cast<std::int64_t>(sum);
 }
 
+// All since the start, so that the difference of two answers is of the time between them.
+void describe_latency(const Distribution& seconds, FieldSink& out) {
+    out.begin_object("latency_ms");
+    out.begin_list("buckets_ms");
+    for (const double bound : seconds.bounds) out.real({}, bound * 1000);
+    out.end_list();
+    out.begin_list("counts");
+    for (const std::uint64_t count : seconds.counts) out.integer({}, static_cast<std::int64_t>(count));
+    out.end_list();
+    out.end_object();
+}
+
 void describe_allocations(const FleetView& view, FieldSink& out) {
     std::uint64_t requests = 0;
     std::uint64_t successes = 0;
@@ -71,6 +83,7 @@ void describe_allocations(const FleetView& view, FieldSink& out) {
     out.real("p50_ms", quantile(view.allocation_seconds, 0.50) * 1000);
     out.real("p95_ms", quantile(view.allocation_seconds, 0.95) * 1000);
     out.real("p99_ms", quantile(view.allocation_seconds, 0.99) * 1000);
+    describe_latency(view.allocation_seconds, out);
     out.end_object();
 }
 
@@ -93,14 +106,7 @@ void describe_players(const FleetView& view, FieldSink& out) {
     out.integer("connected", static_cast<std::int64_t>(view.players_connected));
     out.integer("in_grace", static_cast<std::int64_t>(view.players_in_grace));
     out.integer("idle", static_cast<std::int64_t>(view.players_idle));
-    out.begin_object("latency_ms");
-    out.begin_list("buckets_ms");
-    for (const double bound : view.player_rtt_seconds.bounds) out.real({}, bound * 1000);
-    out.end_list();
-    out.begin_list("counts");
-    for (const std::uint64_t count : view.player_rtt_seconds.counts) out.integer({}, static_cast<std::int64_t>(count));
-    out.end_list();
-    out.end_object();
+    describe_latency(view.player_rtt_seconds, out);
     out.end_object();
 }
 

@@ -103,7 +103,8 @@ TEST_CASE_FIXTURE(Fleet, "O-2: the overview has every part of its shape") {
     for (const char* part : {
              R"("time_ms":5,"version":"1.2","uptime_s":12,"health":{"status":"ok","reasons":[]},"regions":[{"id":2)",
              R"("allocations":{"requests":7,"successes":4,"failures":{"no_servers_available":2,"server_busy":1},)",
-             R"("retries":1,"in_flight":0,"p50_ms":100,"p95_ms":190,"p99_ms":198})",
+             R"("retries":1,"in_flight":0,"p50_ms":100,"p95_ms":190,"p99_ms":198,)",
+             R"("latency_ms":{"buckets_ms":[100,200],"counts":[10,10,0]}},"matches":)",
              R"("matches":{"offering":0,"allocated":0,"ready":0,"started":2})",
              R"("players":{"connected":8,"in_grace":0,"idle":0,"latency_ms":{"buckets_ms":[10],"counts":[3,4]}})",
              R"("clock":{"day":3,"hour":4,"minute":5,"speed":60})",
