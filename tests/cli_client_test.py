@@ -131,7 +131,8 @@ class FakeDaemon:
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        # Looks often whether it is to end: each fake is waited for.
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
         test.addCleanup(self.server.server_close)
         test.addCleanup(self.server.shutdown)
 
@@ -287,7 +288,8 @@ class Actions(WithDaemon):
         self.assertEqual(self.json("players")["players"][0]["id"], player.id)
         self.assertIn("out", self.ok("kick", str(player.id), "--reason", "too loud"))
         self.assertEqual(player.closed_for(), "Kicked")
-        self.shown(f"action=kick target=\"player {player.id}\"", "events", "--type", "operator.action")
+        self.shown(f"who=127.0.0.1 action=kick target=\"player {player.id}\" reason=\"too loud\"", "events", "--type", "operator.action")
+        self.assertEqual(self.json("events", "--player", str(player.id))["events"][-1]["action"], "kick")
         self.assertEqual(self.run_muster("kick", str(player.id + 1)).returncode, 1)
 
     def test_the_clock_is_shown_and_set_C_3(self):

@@ -33,7 +33,7 @@ Command kick_command() {
     return {"kick",
             "End a player's session",
             {{"ID", "", "The player's id, as `muster players` shows it", &arguments->id, true},
-             {"--reason", "TEXT", "Why, for the daemon's log", &arguments->reason},
+             {"--reason", "TEXT", "Why, for the event history and the daemon's log", &arguments->reason},
              json_option(arguments->json)},
             {},
             [arguments] { return kick(*arguments); }};

@@ -291,17 +291,26 @@ struct BrakeOff {
     void describe(FieldSink& out) const { out.integer("region", region.value); }
 };
 
-// Somebody used the admin API or the tool.
+// Somebody used the admin API or the tool. Of the ids, the one of the target is set, if it has any: so the action is
+// among the events of that server, lobby or player.
 struct OperatorAction {
     static constexpr std::string_view name = "operator.action";
     std::string who;
     std::string action;
     std::string target;
+    std::string reason{};  // empty: none was given
+    ServerId server{};
+    LobbyId lobby{};
+    AccountId player{};
 
     void describe(FieldSink& out) const {
         out.text("who", who);
         out.text("action", action);
         out.text("target", target);
+        if (!reason.empty()) out.text("reason", reason);
+        if (server.value != 0) out.integer("server_id", server.value);
+        if (lobby.value != 0) out.integer("lobby_id", lobby.value);
+        if (player.value != 0) out.integer("player_id", player.value);
     }
 };
 

@@ -1,6 +1,7 @@
 #include "daemon/game_operator.h"
 
 #include <numeric>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -21,17 +22,25 @@ struct Acting {
 
     void operator()(const action::Drain& drain) const {
         if (!game.core.drain(drain.server, drain.draining)) return not_found();
-        note(drain.draining ? "drain" : "undrain", fmt::format("server {}", drain.server.value));
+        event::OperatorAction done = action_on(drain.draining ? "drain" : "undrain", "server", drain.server.value);
+        done.server = drain.server;
+        game.events.publish(done);
         tell({});
     }
     void operator()(const action::Abort& abort) const {
         if (!game.core.abort_match(pass, abort.lobby, abort.reason)) return not_found();
-        note("abort", fmt::format("lobby {}", abort.lobby.value));
+        event::OperatorAction done = action_on("abort", "lobby", abort.lobby.value);
+        done.lobby = abort.lobby;
+        done.reason = abort.reason;
+        game.events.publish(done);
         tell({});
     }
     void operator()(const action::Kick& kick) const {
         if (!game.core.kick(pass, kick.player, kick.reason)) return not_found();
-        note("kick", fmt::format("player {}", kick.player.value));
+        event::OperatorAction done = action_on("kick", "player", kick.player.value);
+        done.player = kick.player;
+        done.reason = kick.reason;
+        game.events.publish(done);
         tell({});
     }
     void operator()(const action::SetClock& wish) const {
@@ -44,12 +53,15 @@ struct Acting {
         const GameTime shown = game.core.world().shown();
         ActionOutcome outcome;
         outcome.clock = {shown.day, shown.hour, shown.minute, game.core.world().speed()};
-        note("set clock",
-             fmt::format("day {} {:02}:{:02} speed {}", shown.day, shown.hour, shown.minute, outcome.clock.speed));
+        game.events.publish(event::OperatorAction{
+            who, "set clock",
+            fmt::format("day {} {:02}:{:02} speed {}", shown.day, shown.hour, shown.minute, outcome.clock.speed)});
         tell(std::move(outcome));
     }
     void operator()(const action::Allocate& wish) const {
-        note("allocate", fmt::format("lobby {}", wish.request.lobby.value));
+        event::OperatorAction asked = action_on("allocate", "lobby", wish.request.lobby.value);
+        asked.lobby = wish.request.lobby;
+        game.events.publish(asked);
         game.operator_link.allocate(pass, wish.request, [tell = tell](const AllocationResponse& response) {
             ActionOutcome outcome;
             if (const auto* refused = std::get_if<AllocationResponse::Refused>(&response.answer)) {
@@ -73,8 +85,8 @@ private:
         outcome.kind = ActionOutcome::Kind::not_found;
         tell(std::move(outcome));
     }
-    void note(std::string action, std::string target) const {
-        game.events.publish(event::OperatorAction{who, std::move(action), std::move(target)});
+    event::OperatorAction action_on(const char* action, std::string_view kind, std::int64_t id) const {
+        return {who, action, fmt::format("{} {}", kind, id)};
     }
 };
 
