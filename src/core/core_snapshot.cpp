@@ -16,7 +16,9 @@ struct Sums {
 void add_servers(const Core& core, std::map<RegionId, CoreSnapshot::OfRegion>& regions) {
     std::map<RegionId, Sums> sums;
     core.fleet().for_each([&](const Server& server) {
-        ++regions[server.region].servers[static_cast<std::size_t>(server.status())];
+        CoreSnapshot::OfRegion& region = regions[server.region];
+        ++region.servers[static_cast<std::size_t>(server.status())];
+        region.brake_on = region.brake_on || server.braked;
         if (server.status() == ServerStatus::offline) return;
         Sums& sum = sums[server.region];
         sum.cpu += static_cast<double>(server.cpu_percent);

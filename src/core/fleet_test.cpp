@@ -433,6 +433,13 @@ TEST_CASE_FIXTURE(CoreWorld,
     for (int i = 0; i < 10; ++i) disconnect(servers[static_cast<std::size_t>(i)].link);
     CHECK(events_named("brake.on") == 1);
     CHECK(core->fleet().figures().brakes == 1);
+    const auto braked_regions = [&] {
+        std::vector<std::string> names;
+        for (const auto& region : snapshot_of(*core).regions)
+            if (region.brake_on) names.push_back(region.name);
+        return names;
+    };
+    CHECK(braked_regions() == std::vector<std::string>{"EU"});
 
     // The rest stays well; the ten are kept, and one of them comes back.
     const auto rest_beats = [&] {
@@ -451,6 +458,7 @@ TEST_CASE_FIXTURE(CoreWorld,
     advance(1ms);
     CHECK(core->fleet().size() == 51);
     CHECK(events_named("brake.off") == 1);
+    CHECK(braked_regions().empty());
 }
 
 TEST_CASE_FIXTURE(CoreWorld, "F-8: nine servers, or a small share, are removed as ever") {

@@ -50,6 +50,9 @@ void add_regions(const CoreSnapshot& core, std::vector<Metric>& out) {
     Metric memory = family("muster_region_memory_percent", "Average memory of a region's servers", MetricType::gauge);
     Metric capacity =
         family("muster_region_capacity_ratio", "Matches by capacity of a region's servers", MetricType::gauge);
+    Metric brake =
+        family("muster_eviction_brake_on",
+               "1 while servers are kept that fell silent together with much of their region", MetricType::gauge);
     Metric timeouts =
         family("muster_server_timeouts_total", "Game servers removed for their silence", MetricType::counter);
     Metric requests = family("muster_allocation_requests_total", "Allocation requests", MetricType::counter);
@@ -70,6 +73,7 @@ void add_regions(const CoreSnapshot& core, std::vector<Metric>& out) {
         cpu.samples.push_back({{of_region}, region.cpu_percent});
         memory.samples.push_back({{of_region}, region.memory_percent});
         capacity.samples.push_back({{of_region}, region.capacity_ratio});
+        brake.samples.push_back({{of_region}, region.brake_on ? 1.0 : 0.0});
         timeouts.samples.push_back({{of_region}, number(region.timeouts)});
         requests.samples.push_back({{of_region}, number(region.requests)});
         retries.samples.push_back({{of_region}, number(region.retries)});
@@ -80,7 +84,7 @@ void add_regions(const CoreSnapshot& core, std::vector<Metric>& out) {
         uptime.histograms.push_back(histogram_of(region.uptime_seconds, {of_region}));
     }
     for (Metric* metric :
-         {&servers, &cpu, &memory, &capacity, &timeouts, &requests, &retries, &failures, &seconds, &uptime}) {
+         {&servers, &cpu, &memory, &capacity, &brake, &timeouts, &requests, &retries, &failures, &seconds, &uptime}) {
         out.push_back(std::move(*metric));
     }
 }
