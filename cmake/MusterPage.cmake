@@ -17,14 +17,16 @@ function(muster_page program)
     set(required ON)
   endif()
   set(output ${CMAKE_CURRENT_BINARY_DIR}/page/embedded_page.cpp)
+  # There once the page is. Until then every build tries again, since npm or its registry may be back.
+  set(built ${CMAKE_CURRENT_BINARY_DIR}/page/built)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/src/* ${CMAKE_SOURCE_DIR}/web/public/*)
-  add_custom_command(OUTPUT ${output}
+  add_custom_command(OUTPUT ${output} ${built}
     COMMAND ${CMAKE_COMMAND} -DWEB=${CMAKE_SOURCE_DIR}/web -DSCRIPTS=${CMAKE_SOURCE_DIR}/cmake
-            -DBUILD=${CMAKE_CURRENT_BINARY_DIR}/page/dist -DOUTPUT=${output} -DREQUIRED=${required}
+            -DBUILD=${CMAKE_CURRENT_BINARY_DIR}/page/dist -DOUTPUT=${output} -DBUILT=${built} -DREQUIRED=${required}
             -P ${CMAKE_SOURCE_DIR}/cmake/build_page.cmake
     DEPENDS ${sources} ${CMAKE_SOURCE_DIR}/web/index.html ${CMAKE_SOURCE_DIR}/web/package-lock.json
             ${CMAKE_SOURCE_DIR}/web/vite.config.ts ${CMAKE_SOURCE_DIR}/cmake/build_page.cmake
             ${CMAKE_SOURCE_DIR}/cmake/embed_files.cmake
     COMMENT "Building the page" VERBATIM)
-  target_sources(${program} PRIVATE ${output})
+  target_sources(${program} PRIVATE ${output} ${built})
 endfunction()

@@ -1,8 +1,9 @@
 # Builds the page in web/ with npm and makes it part of the binary (run at build time, for the program alone).
 #
-#   cmake -DWEB=dir -DSCRIPTS=dir -DBUILD=dir -DOUTPUT=page.cpp -DREQUIRED=ON|OFF -P build_page.cmake
+#   cmake -DWEB=dir -DSCRIPTS=dir -DBUILD=dir -DOUTPUT=page.cpp -DBUILT=file -DREQUIRED=ON|OFF -P build_page.cmake
 #
-# What is missing or fails leaves a program without the page, which says so itself; with REQUIRED it fails the build.
+# What is missing or fails leaves a program without the page, which says so itself, and no file BUILT; with REQUIRED it
+# fails the build.
 
 cmake_policy(VERSION 3.25)
 
@@ -11,7 +12,9 @@ function(give_up why)
     message(FATAL_ERROR "The page cannot be built: ${why}")
   endif()
   message(STATUS "Muster is built without its page: ${why}")
-  file(WRITE "${OUTPUT}" "// The page was not built.\n")
+  file(REMOVE "${BUILT}")
+  # Only written when it changes, so that nothing is compiled or linked again.
+  file(CONFIGURE OUTPUT "${OUTPUT}" CONTENT "// The page was not built.\n")
 endfunction()
 
 function(run_npm what result)
@@ -60,3 +63,4 @@ string(REPLACE ";" "," FILES "${files}")
 set(FOLDER "${BUILD}")
 set(SYMBOL embedded_page)
 include("${SCRIPTS}/embed_files.cmake")
+file(TOUCH "${BUILT}")

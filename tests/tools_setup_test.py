@@ -35,9 +35,16 @@ class Setup(unittest.TestCase):
         self.stand_in("id", f"echo {0 if root else 1000}")
 
     def run_setup(self, *groups, **variables):
+        return self.call(SETUP, *groups, **variables)
+
+    def need_command(self, command, group):
+        """As ./run and ./test do."""
+        return self.call("-c", '. "$1" && need_command "$2" "$3"', "need", SETUP, command, group)
+
+    def call(self, *arguments, **variables):
         self.calls.write_text("")
         done = subprocess.run(
-            [shutil.which("bash"), SETUP, *groups],
+            [shutil.which("bash"), *arguments],
             env={"PATH": str(self.bin), **variables},
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -97,6 +104,23 @@ class Setup(unittest.TestCase):
         self.assertIn("  clang-tidy-19\n", done.stderr)
         done, calls = self.run_setup("build", MUSTER_SETUP="skip")
         self.assertEqual((done.returncode, calls), (0, []))
+
+    def test_a_command_that_is_there_needs_no_package(self):
+        self.debian(missing=("npm", "chromium"))
+        self.stand_in("apt-get")
+        self.stand_in("npm")
+        done, calls = self.need_command("npm", "page")
+        self.assertEqual((done.returncode, calls), (0, []))
+        done, calls = self.need_command("chromium", "browser")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(calls[-1].endswith(" chromium"), calls)
+
+    def test_a_command_that_cannot_be_had_is_an_answer(self):
+        self.debian(missing=("npm",))
+        self.stand_in("apt-get", "echo E: no such package", status=100)
+        done, _ = self.need_command("npm", "page")
+        self.assertEqual(done.returncode, 69)
+        self.assertIn("apt-get install --yes --no-install-recommends npm\n", done.stderr)
 
     def test_an_unknown_group_is_refused(self):
         self.debian()

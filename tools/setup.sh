@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that Muster needs, and only those that are missing.
 #
-#   tools/setup.sh [GROUP…]      groups: build test lint fuzz bench; all of them when none is named. And page: npm, for
-#                                where there is none yet (it may well have come from elsewhere)
+#   tools/setup.sh [GROUP…]      groups: build test lint fuzz bench; all of them when none is named. And page (npm) and
+#                                browser (chromium), which may well have come from elsewhere
 #
-# ./run and ./test source this file and call need_packages. With nothing missing it costs one dpkg-query.
+# ./run and ./test source this file and call need_packages and need_command. With nothing missing it costs one dpkg-query.
 # MUSTER_SETUP=skip trusts that everything is there, whoever installed it.
 
 # The one list of what Muster is built, tested and checked with (Debian 12 names).
@@ -17,6 +17,7 @@ declare -A packages=(
     [fuzz]="clang-19 lld-19 libclang-rt-19-dev llvm-19"
     [bench]="libbenchmark-dev libuv1-dev libev-dev valgrind"
     [page]="npm"
+    [browser]="chromium"
 )
 setup_groups="build test lint fuzz bench"
 
@@ -45,6 +46,11 @@ need_packages() {
         [[ "$installed" == *" installed:$package "* ]] || missing+=("$package")
     done
     [ ${#missing[@]} -eq 0 ] || install_packages "${missing[@]}"
+}
+
+# need_command COMMAND GROUP: afterwards there is such a command, whoever installed it; Debian's package if nobody did.
+need_command() {
+    command -v "$1" >/dev/null || need_packages "$2"
 }
 
 install_packages() {

@@ -1,13 +1,22 @@
 // Fails when the built page would not run under the daemon's content policy, or has grown past its budget.
-import { readFileSync, readdirSync } from "node:fs";
+//
+//   node check_dist.mjs [FOLDER]      dist, beside this file, when none is named
+
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 
 const BUDGET_BYTES = 60 * 1024; // gzipped, all files
 const FILES = ["app.css", "app.js", "favicon.svg", "index.html"];
 
-const folder = new URL("dist/", import.meta.url);
+const named = process.argv[2];
+const folder = named === undefined ? new URL("dist/", import.meta.url) : pathToFileURL(`${named}/`);
 const faults = [];
 
+if (!existsSync(folder)) {
+    console.error(`check_dist: there is no ${folder.pathname}; the page is built by npm run build, and by the program's build where npm works`);
+    process.exit(1);
+}
 const found = readdirSync(folder, { recursive: true }).sort();
 if (found.join() !== FILES.join()) faults.push(`files are ${found.join(", ")}; the daemon embeds ${FILES.join(", ")}`);
 
