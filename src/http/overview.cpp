@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/json_fields.h"
+#include "base/quantile.h"
 #include "http/row_json.h"
 
 namespace muster {
@@ -72,6 +73,8 @@ void describe_allocations(const FleetView& view, FieldSink& out) {
         successes += region.successes;
         retries += region.retries;
     }
+    const Distribution& seconds = view.allocation_seconds;
+    const auto percentile_ms = [&](double share) { return quantile(seconds.bounds, seconds.counts, share) * 1000; };
     out.begin_object("allocations");
     out.integer("requests", static_cast<std::int64_t>(requests));
     out.integer("successes", static_cast<std::int64_t>(successes));
@@ -80,10 +83,10 @@ void describe_allocations(const FleetView& view, FieldSink& out) {
     out.end_object();
     out.integer("retries", static_cast<std::int64_t>(retries));
     out.integer("in_flight", static_cast<std::int64_t>(view.allocations_in_flight));
-    out.real("p50_ms", quantile(view.allocation_seconds, 0.50) * 1000);
-    out.real("p95_ms", quantile(view.allocation_seconds, 0.95) * 1000);
-    out.real("p99_ms", quantile(view.allocation_seconds, 0.99) * 1000);
-    describe_latency(view.allocation_seconds, out);
+    out.real("p50_ms", percentile_ms(0.50));
+    out.real("p95_ms", percentile_ms(0.95));
+    out.real("p99_ms", percentile_ms(0.99));
+    describe_latency(seconds, out);
     out.end_object();
 }
 
@@ -145,23 +148,6 @@ HealthVerdict verdict_of(const FleetView& view, const ProcessFigures& process) {
         }
     }
     return verdict;
-}
-
-double quantile(const Distribution& counted, double share) {
-    std::uint64_t all = 0;
-    for (const std::uint64_t count : counted.counts) all += count;
-    if (all == 0 || counted.bounds.empty()) return 0;
-    const double wanted = share * static_cast<double>(all);
-    double before = 0;
-    for (std::size_t i = 0; i < counted.bounds.size(); ++i) {
-        const auto count = static_cast<double>(counted.counts[i]);
-        if (before + count >= wanted && count > 0) {
-            const double low = i == 0 ? 0 : counted.bounds[i - 1];
-            return low + (counted.bounds[i] - low) * (wanted - before) / count;
-        }
-        before += count;
-    }
-    return counted.bounds.back();  // above it we know nothing
 }
 
 void describe_regions(const FleetView& view, FieldSink& out) {

@@ -19,10 +19,6 @@ struct HealthVerdict {
 };
 HealthVerdict verdict_of(const FleetView& view, const ProcessFigures& process);
 
-// The value that `share` (0 to 1) of those counted do not exceed, between the bounds of its bucket by proportion; 0
-// when nothing was counted.
-double quantile(const Distribution& counted, double share);
-
 // A list of {"id","name","servers":{…},"capacity",…}, one per region. Averages are over servers that are not offline.
 void describe_regions(const FleetView& view, FieldSink& out);
 

@@ -78,16 +78,6 @@ TEST_CASE_FIXTURE(Fleet, "O-2: health is the worst that is known, with every rea
     CHECK(verdict_of(view, process).reasons == process.problems);
 }
 
-TEST_CASE("A-13: a quantile lies in its bucket by proportion") {
-    Distribution counted{{1, 2, 4}, {10, 10, 0, 0}};
-    CHECK(quantile(counted, 0.5) == doctest::Approx(1));
-    CHECK(quantile(counted, 0.75) == doctest::Approx(1.5));
-    CHECK(quantile(counted, 1.0) == doctest::Approx(2));
-    CHECK(quantile({{1, 2}, {0, 0, 5}}, 0.5) == doctest::Approx(2));  // above all bounds
-    CHECK(quantile({{1, 2}, {0, 0, 0}}, 0.5) == 0);
-    CHECK(quantile({}, 0.5) == 0);
-}
-
 TEST_CASE_FIXTURE(Fleet, "O-2: the overview has every part of its shape") {
     view.allocation_seconds = {{0.1, 0.2}, {10, 10, 0}};
     view.player_rtt_seconds = {{0.01}, {3, 4}};
