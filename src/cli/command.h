@@ -49,12 +49,20 @@ struct Command {
     std::function<int()> run{};  // the exit code; throws CommandFailure
 };
 
+// A line of a list: what it is about, and what is said of it.
+struct HelpLine {
+    std::string about;
+    std::string text;
+};
+
 // What `muster --help` says around the list of commands.
 struct Program {
     std::string name;
     std::string version;
     std::string about;
-    std::string notes;
+    std::vector<HelpLine> examples;
+    std::vector<HelpLine> environment;
+    std::vector<HelpLine> exit_codes;
     std::vector<Command> commands;
 };
 

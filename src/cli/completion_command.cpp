@@ -50,6 +50,9 @@ std::string bash(const Program& program) {
 _muster() {{
     local current=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} command=${{COMP_WORDS[1]}} words=
     COMPREPLY=()
+    # bash takes --flag=value for three words.
+    if [[ $current == = ]]; then current=; fi
+    if [[ $before == = ]]; then before=${{COMP_WORDS[COMP_CWORD-2]}}; fi
     if ((COMP_CWORD == 1)); then
         COMPREPLY=($(compgen -W '{} --help --version' -- "$current"))
         return
@@ -128,7 +131,9 @@ if [ "$funcstack[1]" = _muster ]; then _muster "$@"; else compdef _muster muster
 std::string fish(const Program& program) {
     std::string text =
         "# fish completion of muster: muster completion fish > ~/.config/fish/completions/muster.fish\n"
-        "complete -c muster -f\n";
+        "complete -c muster -f\n"
+        "complete -c muster -l help -d 'Show the help'\n"
+        "complete -c muster -n __fish_use_subcommand -l version -d 'Show the version'\n";
     for (const Command& command : program.commands)
         text += fmt::format("complete -c muster -n __fish_use_subcommand -a {} -d '{}'\n", command.name,
                             quoted(command.summary, "\\"));

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/listing.h"
 #include "cli/standard_output.h"
 #include "daemon/config_load.h"
 #include "daemon/config_print.h"
@@ -16,6 +17,7 @@ struct Arguments {
     std::optional<std::string> config;
     bool default_file = false;
     bool reference = false;
+    bool json = false;
 };
 
 int print_effective(const Arguments& arguments) {
@@ -27,7 +29,8 @@ int print_effective(const Arguments& arguments) {
     print_problems(loaded->warnings);
     // It is printed all the same: whoever asks may be looking for just this.
     print_problems(problems_of_serving(loaded->config));
-    return to_int(print_result(effective_config_text(*loaded)));
+    return arguments.json ? print_json(effective_config_json(*loaded))
+                          : to_int(print_result(effective_config_text(*loaded)));
 }
 
 int print(const Arguments& arguments) {
@@ -45,11 +48,13 @@ Command config_command() {
     CommandOption defaults{"--default", "", "Print a config file with every key at its default",
                            &arguments->default_file};
     CommandOption reference{"--markdown", "", "Print the reference of all keys as Markdown", &arguments->reference};
+    CommandOption json{"--json", "", "JSON instead of TOML", &arguments->json};
     defaults.excludes = {"--config", "--markdown"};
     reference.excludes = {"--config"};
+    json.excludes = {"--default", "--markdown"};
     return {"config",
             "Show the effective config and where each value came from",
-            {file, defaults, reference},
+            {file, defaults, reference, json},
             "Without --config the defaults are shown, with what the environment changes. A secret is shown as set or "
             "not set.\n",
             [arguments] { return print(*arguments); }};

@@ -18,10 +18,12 @@
 #include <unistd.h>
 
 #include "base/entropy.h"
+#include "base/json_fields.h"
 #include "cli/child_process.h"
 #include "cli/commands.h"
 #include "cli/demo_fleet.h"
 #include "cli/json_value.h"
+#include "cli/listing.h"
 #include "cli/progress.h"
 #include "cli/standard_output.h"
 #include "daemon/config_units.h"
@@ -39,6 +41,7 @@ struct Arguments {
     std::optional<double> seconds;
     std::optional<std::int64_t> seed;
     std::string http = "127.0.0.1:0";
+    bool json = false;
 };
 
 // A new folder that goes with its object.
@@ -118,6 +121,25 @@ std::optional<JsonValue> wait_until_ready(ChildProcess& daemon, const ScratchFol
     return JsonValue::parse(text_of(ports)).value_or(JsonValue());
 }
 
+// Where it can be seen.
+void announce(const Arguments& arguments, const JsonValue& ports) {
+    const std::string url = fmt::format("http://{}", ports["http"].text());
+    if (arguments.json) {
+        JsonFields out;
+        out.text("url", url);
+        for (const char* port : {"servers", "managers", "players"}) out.text(port, ports[port].text());
+        print_json(out.finish());
+        return;
+    }
+    const std::string until = arguments.seconds ? fmt::format("It ends by itself after {} s.", *arguments.seconds)
+                                                : std::string("Ctrl-C ends it.");
+    print_result(
+        fmt::format("Muster is alive, with a small fleet that plays.\n\n"
+                    "  the page      {}/\n"
+                    "  the terminal  MUSTER_URL={} {} top\n\n{}\n",
+                    url, url, own_path(), until));
+}
+
 int play(const Arguments& arguments, const JsonValue& ports, const DemoPace& pace, ChildProcess& daemon,
          const ScratchFolder& folder, const AwaitedEnd& end) {
     std::uint64_t seed = 0;
@@ -128,14 +150,7 @@ int play(const Arguments& arguments, const JsonValue& ports, const DemoPace& pac
                     pace, seed);
     fleet.start();
 
-    const std::string url = fmt::format("http://{}", ports["http"].text());
-    const std::string until = arguments.seconds ? fmt::format("It ends by itself after {} s.", *arguments.seconds)
-                                                : std::string("Ctrl-C ends it.");
-    print_result(
-        fmt::format("Muster is alive, with a small fleet that plays.\n\n"
-                    "  the page      {}/\n"
-                    "  the terminal  MUSTER_URL={} {} top\n\n{}\n",
-                    url, url, own_path(), until));
+    announce(arguments, ports);
     const auto over =
         Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(arguments.seconds.value_or(0) * 1000));
     while (!arguments.seconds || Clock::now() < over) {
@@ -174,7 +189,8 @@ Command demo_command() {
         "See it alive: the daemon with a small fleet that plays",
         {{"--seconds", "N", "End by itself after so long", &arguments->seconds},
          {"--seed", "N", "Plays the same chances again", &arguments->seed},
-         {"--http", "ADDRESS", "Where the page is; port 0 is any free one", &arguments->http}},
+         {"--http", "ADDRESS", "Where the page is; port 0 is any free one", &arguments->http},
+         {"--json", "", "Where it is, as one line of JSON", &arguments->json}},
         "Servers join, take matches, play, fall silent and come back; players come, idle and leave. Everything is on\n"
         "this machine, on free ports, with a store of its own; nothing is left when it ends.\n",
         [arguments] { return demo(*arguments); }};

@@ -20,9 +20,10 @@
 namespace muster {
 namespace {
 
-// A lost feed is taken up again for so long.
+// A lost feed is taken up again for half a minute; at first soon, since a daemon that restarts is back soon.
 constexpr int attempts_max = 30;
-constexpr std::chrono::seconds attempt_every{1};
+constexpr std::chrono::milliseconds attempt_first{200};
+constexpr std::chrono::milliseconds attempt_every{1000};
 constexpr std::int64_t limit_max = 1000;
 
 struct Arguments {
@@ -100,8 +101,9 @@ std::int64_t newest_id(const JsonValue& page) {
         } catch (const CommandFailure& failure) {
             if (failure.exit_code != to_int(ExitCode::unavailable) || attempts >= attempts_max) throw;
         }
-        if (attempts++ == 0) fmt::print(stderr, "muster: the connection was lost, trying again\n");
-        std::this_thread::sleep_for(attempt_every);
+        const bool first = attempts++ == 0;
+        if (first) fmt::print(stderr, "muster: the connection was lost, trying again\n");
+        std::this_thread::sleep_for(first ? attempt_first : attempt_every);
     }
 }
 

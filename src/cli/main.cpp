@@ -43,6 +43,15 @@ CLI::Option* add_option(CLI::App& parser, const CommandOption& option) {
         option.target);
 }
 
+// A heading and its lines, the texts below each other.
+std::string help_list(const char* heading, const std::vector<muster::HelpLine>& lines) {
+    std::size_t widest = 0;
+    for (const muster::HelpLine& line : lines) widest = std::max(widest, line.about.size());
+    std::string text = fmt::format("{}:\n", heading);
+    for (const muster::HelpLine& line : lines) text += fmt::format("  {:<{}}  {}\n", line.about, widest, line.text);
+    return text;
+}
+
 void add_command(CLI::App& app, const Command& command) {
     CLI::App* parser = app.add_subcommand(command.name, command.summary);
     parser->set_help_flag("-h,--help", "Show this help");
@@ -96,8 +105,24 @@ std::string complaint(const CLI::App& app, std::span<char* const> arguments, con
     return error.what();
 }
 
+// The command that was meant: the first word that is no flag, if it names one.
+const CLI::App* command_in(const CLI::App& app, std::span<char* const> arguments) {
+    const auto word = std::find_if(arguments.begin(), arguments.end(),
+                                   [](const char* each) { return !std::string_view(each).starts_with('-'); });
+    if (word == arguments.end()) return nullptr;
+    for (const CLI::App* command : app.get_subcommands({}))
+        if (command->get_name() == *word) return command;
+    return nullptr;
+}
+
 int usage_error(const CLI::App& app, std::span<char* const> arguments, const CLI::ParseError& error) {
-    fmt::print(stderr, "muster: {}\n\nUsage: muster COMMAND [FLAGS]\n", complaint(app, arguments, error));
+    const std::string wrong = complaint(app, arguments, error);
+    if (const CLI::App* command = command_in(app, arguments)) {
+        fmt::print(stderr, "muster: {}\n\nUsage: muster {} …; `muster {} --help` says more.\n", wrong,
+                   command->get_name(), command->get_name());
+        return to_int(ExitCode::usage);
+    }
+    fmt::print(stderr, "muster: {}\n\nUsage: muster COMMAND [FLAGS]\n", wrong);
     for (const CLI::App* command : app.get_subcommands({}))
         fmt::print(stderr, "  muster {:<12} {}\n", command->get_name(), command->get_description());
     fmt::print(stderr, "`muster --help` and `muster COMMAND --help` say more.\n");
@@ -110,7 +135,8 @@ int run(int argc, char** argv) {
     app.set_version_flag("--version", fmt::format("{} {}", program.name, program.version), "Show the version");
     app.set_help_flag("-h,--help", "Show this help");
     app.require_subcommand(1);
-    app.footer(program.notes);
+    app.footer(help_list("Examples", program.examples) + "\n" + help_list("Environment", program.environment) + "\n" +
+               help_list("Exit codes", program.exit_codes));
     for (const Command& command : program.commands) add_command(app, command);
     try {
         app.parse(argc, argv);

@@ -1,6 +1,9 @@
 // `muster man`: the manual page, from the same words as the help.
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -28,11 +31,37 @@ std::string roff(std::string_view text) {
     return out;
 }
 
-// Lines as they stand: examples and tables.
-std::string as_it_stands(std::string_view text) {
-    while (text.ends_with('\n')) text.remove_suffix(1);
-    if (text.empty()) return {};
-    return fmt::format(".PP\n.nf\n{}\n.fi\n", roff(text));
+// Sentences are filled to the reader's width; indented lines are examples, and stay as they stand.
+std::string notes_text(std::string_view notes) {
+    enum class Inside : std::uint8_t { nothing, sentences, examples };
+    std::string text;
+    Inside inside = Inside::nothing;
+    const auto enter = [&](Inside next) {
+        if (inside == next) return;
+        if (inside == Inside::examples) text += ".fi\n.RE\n";
+        if (next == Inside::sentences) text += ".PP\n";
+        if (next == Inside::examples) text += ".PP\n.RS\n.nf\n";
+        inside = next;
+    };
+    while (!notes.empty()) {
+        const std::string_view line = notes.substr(0, notes.find('\n'));
+        notes.remove_prefix(std::min(line.size() + 1, notes.size()));
+        const std::size_t indent = line.find_first_not_of(' ');
+        if (indent == std::string_view::npos) {
+            enter(Inside::nothing);
+        } else {
+            enter(indent > 0 ? Inside::examples : Inside::sentences);
+            text += roff(line.substr(indent)) + "\n";
+        }
+    }
+    enter(Inside::nothing);
+    return text;
+}
+
+std::string section(std::string_view heading, const std::vector<HelpLine>& lines) {
+    std::string text = fmt::format(".SH {}\n", heading);
+    for (const HelpLine& line : lines) text += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(line.about), roff(line.text));
+    return text;
 }
 
 std::string option_text(const CommandOption& option) {
@@ -58,7 +87,7 @@ std::string command_text(const Command& command) {
     std::string text = fmt::format(".SS \"muster {}\"\n{}.\n.PP\n\\fBmuster {}\\fR{}{}\n", roff(command.name),
                                    roff(command.summary), roff(command.name), usage, flags ? " [\\fIFLAGS\\fR]" : "");
     for (const CommandOption& option : command.options) text += option_text(option);
-    return text + as_it_stands(command.notes);
+    return text + notes_text(command.notes);
 }
 
 std::string manual(const Program& program) {
@@ -68,7 +97,9 @@ std::string manual(const Program& program) {
     text += ".SH DESCRIPTION\n" + roff(program.about) + "\n";
     text += ".SH COMMANDS\n";
     for (const Command& command : program.commands) text += command_text(command);
-    text += ".SH EXAMPLES, ENVIRONMENT AND EXIT CODES\n" + as_it_stands(program.notes);
+    text += section("EXIT STATUS", program.exit_codes);
+    text += section("ENVIRONMENT", program.environment);
+    text += section("EXAMPLES", program.examples);
     return text;
 }
 

@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "base/json_fields.h"
 #include "base/system_clock.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
+#include "cli/listing.h"
 #include "cli/standard_output.h"
 #include "daemon/config_load.h"
 #include "daemon/config_units.h"
@@ -24,6 +26,7 @@ struct Arguments {
     std::int64_t account = 0;
     std::string valid_for = "1h";
     std::optional<std::string> config;
+    bool json = false;
 };
 
 int refuse(const std::string& why, ExitCode code) {
@@ -55,7 +58,14 @@ int make(const Arguments& arguments) {
     const std::int64_t now = SystemClock().wall().value / 1'000;
     const std::int64_t expires = now + std::chrono::duration_cast<std::chrono::seconds>(*valid_for).count();
     const AccountId account(static_cast<std::int32_t>(arguments.account));
-    return to_int(print_result(make_player_credential(key, arguments.name, account, expires) + "\n"));
+    const std::string credential = make_player_credential(key, arguments.name, account, expires);
+    if (!arguments.json) return to_int(print_result(credential + "\n"));
+    JsonFields out;
+    out.text("credential", credential);
+    out.text("name", arguments.name);
+    out.integer("account", account.value);
+    out.integer("expires_at_ms", expires * 1'000);
+    return print_json(out.finish());
 }
 
 }  // namespace
@@ -69,9 +79,10 @@ Command player_token_command() {
             {{"NAME", "", "The player's name", &arguments->name, true},
              {"--account", "N", "The player's id, from 1 on", &arguments->account, true},
              {"--for", "TIME", "How long it is good: 30s, 10m, 1h, 7d", &arguments->valid_for},
-             config},
+             config,
+             {"--json", "", "JSON, with what it says and until when it is good", &arguments->json}},
             "The key is the one that the daemon has: from MUSTER_AUTH_PLAYER_KEY, or from the file that the config "
-            "names.\n  MUSTER_AUTH_PLAYER_KEY=… muster player-token Ann --account 7 --for 1h\n",
+            "names.\n  MUSTER_AUTH_PLAYER_KEY=… muster player-token Ann --account 7\n",
             [arguments] { return make(*arguments); }};
 }
 

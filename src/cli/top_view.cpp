@@ -38,14 +38,10 @@ void append(std::vector<std::string>& to, std::vector<std::string> more) {
 }  // namespace
 
 void TopView::take(TopSample sample) {
-    const JsonValue& before = sample_.overview;
-    const JsonValue& now = sample.overview;
-    const double seconds = (now["time_ms"].number() - before["time_ms"].number()) / 1000;
-    const double asked = now["allocations"]["requests"].number() - before["allocations"]["requests"].number();
-    // A daemon that was restarted counts from 0; a view that is still the same has nothing new to say.
-    if (!before.is_null() && seconds > 0) {
-        rate_ = std::max(asked, 0.0) / seconds;
-        rates_.push_back(rate_);
+    const std::int64_t before_ms = sample_.overview["time_ms"].integer();
+    allocations_.take(sample.overview);
+    if (!sample_.overview.is_null() && sample.overview["time_ms"].integer() > before_ms) {
+        rates_.push_back(allocations_.per_second());
         if (rates_.size() > rates_max) rates_.pop_front();
     }
     sample_ = std::move(sample);
@@ -102,13 +98,15 @@ std::vector<std::string> TopView::figures() const {
     const JsonValue& matches = overview["matches"];
     const JsonValue& players = overview["players"];
     const JsonValue& loop = overview["loop"];
+    const auto percentile = [&](double share) {
+        const auto seconds = allocations_.seconds(share);
+        return seconds ? span_text(*seconds) : std::string("-");
+    };
     return {
-        fmt::format("Allocations  {}/s  given {}  p50 {}  p95 {}  p99 {}  in flight {}  retries {}  {}",
-                    short_number(rate_),
-                    share_text(allocations["successes"].number(), allocations["requests"].number()),
-                    span_text(allocations["p50_ms"].number() / 1000), span_text(allocations["p95_ms"].number() / 1000),
-                    span_text(allocations["p99_ms"].number() / 1000), allocations["in_flight"].integer(),
-                    allocations["retries"].integer(), sparkline(rates_)),
+        fmt::format("Allocations  {}/s {}  last minute: given {}  p50 {}  p95 {}  p99 {}  now: in flight {}",
+                    short_number(allocations_.per_second()), sparkline(rates_),
+                    share_text(allocations_.share_given().value_or(0), allocations_.share_given() ? 1 : 0),
+                    percentile(0.50), percentile(0.95), percentile(0.99), allocations["in_flight"].integer()),
         fmt::format("Matches      {} started  {} ready  {} allocated  {} offering", matches["started"].integer(),
                     matches["ready"].integer(), matches["allocated"].integer(), matches["offering"].integer()),
         fmt::format("Players      {} connected  {} idle  {} away    clock {}", players["connected"].integer(),

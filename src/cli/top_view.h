@@ -9,6 +9,7 @@
 
 #include "cli/json_value.h"
 #include "cli/listing.h"
+#include "cli/recent_allocations.h"
 #include "cli/terminal.h"
 
 namespace muster {
@@ -41,8 +42,8 @@ private:
     RegionNames regions_;
     TopSample sample_;
     std::string trouble_;
+    RecentAllocations allocations_;
     std::deque<double> rates_;  // of allocations, a second, the newest last
-    double rate_ = 0;
     std::size_t order_ = 1;
 };
 

@@ -92,6 +92,22 @@ std::string effective_config_text(const LoadedConfig& loaded) {
     return out;
 }
 
+std::string effective_config_json(const LoadedConfig& loaded) {
+    JsonFields out;
+    for (const ConfigTable& table : config_tables()) {
+        out.begin_object(table.name);
+        for (const ConfigKey& key : config_keys()) {
+            if (key.table != table.name || is_absent(key, loaded.config)) continue;
+            out.begin_object(key.name);
+            describe_value(key, loaded.config, out);
+            out.text("from", loaded.origins.of(key).to_string());
+            out.end_object();
+        }
+        out.end_object();
+    }
+    return out.finish();
+}
+
 std::string default_config_text() {
     const Config defaults;
     std::string out =

@@ -96,3 +96,16 @@ TEST_CASE("the reference has one row for every key") {
     CHECK(has_line(
         text, "| `speed` | `1` | a whole number from 1 to 3600 | Game minutes in a real minute. | at a restart |"));
 }
+
+TEST_CASE("X-1: as JSON every value stands with where it came from, and a secret says only that it is set") {
+    LoadedConfig loaded;
+    loaded.config.clock.speed = 60;
+    loaded.origins.set(*find_key("clock", "speed"), {ConfigOrigin::Source::file, "muster.toml:7", 7});
+    loaded.config.auth.admin_token = Secret("open-sesame");
+    const std::string text = effective_config_json(loaded);
+    CHECK(text.find(R"("speed":{"value":60,"from":"muster.toml:7"})") != std::string::npos);
+    CHECK(text.find(R"("heartbeat_timeout":{"value":"30s","from":"default"})") != std::string::npos);
+    CHECK(text.find(R"("admin_token":{"set":true,)") != std::string::npos);
+    CHECK(text.find(R"("regions":{"value":[{"id":0,"name":"USE"},)") != std::string::npos);
+    CHECK(text.find("open-sesame") == std::string::npos);
+}

@@ -217,6 +217,31 @@ std::string value_text(const ConfigKey& key, const Config& config) {
         key.type);
 }
 
+void describe_value(const ConfigKey& key, const Config& config, FieldSink& out) {
+    std::visit(Overload{
+                   [&](const FlagKey& k) { out.flag("value", read(k.place, config)); },
+                   [&](const WholeKey& k) { out.integer("value", read(k.place, config)); },
+                   [&](const RealKey& k) { out.real("value", read(k.place, config)); },
+                   [&](const DurationKey& k) { out.text("value", to_text(read(k.place, config))); },
+                   [&](const SizeKey& k) { out.text("value", to_text(read(k.place, config))); },
+                   [&](const AddressKey& k) { out.text("value", read(k.place, config).to_string()); },
+                   [&](const PathKey& k) { out.text("value", read(k.place, config)); },
+                   [&]<class Enum>(const ChoiceKey<Enum>& k) { out.text("value", choice_text(read(k.place, config))); },
+                   [&](const RegionsKey& k) {
+                       out.begin_list("value");
+                       for (const Region& region : read(k.place, config)) {
+                           out.begin_object({});
+                           out.integer("id", region.id.value);
+                           out.text("name", region.name);
+                           out.end_object();
+                       }
+                       out.end_list();
+                   },
+                   [&](const SecretKey& k) { out.flag("set", read(k.place, config).is_set()); },
+               },
+               key.type);
+}
+
 bool same_value(const ConfigKey& key, const Config& one, const Config& other) {
     return std::visit([&](const auto& type) { return same(read(type.place, one), read(type.place, other)); }, key.type);
 }

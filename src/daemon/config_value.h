@@ -7,6 +7,7 @@
 #include <string_view>
 #include <variant>
 
+#include "base/fields.h"
 #include "daemon/config_keys.h"
 
 namespace muster {
@@ -26,6 +27,9 @@ std::string allowed_text(const ConfigKey& key);
 
 // The value as it would stand in the file, `"30s"`. A secret is shown as `set` or `not set` only.
 std::string value_text(const ConfigKey& key, const Config& config);
+
+// The same as a field "value", typed as JSON is; of a secret a flag "set".
+void describe_value(const ConfigKey& key, const Config& config, FieldSink& out);
 
 bool same_value(const ConfigKey& key, const Config& one, const Config& other);
 void copy_value(const ConfigKey& key, const Config& from, Config& to);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_fields.h"
 #include "protocol/error_texts.h"
 #include "protocol/frame_example.h"
 #include "protocol/messages.h"
@@ -201,7 +202,60 @@ void add_texts(Page& page) {
     }
 }
 
+template <class... Request>
+void describe_answers(JsonFields& out, MessageList<Request...>) {
+    out.begin_list("answers");
+    (out.integer({}, Request::code), ...);
+    out.end_list();
+}
+
+template <class Which>
+void describe_texts(JsonFields& out, std::string_view name, Which last) {
+    out.begin_list(name);
+    for (int i = 0; i <= static_cast<int>(last); ++i) {
+        out.begin_object({});
+        out.text("text", text(static_cast<Which>(i)));
+        out.text("label", label(static_cast<Which>(i)));
+        out.end_object();
+    }
+    out.end_list();
+}
+
+template <Port At>
+void describe_port(JsonFields& out) {
+    out.begin_object(to_string(At));
+    out.text("byte_order", to_string(default_byte_order(At)));
+    out.integer("length_max", default_length_max(At));
+    out.begin_list("messages");
+    MessagesOf<At>::for_each([&]<class M>() {
+        out.begin_object({});
+        out.integer("code", M::code);
+        out.text("name", M::name);
+        out.text("direction", to_string(M::direction));
+        out.text("payload", payload_text<M>());
+        out.integer("bytes_min", static_cast<std::int64_t>(extent<M>().least));
+        out.integer("bytes_max", static_cast<std::int64_t>(extent<M>().most));
+        out.text("about", M::about);
+        if constexpr (Answer<M>) describe_answers(out, typename M::Answers{});
+        out.end_object();
+    });
+    out.end_list();
+    out.end_object();
+}
+
 }  // namespace
+
+std::string protocol_json() {
+    JsonFields out;
+    out.begin_object("ports");
+    describe_port<Port::servers>(out);
+    describe_port<Port::managers>(out);
+    describe_port<Port::players>(out);
+    out.end_object();
+    describe_texts(out, "refusals", last_refusal);
+    describe_texts(out, "reasons", last_reason);
+    return out.finish();
+}
 
 std::string protocol_reference() {
     Page page;

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "base/json_fields.h"
 #include "protocol/messages.h"
 #include "protocol/payload_text.h"
 
@@ -50,4 +51,15 @@ TEST_CASE("W-4: the reference shows each port's bytes by example") {
         CAPTURE(line);
         CHECK(page.find(line) != std::string::npos);
     }
+}
+
+TEST_CASE("W-4: the JSON has every message with its code and payload") {
+    const std::string json = protocol_json();
+    for_each_message([&]<class M>() {
+        CAPTURE(M::name);
+        const std::string beginning = fmt::format(R"({{"code":{},"name":"{}","direction":"{}","payload":{},)", M::code,
+                                                  M::name, to_string(M::direction), json_quoted(payload_text<M>()));
+        CHECK(json.find(beginning) != std::string::npos);
+    });
+    CHECK(json.find(R"({"text":"No servers available","label":"no_servers_available"})") != std::string::npos);
 }
