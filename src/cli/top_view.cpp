@@ -82,10 +82,10 @@ std::vector<std::string> TopView::head(bool colours) const {
     const JsonValue& overview = sample_.overview;
     const std::string health = safe_text(overview["health"]["status"].text());
     std::vector<std::string> lines{
-        fmt::format("{}  up {}  health {}  {}  servers by {}  (q quits, s sorts)",
+        fmt::format("{}  up {}  health {}  servers by {}  (q quits, s sorts)  {}",
                     in_style(Style::bold, fmt::format("muster {}", safe_text(overview["version"].text())), colours),
                     span_text(overview["uptime_s"].number()), in_style(status_style(health), health, colours),
-                    safe_text(url_), server_orders[order_])};
+                    server_orders[order_], safe_text(url_))};
     if (!trouble_.empty()) lines.push_back(in_style(Style::red, trouble_, colours));
     for (const JsonValue& reason : overview["health"]["reasons"].items())
         lines.push_back(in_style(status_style(health), safe_text(reason.text()), colours));
@@ -103,10 +103,10 @@ std::vector<std::string> TopView::figures() const {
         return seconds ? span_text(*seconds) : std::string("-");
     };
     return {
-        fmt::format("Allocations  {}/s {}  last minute: given {}  p50 {}  p95 {}  p99 {}  now: in flight {}",
-                    short_number(allocations_.per_second()), sparkline(rates_),
+        fmt::format("Allocations  {}/s  {} in flight  last minute: {} given  p50 {}  p95 {}  p99 {}  {}",
+                    short_number(allocations_.per_second()), allocations["in_flight"].integer(),
                     share_text(allocations_.share_given().value_or(0), allocations_.share_given() ? 1 : 0),
-                    percentile(0.50), percentile(0.95), percentile(0.99), allocations["in_flight"].integer()),
+                    percentile(0.50), percentile(0.95), percentile(0.99), sparkline(rates_)),
         fmt::format("Matches      {} started  {} ready  {} allocated  {} offering", matches["started"].integer(),
                     matches["ready"].integer(), matches["allocated"].integer(), matches["offering"].integer()),
         fmt::format("Players      {} connected  {} idle  {} away    clock {}", players["connected"].integer(),
