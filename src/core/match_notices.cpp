@@ -41,7 +41,10 @@ void MatchNotices::match_fell_through(LobbyId lobby, std::string_view reason, st
         if (link.generation != 0) {
             links_.send(link, notice);
         } else if (players_.sessions().find(account) != Sessions::none) {
-            missed_[account].push_back(notice);
+            // The latest of a lobby: a chat server may ask for it over and over.
+            std::vector<PlayerMatchAborted>& missed = missed_[account];
+            std::erase_if(missed, [lobby](const PlayerMatchAborted& earlier) { return earlier.lobby == lobby; });
+            missed.push_back(notice);
         }
     }
 }
@@ -55,6 +58,11 @@ void MatchNotices::player_came(AccountId player) {
     if (const auto lobbies = lobbies_of_.find(player); lobbies != lobbies_of_.end()) {
         for (const LobbyId lobby : lobbies->second) links_.send(link, waiting_.at(lobby).start);
     }
+}
+
+// It may be back by the time that this is heard.
+void MatchNotices::player_left(AccountId player) {
+    if (players_.sessions().find(player) == Sessions::none) missed_.erase(player);
 }
 
 void MatchNotices::drop(LobbyId lobby) {

@@ -30,7 +30,7 @@ public:
 
     // It has logged in or resumed: what waits for it.
     void player_came(AccountId player);
-    void player_left(AccountId player) { missed_.erase(player); }
+    void player_left(AccountId player);
 
 private:
     struct Waiting {

@@ -115,6 +115,18 @@ TEST_CASE_FIXTURE(PartyWorld, "A-11, P-6: who was in its grace hears of the abor
     CHECK(quiet(log_in(*this, "bob", bob.resume_token).link));
 }
 
+TEST_CASE_FIXTURE(PartyWorld, "A-11, P-6: who was in its grace hears once of a lobby that failed over and over") {
+    list(7, {AccountId(1)});
+    disconnect(ann.link);
+    for (int i = 0; i < 3; ++i) {
+        send(chat, request_for(7, CoreWorld::use));
+        CHECK(error_of(next<AllocationResponse>(chat)) == "No servers available");
+    }
+    const TestPlayer back = log_in(*this, "ann", ann.resume_token);
+    CHECK(next<PlayerMatchAborted>(back.link).lobby == LobbyId(7));
+    CHECK(quiet(back.link));
+}
+
 TEST_CASE_FIXTURE(PartyWorld, "A-10: an ended match leaves nothing to tell") {
     list(7, {AccountId(1)});
     const TestMatch match = allocate(*this, chat, server, 7);
