@@ -51,6 +51,26 @@ ServerId server_of(const M& message) {
     }
 }
 
+// Muster's side of a message's direction.
+template <class M>
+constexpr bool is_said = M::direction == Direction::out;
+template <>
+constexpr bool is_said<GameMessage> = false;
+
+template <class M>
+std::string text_of(const M& message) {
+    return fmt::format("{} {}", M::name.substr(M::name.find('_', 9) + 1), to_json(message));
+}
+std::string text_of(const GameMessage& message) {
+    return fmt::format("the game's {}", message.code);
+}
+
+Code code_of(Port port, std::span<const std::byte> frame) {
+    const std::byte* at = frame.data() + sizeof(std::uint16_t);
+    return default_byte_order(port) == ByteOrder::big ? wire::get<ByteOrder::big, Code>(at)
+                                                      : wire::get<ByteOrder::little, Code>(at);
+}
+
 template <class E>
 std::string described(const E& event) {
     JsonFields json;
@@ -60,7 +80,7 @@ std::string described(const E& event) {
 
 }  // namespace
 
-Court::Court(Trace& trace)
+Court::Court(Trace& trace, const Rules& rules)
     : trace_(trace),
       registry_(objections_),
       promises_(objections_),
@@ -68,7 +88,12 @@ Court::Court(Trace& trace)
       fleet_(objections_, registry_, slots_),
       tokens_(objections_, registry_, slots_),
       verdicts_(objections_, registry_, slots_, tokens_),
-      notices_(objections_, registry_, slots_, verdicts_) {}
+      notices_(objections_, registry_, slots_, verdicts_),
+      players_(objections_, rules),
+      keepalive_(objections_, rules),
+      clock_(objections_, rules),
+      invitations_(objections_, slots_, players_),
+      limits_(objections_, rules) {}
 
 // In an order that each may rely on: who is who, then the fleet before the slots forget a match, then the rest.
 template <class Hear>
@@ -80,6 +105,11 @@ void Court::for_each_judge(Hear hear) {
     hear(tokens_);
     hear(verdicts_);
     hear(notices_);
+    hear(players_);
+    hear(keepalive_);
+    hear(clock_);
+    hear(invitations_);
+    hear(limits_);
 }
 
 void Court::run_began(Time now, Time running, const Core& core) {
@@ -98,6 +128,10 @@ void Court::run_began(Time now, Time running, const Core& core) {
     tokens_.run_began(scene_, core);
     verdicts_.run_began(scene_, core);
     notices_.run_began(scene_, core);
+    players_.run_began(scene_, core);
+    keepalive_.run_began(scene_, core);
+    clock_.run_began(scene_, core);
+    invitations_.run_began(scene_, core);
     registry_.clear_touched();
 }
 
@@ -182,7 +216,7 @@ void Court::handled(std::uint64_t published) {
 void Court::said(LinkNumber link, Port port, std::span<const std::byte> frame, std::uint64_t published) {
     Note& note = add(Kind::said, link, published);
     note.port = port;
-    note.code = wire::get<ByteOrder::little, Code>(frame.data() + sizeof(std::uint16_t));
+    note.code = code_of(port, frame);
     const auto payload = frame.subspan(frame_head_size);
     note.begin = static_cast<std::uint32_t>(bytes_.size());
     note.size = static_cast<std::uint32_t>(payload.size());
@@ -205,6 +239,18 @@ void Court::drained(const OperatorDrain& wish, std::uint64_t published) {
     add(Kind::drained, 0, published).drain = wish;
 }
 
+void Court::kicked(AccountId player, std::uint64_t published) {
+    add(Kind::kicked, 0, published).player = player;
+}
+
+void Court::clock_set(const OperatorClock& wish, std::uint64_t published) {
+    add(Kind::clock_set, 0, published).clock = wish;
+}
+
+void Court::shut_down(std::uint64_t published) {
+    add(Kind::shut_down, 0, published);
+}
+
 template <class E>
 bool Court::keep_if(const EventView& view) {
     const E* event = view.as<E>();
@@ -218,10 +264,14 @@ void Court::happened(const EventView& view) {
                       keep_if<event::MatchStarted>(view) || keep_if<event::MatchEnded>(view) ||
                       keep_if<event::MatchAborted>(view) || keep_if<event::ServerRegistered>(view) ||
                       keep_if<event::ServerResumed>(view) || keep_if<event::ServerOffline>(view) ||
-                      keep_if<event::ServerRemoved>(view) || keep_if<event::BrakeOn>(view));
+                      keep_if<event::ServerRemoved>(view) || keep_if<event::BrakeOn>(view) ||
+                      keep_if<event::PlayerLogin>(view) || keep_if<event::PlayerResumed>(view) ||
+                      keep_if<event::PlayerIdle>(view) || keep_if<event::PlayerActive>(view) ||
+                      keep_if<event::PlayerClosed>(view) || keep_if<event::EntityDeleted>(view));
 }
 
 void Court::pass_ended(Time now, Time running, const Core& core, std::size_t events_waiting) {
+    limits_.events_wait(now, events_waiting);
     if (events_waiting > 0 || objections_.first()) return;
     scene_.now = now;
     scene_.running = running;
@@ -279,44 +329,8 @@ void Court::judge_note(const Note& note) {
     trace_.mix(payload);
     switch (note.kind) {
         case Kind::heard:
-        case Kind::said: {
-            const bool in = note.kind == Kind::heard;
-            const auto tell = [&]<class M>(const M& message) {
-                if (trace_.readable()) {
-                    const KnownServer* speaker = registry_.speaker(note.link);
-                    ServerId server = server_of(message);
-                    if (server.value == 0 && speaker) server = speaker->id;
-                    this->note(scene_.now,
-                               fmt::format("{} link {:<3} {} {}", in ? "->" : "<-", note.link,
-                                           M::name.substr(M::name.find('_', 9) + 1), to_json(message)),
-                               lobby_of(message), server);
-                }
-                for_each_judge([&](auto& judge) {
-                    if (in) {
-                        judge.heard(scene_, note.link, message);
-                    } else {
-                        judge.said(scene_, note.link, message);
-                    }
-                });
-            };
-            const auto known = [&]() -> Result<void, WireError> {
-                if (note.port == Port::servers) {
-                    if (in) return visit_inbound<Port::servers>(ByteOrder::little, note.code, payload, tell);
-                    return visit_outbound<Port::servers>(ByteOrder::little, note.code, payload, tell);
-                }
-                if (in) return visit_inbound<Port::managers>(ByteOrder::little, note.code, payload, tell);
-                return visit_outbound<Port::managers>(ByteOrder::little, note.code, payload, tell);
-            }();
-            if (!known && !in) {
-                objections_.add(
-                    {"W-4",
-                     fmt::format("Muster sends {:#x}, which is no message: {}", note.code, to_string(known.error())),
-                     {},
-                     {},
-                     scene_.now});
-            }
-            return;
-        }
+        case Kind::said:
+            return judge_message(note);
         case Kind::opened:
             return for_each_judge([&](auto& judge) { judge.opened(scene_, note.link, note.port); });
         case Kind::closed:
@@ -331,7 +345,50 @@ void Court::judge_note(const Note& note) {
                                    note.drain.server.value),
                        {}, note.drain.server);
             return for_each_judge([&](auto& judge) { judge.drained(scene_, note.drain); });
+        case Kind::kicked:
+            this->note(scene_.now, fmt::format("operator: kick player {}", note.player.value));
+            return for_each_judge([&](auto& judge) { judge.kicked(scene_, note.player); });
+        case Kind::clock_set:
+            this->note(scene_.now, "operator: set the clock");
+            return for_each_judge([&](auto& judge) { judge.clock_set(scene_, note.clock); });
+        case Kind::shut_down:
+            return for_each_judge([&](auto& judge) { judge.shut_down(scene_); });
     }
+}
+
+void Court::judge_message(const Note& note) {
+    const bool in = note.kind == Kind::heard;
+    const auto payload = bytes_of(note);
+    const auto tell = [&]<class M>(const M& message) {
+        if (trace_.readable()) {
+            const KnownServer* speaker = registry_.speaker(note.link);
+            ServerId server = server_of(message);
+            if (server.value == 0 && speaker) server = speaker->id;
+            this->note(scene_.now, fmt::format("{} link {:<3} {}", in ? "->" : "<-", note.link, text_of(message)),
+                       lobby_of(message), server);
+        }
+        for_each_judge([&](auto& judge) {
+            if constexpr (is_said<M>) {
+                judge.said(scene_, note.link, message);
+            } else {
+                judge.heard(scene_, note.link, message);
+            }
+        });
+    };
+    const auto visit = [&]<Port At>() {
+        const ByteOrder order = default_byte_order(At);
+        return in ? visit_inbound<At>(order, note.code, payload, tell)
+                  : visit_outbound<At>(order, note.code, payload, tell);
+    };
+    const Result<void, WireError> known = note.port == Port::servers    ? visit.operator()<Port::servers>()
+                                          : note.port == Port::managers ? visit.operator()<Port::managers>()
+                                                                        : visit.operator()<Port::players>();
+    if (known || in) return;
+    objections_.add({"W-4",
+                     fmt::format("Muster sends {:#x}, which is no message: {}", note.code, to_string(known.error())),
+                     {},
+                     {},
+                     scene_.now});
 }
 
 void Court::judge_event(const Event& event) {

@@ -14,11 +14,17 @@
 #include "core/events.h"
 #include "protocol/port.h"
 #include "runtime/events.h"
+#include "sim/clock_judge.h"
 #include "sim/fleet_judge.h"
+#include "sim/invitation_judge.h"
 #include "sim/judge.h"
+#include "sim/keepalive_judge.h"
+#include "sim/limit_judge.h"
 #include "sim/notice_judge.h"
+#include "sim/player_judge.h"
 #include "sim/promise_judge.h"
 #include "sim/registry.h"
+#include "sim/rules.h"
 #include "sim/slot_judge.h"
 #include "sim/token_judge.h"
 #include "sim/trace.h"
@@ -32,7 +38,7 @@ namespace muster::sim {
 // events had been published before it: so the two merge into the exact order again.
 class Court {
 public:
-    explicit Court(Trace& trace);
+    Court(Trace& trace, const Rules& rules);
 
     // A run of Muster begins or is over.
     void run_began(Time now, Time running, const Core& core);
@@ -47,6 +53,9 @@ public:
     void closed(LinkNumber link, std::uint64_t published);
     void close_asked(LinkNumber link, std::uint64_t published);
     void drained(const OperatorDrain& wish, std::uint64_t published);
+    void kicked(AccountId player, std::uint64_t published);
+    void clock_set(const OperatorClock& wish, std::uint64_t published);
+    void shut_down(std::uint64_t published);
     void happened(const EventView& event);
 
     // The pass is over. Nothing is judged while events still wait for the next pass.
@@ -63,11 +72,25 @@ public:
     const NoticeJudge& notices() const { return notices_; }
     const PromiseJudge& promises() const { return promises_; }
     const FleetJudge& fleet() const { return fleet_; }
+    const PlayerJudge& players() const { return players_; }
+    const KeepaliveJudge& keepalive() const { return keepalive_; }
+    const ClockJudge& clock() const { return clock_; }
+    const InvitationJudge& invitations() const { return invitations_; }
     TokenJudge& tokens() { return tokens_; }
     const TokenJudge& tokens() const { return tokens_; }
 
 private:
-    enum class Kind : std::uint8_t { heard, said, opened, closed, close_asked, drained };
+    enum class Kind : std::uint8_t {
+        heard,
+        said,
+        opened,
+        closed,
+        close_asked,
+        drained,
+        kicked,
+        clock_set,
+        shut_down,
+    };
 
     struct Note {
         Kind kind = Kind::heard;
@@ -80,11 +103,14 @@ private:
         std::uint64_t published = 0;
         std::uint64_t until = 0;  // of a frame heard: events published when it was handled
         OperatorDrain drain;
+        OperatorClock clock;
+        AccountId player;
     };
-    using Event =
-        std::variant<event::ServerRegistered, event::ServerResumed, event::ServerOffline, event::ServerRemoved,
-                     event::MatchOffered, event::MatchAllocated, event::MatchRefused, event::MatchReady,
-                     event::MatchStarted, event::MatchEnded, event::MatchAborted, event::BrakeOn>;
+    using Event = std::variant<event::ServerRegistered, event::ServerResumed, event::ServerOffline,
+                               event::ServerRemoved, event::MatchOffered, event::MatchAllocated, event::MatchRefused,
+                               event::MatchReady, event::MatchStarted, event::MatchEnded, event::MatchAborted,
+                               event::BrakeOn, event::PlayerLogin, event::PlayerResumed, event::PlayerIdle,
+                               event::PlayerActive, event::PlayerClosed, event::EntityDeleted>;
     struct Published {
         std::uint64_t sequence = 0;
         Event event;
@@ -95,6 +121,7 @@ private:
     template <class E>
     bool keep_if(const EventView& event);
     void judge_note(const Note& note);
+    void judge_message(const Note& note);
     void judge_event(const Event& event);
     void set_cause(std::int32_t cause);
     template <class Hear>
@@ -109,6 +136,11 @@ private:
     TokenJudge tokens_;
     VerdictJudge verdicts_;
     NoticeJudge notices_;
+    PlayerJudge players_;
+    KeepaliveJudge keepalive_;
+    ClockJudge clock_;
+    InvitationJudge invitations_;
+    LimitJudge limits_;
 
     Scene scene_;
     std::vector<Note> notes_;

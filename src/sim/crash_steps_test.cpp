@@ -18,6 +18,7 @@ SimOptions small_world(std::uint64_t seed) {
     options.duration = 40s;
     options.servers = 2;
     options.chat_servers = 1;
+    options.players = 1;
     options.slots = 2;
     options.asks_per_minute = 30;
     return options;
@@ -39,6 +40,7 @@ TEST_CASE(
         const SimReport whole = run_simulation(options);
         REQUIRE_FALSE(whole.objection.has_value());
         REQUIRE(whole.lobbies_allocated > 3);
+        REQUIRE(whole.player_logins > 0);
         REQUIRE(whole.muster.steps > 100);
         for (std::uint64_t step = 1; step <= whole.muster.steps; step += stride) {
             options.die_at_step = step;

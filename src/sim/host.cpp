@@ -27,6 +27,7 @@ Host::Host(const Parts& parts, std::uint64_t seed, const DiskConditions& disk, s
 
 void Host::start() {
     if (process_) return;
+    ++run_;
     shutting_down_ = false;
     planned_.reset();
     stood_still_ = {};
@@ -35,7 +36,7 @@ void Host::start() {
         wake_soon();
     });
     process_ = std::make_unique<Process>(Process::Parts{parts_.clock, parts_.network, disk_, parts_.court, entropy_,
-                                                        parts_.sabotage, [this] { return step(); }},
+                                                        parts_.sabotage, parts_.rules, [this] { return step(); }},
                                          random_.next(), recovered);
     parts_.network.listen(this);
     wake_soon();
@@ -55,12 +56,11 @@ void Host::shut_down() {
     process_->shut_down();
     parts_.court.note(parts_.clock.now(), "Muster is told to end");
     wake_soon();
-    parts_.agenda.in(Duration(random_.between(Duration(100ms).count(), Duration(3s).count())),
-                     [this, run = process_.get()] {
-                         if (process_.get() != run || !shutting_down_) return;
-                         disk_.close();
-                         end_run("ends");
-                     });
+    parts_.agenda.in(Duration(random_.between(Duration(100ms).count(), Duration(3s).count())), [this, run = run_] {
+        if (run_ != run || !process_ || !shutting_down_) return;
+        disk_.close();
+        end_run("ends");
+    });
 }
 
 void Host::end_run(std::string_view how) {
@@ -69,6 +69,7 @@ void Host::end_run(std::string_view how) {
     parts_.network.drop_all();
     process_.reset();
     frozen_until_ = Time{};
+    overdue_.clear();
     waking_at_.reset();
     parts_.court.run_ended(parts_.clock.now(), how);
     start_later();
@@ -104,15 +105,23 @@ void Host::abort(LobbyId lobby) {
     wake_soon();
 }
 
+void Host::kick(AccountId player) {
+    if (!process_) return;
+    process_->kick(player);
+    wake_soon();
+}
+
+void Host::set_clock(const OperatorClock& wish) {
+    if (!process_) return;
+    process_->set_clock(wish);
+    wake_soon();
+}
+
 bool Host::accept(LinkNumber link, Port port, const IpAddress& peer) {
     if (!process_ || !process_->core().ready() || shutting_down_) return false;
     process_->accepted(link, port, peer);
     wake_soon();
-    parts_.agenda.in(handshake_time, [this, link, run = process_.get()] {
-        if (process_.get() != run || parts_.clock.now() < frozen_until_) return;
-        process_->handshake_deadline(link);
-        wake_soon();
-    });
+    deadline(handshake_time, [this, link] { process_->handshake_deadline(link); });
     return true;
 }
 
@@ -120,9 +129,15 @@ void Host::bytes(LinkNumber link, std::span<const std::byte> bytes) {
     const bool begun = process_->bytes(link, bytes);
     wake_soon();
     if (!begun) return;
-    parts_.agenda.in(frame_time, [this, link, run = process_.get(), whole = process_->whole_frames(link)] {
-        if (process_.get() != run || parts_.clock.now() < frozen_until_) return;
-        process_->frame_deadline(link, whole);
+    deadline(frame_time, [this, link, whole = process_->whole_frames(link)] { process_->frame_deadline(link, whole); });
+}
+
+// A process that stands still finds what is due when it goes on.
+void Host::deadline(Duration delay, std::function<void()> due) {
+    parts_.agenda.in(delay, [this, run = run_, due = std::move(due)]() mutable {
+        if (run_ != run || !process_) return;
+        if (parts_.clock.now() < frozen_until_) return overdue_.push_back(std::move(due));
+        due();
         wake_soon();
     });
 }
@@ -167,6 +182,7 @@ void Host::woken(std::uint64_t serial) {
 void Host::turn() {
     ++figures_.passes;
     judge_gap();
+    for (const auto& due : std::exchange(overdue_, {})) due();
     turning_ = true;
     const bool alive = process_->turn();
     turning_ = false;

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/random.h"
 #include "base/virtual_clock.h"
@@ -37,6 +39,7 @@ public:
         Network& network;
         Court& court;
         Sabotage& sabotage;
+        const Rules& rules;
     };
 
     // `die_at` is the step at which the machine dies, once; 0: at none.
@@ -53,6 +56,8 @@ public:
     // An operator's word. Nothing while Muster is down.
     void drain(const OperatorDrain& wish);
     void abort(LobbyId lobby);
+    void kick(AccountId player);
+    void set_clock(const OperatorClock& wish);
 
     // Null while it is down.
     const Core* core() const { return process_ ? &process_->core() : nullptr; }
@@ -67,6 +72,7 @@ private:
     bool step() override;
     bool forge(const RecordBatch& batch) override;
 
+    void deadline(Duration delay, std::function<void()> due);
     void end_run(std::string_view how);
     void start_later();
     void wake_at(Time when);
@@ -80,12 +86,14 @@ private:
     SeededEntropy entropy_;
     Disk disk_;
     std::unique_ptr<Process> process_;
+    std::uint64_t run_ = 0;  // which of its runs: what was planned in an earlier one is dropped
     HostFigures figures_;
     std::uint64_t die_at_;
     bool turning_ = false;
     bool shutting_down_ = false;
     Time frozen_until_{};
-    std::optional<Time> waking_at_;  // the next turn that is on the agenda
+    std::vector<std::function<void()>> overdue_;  // came due while it stood still
+    std::optional<Time> waking_at_;               // the next turn that is on the agenda
     std::uint64_t wake_serial_ = 0;
     std::optional<Time> planned_;  // when the loop's wait should have ended
     Duration stood_still_{0};      // this run's gaps, by our own count (L-8)

@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "core/core.h"
 #include "core/records.h"
+#include "core/world_clock.h"
 #include "protocol/port.h"
 #include "sim/network.h"
 
@@ -52,6 +53,12 @@ struct OperatorDrain {
     bool draining = false;
 };
 
+// The same, of the world's clock.
+struct OperatorClock {
+    std::optional<GameTime> time;
+    std::optional<std::int32_t> speed;
+};
+
 // The base of all judges. They hear everything in the very order in which it happened: what core was told, what it
 // sent, and what it published, merged. A judge overrides what it cares for; each knows the rules from SPEC.md and
 // FAULTS.md alone, and never asks core why.
@@ -68,6 +75,8 @@ struct Judge {
     // Core wants the link closed.
     void close_asked(const Scene&, LinkNumber) {}
     void drained(const Scene&, const OperatorDrain&) {}
+    void kicked(const Scene&, AccountId) {}
+    void clock_set(const Scene&, const OperatorClock&) {}
     void shut_down(const Scene&) {}
     // In this moment, whatever core knows of it.
     void durable(Time, const RecordBatch&) {}

@@ -33,6 +33,8 @@ std::vector<Mischief::Kind> Mischief::kinds() const {
         {rates.disk_full, &Mischief::fill_disk},
         {rates.operator_drain, &Mischief::drain_by_operator},
         {rates.operator_abort, &Mischief::abort_by_operator},
+        {rates.operator_kick, &Mischief::kick_by_operator},
+        {rates.operator_clock, &Mischief::set_clock_by_operator},
     };
 }
 
@@ -151,6 +153,24 @@ void Mischief::abort_by_operator() {
     std::advance(chosen, static_cast<std::ptrdiff_t>(random_.below(lobbies.size())));
     parts_.court.note(parts_.clock.now(), "operator: abort", chosen->first);
     parts_.host.abort(chosen->first);
+}
+
+void Mischief::kick_by_operator() {
+    const auto& accounts = parts_.stage.accounts;
+    if (!accounts.empty()) parts_.host.kick(accounts[random_.below(accounts.size())]);
+}
+
+// To another time, often just before a day is over, at another speed, or both.
+void Mischief::set_clock_by_operator() {
+    OperatorClock wish;
+    if (random_.chance(0.7)) {
+        const bool late = random_.chance(0.5);
+        wish.time = GameTime{static_cast<std::uint8_t>(random_.between(1, 7)),
+                             static_cast<std::uint8_t>(late ? 23 : random_.between(0, 23)),
+                             static_cast<std::uint8_t>(late ? 59 : random_.between(0, 59))};
+    }
+    if (!wish.time || random_.chance(0.3)) wish.speed = static_cast<std::int32_t>(random_.between(1, 120));
+    parts_.host.set_clock(wish);
 }
 
 }  // namespace muster::sim

@@ -58,6 +58,8 @@ private:
     void fill_disk();
     void drain_by_operator();
     void abort_by_operator();
+    void kick_by_operator();
+    void set_clock_by_operator();
 
     Parts parts_;
     Random random_;

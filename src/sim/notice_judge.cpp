@@ -56,6 +56,11 @@ void NoticeJudge::came_about(LobbyId lobby, MatchEventKind kind) {
     }
 }
 
+// What the server before said of it, while its success was not durable yet, is void.
+void NoticeJudge::happened(const Scene&, const event::MatchOffered& event) {
+    due_.erase(event.lobby);
+}
+
 void NoticeJudge::happened(const Scene&, const event::MatchAllocated& event) {
     lobbies_[event.lobby].chat_server = event.chat_server;
 }

@@ -26,6 +26,7 @@ public:
 
     void said(const Scene& scene, LinkNumber link, const AllocationResponse& answer);
     void said(const Scene& scene, LinkNumber link, const MatchEventNotice& notice);
+    void happened(const Scene& scene, const event::MatchOffered& event);
     void happened(const Scene& scene, const event::MatchAllocated& event);
     void happened(const Scene& scene, const event::MatchReady& event);
     void happened(const Scene& scene, const event::MatchStarted& event);

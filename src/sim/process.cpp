@@ -13,10 +13,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration look_at_date_every = 1s;
+constexpr std::uint16_t length_most = 65535;  // of a frame that core sends
 
 }  // namespace
 
-CoreConfig Process::config() {
+CoreConfig Process::config(const Rules& rules) {
     constexpr std::array names{"EU", "USE", "RU"};
     CoreConfig config;
     for (std::size_t i = 0; i < region_ids.size(); ++i) config.fleet.regions.push_back({region_ids[i], names[i]});
@@ -26,6 +27,14 @@ CoreConfig Process::config() {
     config.player_credential = [](std::string_view, std::string_view, UnixMs) {
         return Result<std::optional<AccountId>, Refusal>(std::nullopt);
     };
+    config.players = {.ping_interval = rules.ping_interval,
+                      .ping_timeout = rules.ping_timeout,
+                      .idle_after = rules.idle_after,
+                      .idle_kick_after = rules.idle_kick_after,
+                      .resume_grace = rules.resume_grace,
+                      .heartbeats = {rules.heartbeats, rules.heartbeat_interval, rules.heartbeats_failed_max}};
+    config.world = {rules.clock_start, rules.clock_speed};
+    config.matches.in_flight_max = rules.requests_max;
     return config;
 }
 
@@ -35,8 +44,8 @@ Process::Process(Parts parts, std::uint64_t seed, const RecoveredState& recovere
       log_(parts_.clock, no_log_, LogLevel::error),
       loop_(parts_.clock, log_),
       loop_events_(&loop_.events()),
-      core_(config(), Core::Parts{loop_, log_, *this, *this, parts_.entropy, parts_.clock, parts_.clock.wall()},
-            recovered) {
+      core_(config(parts_.rules),
+            Core::Parts{loop_, log_, *this, *this, parts_.entropy, parts_.clock, parts_.clock.wall()}, recovered) {
     loop_.add_source(*this);
     loop_.on_flush([this](const Pass& pass) { core_.end_of_pass(pass); });
     loop_.events().subscribe_all([this](const EventView& event) { parts_.court.happened(event); });
@@ -133,6 +142,18 @@ void Process::abort(LobbyId lobby) {
     message.lobby = lobby;
 }
 
+void Process::kick(AccountId player) {
+    Inbound& message = inbox_.emplace_back();
+    message.kind = Inbound::Kind::kick;
+    message.player = player;
+}
+
+void Process::set_clock(const OperatorClock& wish) {
+    Inbound& message = inbox_.emplace_back();
+    message.kind = Inbound::Kind::set_clock;
+    message.clock = wish;
+}
+
 void Process::shut_down() {
     inbox_.emplace_back().kind = Inbound::Kind::shut_down;
 }
@@ -206,7 +227,15 @@ void Process::handle(const Pass& pass, const Inbound& message) {
         case Inbound::Kind::abort:
             core_.abort_match(pass, message.lobby, "");
             return;
+        case Inbound::Kind::kick:
+            parts_.court.kicked(message.player, published());
+            core_.kick(pass, message.player, "");
+            return;
+        case Inbound::Kind::set_clock:
+            parts_.court.clock_set(message.clock, published());
+            return core_.set_clock(pass, message.clock.time, message.clock.speed);
         case Inbound::Kind::shut_down:
+            parts_.court.shut_down(published());
             return core_.shut_down(pass);
     }
 }
@@ -245,16 +274,19 @@ LinkNumber Process::link_of(ConnectionId id) const {
     return by_slot_[slot];
 }
 
-void Process::send(ConnectionId to, std::span<const std::byte> frame) {
+// A broadcast may be several frames at once.
+void Process::send(ConnectionId to, std::span<const std::byte> frames) {
     const LinkNumber link = link_of(to);
     if (link == 0) return;
-    Socket& socket = sockets_[link];
+    const Port port = sockets_[link].port;
     std::vector<SentFrame> leaving;
-    parts_.sabotage.send({link,
-                          socket.port,
-                          wire::get<ByteOrder::little, Code>(frame.data() + sizeof(std::uint16_t)),
-                          {frame.begin(), frame.end()}},
-                         leaving);
+    for (std::size_t used = 0; used < frames.size();) {
+        const FrameSplit split = next_frame(frames.subspan(used), default_byte_order(port), length_most);
+        MUSTER_CHECK(split.kind == FrameSplit::Kind::frame, "core sends whole frames");
+        const auto frame = frames.subspan(used, split.size);
+        parts_.sabotage.send({link, port, split.code, {frame.begin(), frame.end()}}, leaving);
+        used += split.size;
+    }
     for (SentFrame& one : leaving) {
         parts_.court.said(one.link, one.port, one.bytes, published());
         outbox_.push_back(std::move(one));

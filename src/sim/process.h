@@ -20,6 +20,7 @@
 #include "sim/court.h"
 #include "sim/disk.h"
 #include "sim/network.h"
+#include "sim/rules.h"
 #include "sim/sabotage.h"
 
 namespace muster::sim {
@@ -44,6 +45,7 @@ public:
         Court& court;
         Entropy& entropy;
         Sabotage& sabotage;
+        const Rules& rules;
         Function<bool()> step;
     };
 
@@ -61,6 +63,8 @@ public:
     void outcome(const BatchOutcome& outcome);
     void drain(const OperatorDrain& wish);
     void abort(LobbyId lobby);
+    void kick(AccountId player);
+    void set_clock(const OperatorClock& wish);
     void shut_down();
 
     // One pass and what leaves after it. False when the machine died in it.
@@ -77,7 +81,19 @@ public:
 
 private:
     struct Inbound {
-        enum class Kind : std::uint8_t { opened, frame, malformed, deadline, closed, outcome, drain, abort, shut_down };
+        enum class Kind : std::uint8_t {
+            opened,
+            frame,
+            malformed,
+            deadline,
+            closed,
+            outcome,
+            drain,
+            abort,
+            kick,
+            set_clock,
+            shut_down,
+        };
         Kind kind = Kind::frame;
         LinkNumber link = 0;
         Port port = Port::servers;
@@ -86,6 +102,8 @@ private:
         LinkFault given_up = LinkFault::handshake_deadline;
         BatchOutcome outcome;
         OperatorDrain drain;
+        OperatorClock clock;
+        AccountId player;
         LobbyId lobby;
         IpAddress peer;
         std::vector<std::byte> payload;
@@ -100,13 +118,13 @@ private:
         std::uint64_t whole_frames = 0;
     };
 
-    static CoreConfig config();
+    static CoreConfig config(const Rules& rules);
     std::string_view name() const override { return "simulation"; }
     bool refill() override;
     bool handle_next(const Pass& pass) override;
     std::string_view last_handled() const override { return "message"; }
     std::size_t depth() const override { return inbox_.size(); }
-    void send(ConnectionId to, std::span<const std::byte> frame) override;
+    void send(ConnectionId to, std::span<const std::byte> frames) override;
     void greeted(ConnectionId link) override;
     void close(ConnectionId link) override;
     bool submit(RecordBatch&& batch) override;

@@ -6,12 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "store/fold.h"
+
 namespace muster::sim {
 namespace {
-
-bool is_over(MatchState state) {
-    return state == MatchState::ended || state == MatchState::aborted;
-}
 
 std::vector<AccountId> as_kept(std::vector<AccountId> accounts) {
     std::sort(accounts.begin(), accounts.end());

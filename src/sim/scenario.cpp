@@ -8,7 +8,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::array<std::string_view, scenarios.size()> names{
-    "calm", "lossy", "slow_disk", "full_disk", "crashing", "gaps", "mixed", "mass_silence", "last_slot", "reconnect",
+    "calm",  "lossy",        "slow_disk", "full_disk", "crashing", "gaps",
+    "mixed", "mass_silence", "last_slot", "reconnect", "players",
 };
 
 // A small world, in which everybody meets everybody.
@@ -116,20 +117,53 @@ void make_reconnect(Conditions& world) {
     world.server.play_max = 8s;
 }
 
-}  // namespace
-
-std::string_view to_string(Scenario scenario) {
-    return names[static_cast<std::size_t>(scenario)];
+// The world's clock at every kind of speed, and near the turn of an hour, a day and a week.
+void set_rules(Rules& rules, Random& random) {
+    constexpr std::array<std::int32_t, 5> speeds{1, 7, 60, 61, 600};
+    rules.clock_speed = speeds[random.below(speeds.size())];
+    rules.clock_start = {static_cast<std::uint8_t>(random.between(1, 7)), 23,
+                         static_cast<std::uint8_t>(random.between(50, 59))};
+    rules.heartbeats = random.chance(0.7);
 }
 
-std::optional<Scenario> scenario_named(std::string_view name) {
-    for (const Scenario scenario : scenarios) {
-        if (to_string(scenario) == name) return scenario;
-    }
-    return std::nullopt;
+void add_rough_players(Conditions& world, Random& random) {
+    const double rough = random.unit();
+    world.player.idle = 0.03 * rough;
+    world.player.deaf = 0.03 * rough;
+    world.player.late_echo = 0.2 * rough;
+    world.player.dazed = 0.02 * rough;
+    world.player.no_answer = 0.1 * rough;
+    world.player.bad_answer = 0.1 * rough;
+    world.player.late_answer = 0.1 * rough;
+    world.player.drop = 0.05 * rough;
+    world.player.late_return = 0.2 * rough;
+    world.player.odd_token = 0.2 * rough;
+    world.player.elsewhere = 0.03 * rough;
+    world.player.takeover = 0.03 * rough;
+    world.player.mute = 0.05 * rough;
+    world.player.logout = 0.02 * rough;
+    world.player.garbage = 0.02 * rough;
+    world.faults.operator_kick = 0.5 * rough;
+    world.faults.operator_clock = rough;
 }
 
-Conditions conditions_of(Scenario scenario, Random& random) {
+// A few servers, and players in every kind of weather.
+void make_players(Conditions& world, Random& random) {
+    world.servers = 2;
+    world.chat_servers = 1;
+    world.players = static_cast<int>(random.between(4, 16));
+    world.chat.list = 0.8;
+    world.network.pieces = 0.1;
+    world.duration = 5min;
+    if (random.chance(0.5)) add_loss(world, random);
+    if (random.chance(0.3)) add_slow_disk(world, random);
+    if (random.chance(0.3)) add_full_disk(world, random);
+    if (random.chance(0.3)) add_crashes(world, random);
+    if (random.chance(0.4)) add_gaps(world, random);
+    add_rough_players(world, random);
+}
+
+Conditions fleet_of(Scenario scenario, Random& random) {
     Conditions world;
     switch (scenario) {
         case Scenario::calm:
@@ -144,6 +178,9 @@ Conditions conditions_of(Scenario scenario, Random& random) {
         case Scenario::reconnect:
             make_reconnect(world);
             return world;
+        case Scenario::players:
+            make_players(world, random);
+            return world;
         default:
             break;
     }
@@ -156,6 +193,26 @@ Conditions conditions_of(Scenario scenario, Random& random) {
     if (has(Scenario::full_disk)) add_full_disk(world, random);
     if (has(Scenario::crashing)) add_crashes(world, random);
     if (has(Scenario::gaps)) add_gaps(world, random);
+    add_rough_players(world, random);
+    return world;
+}
+
+}  // namespace
+
+std::string_view to_string(Scenario scenario) {
+    return names[static_cast<std::size_t>(scenario)];
+}
+
+std::optional<Scenario> scenario_named(std::string_view name) {
+    for (const Scenario scenario : scenarios) {
+        if (to_string(scenario) == name) return scenario;
+    }
+    return std::nullopt;
+}
+
+Conditions conditions_of(Scenario scenario, Random& random) {
+    Conditions world = fleet_of(scenario, random);
+    set_rules(world.rules, random);
     return world;
 }
 
@@ -171,6 +228,7 @@ Conditions calmed(const Conditions& conditions) {
     calm.server.play_max = 15s;
     calm.chat = ChatHabits{};
     calm.chat.asks_per_minute = 0;
+    calm.player = PlayerHabits{};
     calm.faults = FaultRates{};
     return calm;
 }

@@ -11,6 +11,7 @@
 #include "base/ids.h"
 #include "base/random.h"
 #include "base/time.h"
+#include "sim/rules.h"
 
 namespace muster::sim {
 
@@ -25,10 +26,12 @@ enum class Scenario : std::uint8_t {
     mass_silence,  // much of a region falls silent at once (fault 29)
     last_slot,     // a thousand requests for one slot (fault 60)
     reconnect,     // ten thousand servers lose their links at once (fault 28)
+    players,       // players who do all that players do, most of it wrong
 };
 inline constexpr std::array scenarios{
-    Scenario::calm, Scenario::lossy, Scenario::slow_disk,    Scenario::full_disk, Scenario::crashing,
-    Scenario::gaps, Scenario::mixed, Scenario::mass_silence, Scenario::last_slot, Scenario::reconnect,
+    Scenario::calm,      Scenario::lossy,     Scenario::slow_disk, Scenario::full_disk,
+    Scenario::crashing,  Scenario::gaps,      Scenario::mixed,     Scenario::mass_silence,
+    Scenario::last_slot, Scenario::reconnect, Scenario::players,
 };
 
 // The regions that Muster is configured with. A world of one region plays in the first.
@@ -78,8 +81,31 @@ struct ChatHabits {
     double asks_per_minute = 12;  // of each chat server
     double repeat = 0;            // asks again, before or after the answer
     double cancel = 0;
-    double list = 0.3;  // names the players, before or after the request
-    double odd = 0;     // asks for what must be refused
+    double list = 0.3;          // names the players, before or after the request
+    double list_players = 0.3;  // and each player who has been here among them
+    double odd = 0;             // asks for what must be refused
+    double garbage = 0;
+};
+
+// Shares of what a player does, each on its own, whenever it acts or has to answer.
+struct PlayerHabits {
+    Duration act_min = std::chrono::seconds(4);
+    Duration act_max = std::chrono::seconds(15);
+    double idle = 0;  // does nothing for a while
+    Duration idle_max = std::chrono::seconds(160);
+    double deaf = 0;       // echoes no ping for a while
+    double late_echo = 0;  // echoes it up to 45 s late
+    double dazed = 0;      // answers no heartbeat for a while
+    double no_answer = 0;  // does not answer this one
+    double bad_answer = 0;
+    double late_answer = 0;
+    double drop = 0;         // loses its link, with and without notice
+    double late_return = 0;  // and comes back when its grace is about over
+    double odd_token = 0;    // with an old token, a wrong one or none
+    double elsewhere = 0;    // logs in from another place, as new
+    double takeover = 0;     // with the token of a link that lives
+    double mute = 0;         // connects, and does not log in
+    double logout = 0;
     double garbage = 0;
 };
 
@@ -100,11 +126,14 @@ struct FaultRates {
     double disk_full = 0;  // for up to 20 s
     double operator_drain = 0;
     double operator_abort = 0;
+    double operator_kick = 0;
+    double operator_clock = 0;  // sets the world's clock
 };
 
 struct Conditions {
     int servers = 3;
     int chat_servers = 2;
+    int players = 6;
     int regions = 1;
     int slots_min = 1;  // of a server
     int slots_max = 3;
@@ -113,6 +142,8 @@ struct Conditions {
     DiskConditions disk;
     ServerHabits server;
     ChatHabits chat;
+    Rules rules;
+    PlayerHabits player;
     FaultRates faults;
     int burst = 0;                              // requests at once, five seconds after the start
     double silenced_at_once = 0;                // share of servers whose links vanish at half time

@@ -24,8 +24,10 @@ struct SimOptions {
     std::optional<Duration> duration{};  // until the faults are switched off
     std::optional<int> servers{};
     std::optional<int> chat_servers{};
+    std::optional<int> players{};
     std::optional<int> slots{};  // of each server
     std::optional<double> asks_per_minute{};
+    std::optional<std::size_t> requests_max{};  // in flight
 
     bool readable_trace = false;    // keeps the lines that SimReport::trace is made of
     bool whole_trace = false;       // of everybody, and from the beginning
@@ -54,7 +56,16 @@ struct SimReport {
     Duration allocation_max{0};
     std::uint64_t tokens_accepted = 0;
     std::uint64_t tokens_refused = 0;
-    Duration longest_return{0};  // after all links were lost at once: until the last server was back
+    std::uint64_t player_logins = 0;
+    std::uint64_t player_resumes = 0;
+    std::map<std::string, std::uint64_t> player_closes;  // sessions, by why they ended
+    std::uint64_t player_idles = 0;
+    std::uint64_t heartbeats = 0;       // asked of entities
+    std::uint64_t clock_messages = 0;   // to players
+    std::uint64_t invited = 0;          // players told to come to a match
+    std::uint64_t sent_away = 0;        // and that it fell through
+    Duration longest_wait_for_ping{0};  // of a player, since the faults were switched off
+    Duration longest_return{0};         // after all links were lost at once: until the last server was back
 };
 
 // Plays it to the end, or to the first broken rule. The same options give the same report.

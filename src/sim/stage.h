@@ -29,6 +29,7 @@ struct Stage {
     bool calm = false;      // the faults are switched off: everybody is honest and finishes
     std::int32_t last_lobby = 0;
     std::vector<Rumour> rumours;
+    std::vector<AccountId> accounts;  // of players who have been here
 
     Time now() const { return agenda.now(); }
 

@@ -28,11 +28,12 @@ World::World(const SimOptions& options)
       agenda_(clock_),
       random_(part_of(options.seed, 1)),
       trace_(options.readable_trace, clock_.now()),
-      court_(trace_),
-      stage_{agenda_, network_, conditions_for(options), false, 0, {}},
+      stage_{agenda_, network_, conditions_for(options), false, 0, {}, {}},
+      court_(trace_, stage_.conditions.rules),
       network_(agenda_, Random(part_of(options.seed, 2)), stage_.conditions.network),
-      host_({agenda_, clock_, network_, court_, options.sabotage ? *options.sabotage : honest_},
-            part_of(options.seed, 3), stage_.conditions.disk, options.die_at_step),
+      host_(
+          {agenda_, clock_, network_, court_, options.sabotage ? *options.sabotage : honest_, stage_.conditions.rules},
+          part_of(options.seed, 3), stage_.conditions.disk, options.die_at_step),
       mischief_({stage_, clock_, host_, court_, servers_, chat_servers_}, Random(part_of(options.seed, 4))),
       start_(clock_.now()),
       calm_at_(start_ + stage_.conditions.duration) {
@@ -46,7 +47,9 @@ Conditions World::conditions_for(const SimOptions& options) {
     if (options.duration) conditions.duration = *options.duration;
     if (options.servers) conditions.servers = *options.servers;
     if (options.chat_servers) conditions.chat_servers = *options.chat_servers;
+    if (options.players) conditions.players = *options.players;
     if (options.slots) conditions.slots_min = conditions.slots_max = *options.slots;
+    if (options.requests_max) conditions.rules.requests_max = *options.requests_max;
     if (options.asks_per_minute) conditions.chat.asks_per_minute = *options.asks_per_minute;
     return conditions;
 }
@@ -66,6 +69,10 @@ void World::make_actors() {
         chat_servers_.push_back(
             std::make_unique<ChatServerActor>(stage_, Random(random_.next()), fmt::format("chat-{}", i + 1), regions));
     }
+    for (int i = 0; i < conditions.players; ++i) {
+        players_.push_back(
+            std::make_unique<PlayerActor>(stage_, Random(random_.next()), fmt::format("player-{}", i + 1)));
+    }
 }
 
 void World::plan() {
@@ -77,6 +84,7 @@ void World::plan() {
     const Duration arrival = conditions.servers > 100 ? 8s : 2s;
     for (const auto& server : servers_) server->start(between(random_, 10ms, arrival));
     for (const auto& chat_server : chat_servers_) chat_server->start(between(random_, 10ms, 3s));
+    for (const auto& player : players_) player->start(between(random_, 10ms, 5s));
     agenda_.in(4s, [this] { mischief_.begin(); });
     if (conditions.burst > 0) {
         agenda_.in(5s, [this] {
@@ -101,6 +109,8 @@ void World::play() {
     run_until(in_rest(10));
     // The world's clock is written down all the time: a moment without anything unwritten must come soon.
     for (int i = 0; i < 50 && unwritten(); ++i) run_until(clock_.now() + 100ms);
+    // An hour and its minute are two messages: a client may be between them.
+    for (int i = 0; i < 5 && !clocks_are_right(); ++i) run_until(clock_.now() + 100ms);
     judge_rest();
 }
 
@@ -122,6 +132,7 @@ void World::calm_down() {
     host_.thaw();
     for (const auto& server : servers_) server->calm_down();
     for (const auto& chat_server : chat_servers_) chat_server->calm_down();
+    for (const auto& player : players_) player->calm_down();
     agenda_.in(20s, [this] {
         for (const auto& server : servers_) {
             if (server->registered()) host_.drain({server->id(), false});
@@ -166,6 +177,28 @@ void World::judge_registered() {
         if (!server->registered()) object("invariant 22", "a healthy server is not registered within 30 s");
     }
     if (!host_.core()) object("invariant 22", "Muster does not run");
+    judge_players();
+}
+
+void World::judge_players() {
+    for (const auto& player : players_) {
+        if (!player->logged_in()) object("invariant 22", "a player is not logged in");
+    }
+}
+
+// Each client shows the world's time, or that of a message ago (invariant 16).
+bool World::clocks_are_right() const {
+    constexpr GameMinute week = 7 * 24 * 60;
+    constexpr Duration slowest_way = 350ms;  // of a link from before the calm
+    const Core* core = host_.core();
+    if (!core) return false;
+    const GameMinute now = minute_of(core->world().shown());
+    const std::int32_t speed = core->world().speed();
+    const GameMinute behind_max = speed <= 60 ? 1 : (1s + slowest_way) * speed / 1min + 1;
+    return std::all_of(players_.begin(), players_.end(), [&](const auto& player) {
+        const auto& shown = player->clock().shown;
+        return shown && (now - minute_of(*shown) + week) % week <= behind_max;
+    });
 }
 
 void World::probe() {
@@ -221,6 +254,8 @@ void World::judge_rest() {
     for (const auto& chat_server : chat_servers_) {
         if (!chat_server->registered()) object("invariant 22", "a chat server is not back");
     }
+    judge_players();
+    if (!clocks_are_right()) object("invariant 16", "a player's clock does not show the world's time");
 }
 
 SimReport World::report() const {
@@ -249,6 +284,16 @@ SimReport World::report() const {
     report.allocation_max = percentile(times, 1);
     report.tokens_accepted = court_.tokens().accepted();
     report.tokens_refused = court_.tokens().refused();
+    report.player_logins = court_.players().logins();
+    report.player_resumes = court_.players().resumes();
+    report.player_closes = court_.players().closes();
+    report.player_idles = court_.keepalive().idles();
+    report.heartbeats = court_.keepalive().heartbeats();
+    report.clock_messages = court_.clock().told();
+    report.invited = court_.invitations().invited();
+    report.sent_away = court_.invitations().sent_away();
+    for (const auto& player : players_)
+        report.longest_wait_for_ping = std::max(report.longest_wait_for_ping, player->longest_wait_for_ping());
     report.longest_return = longest_return_;
     return report;
 }

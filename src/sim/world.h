@@ -14,6 +14,7 @@
 #include "sim/host.h"
 #include "sim/mischief.h"
 #include "sim/network.h"
+#include "sim/player_actor.h"
 #include "sim/simulation.h"
 #include "sim/stage.h"
 #include "sim/trace.h"
@@ -41,6 +42,8 @@ private:
     bool died_in_the_calm() const;
     bool unwritten() const;
     void judge_registered();
+    void judge_players();
+    bool clocks_are_right() const;
     void probe();
     void judge_probes();
     void judge_rest();
@@ -53,13 +56,14 @@ private:
     Agenda agenda_;
     Random random_;
     Trace trace_;
-    Court court_;
     Stage stage_;
+    Court court_;
     Network network_;
     Sabotage honest_;
     Host host_;
     std::vector<std::unique_ptr<GameServerActor>> servers_;
     std::vector<std::unique_ptr<ChatServerActor>> chat_servers_;
+    std::vector<std::unique_ptr<PlayerActor>> players_;
     Mischief mischief_;
     Time start_;
     Time calm_at_;
