@@ -117,6 +117,9 @@ class FakeDaemon:
                 seen.append((self.command, self.path, dict(self.headers), self.rfile.read(size).decode()))
                 path = self.path.split("?")[0].removeprefix("/api/v1")
                 status, body = answers.get(path, (404, '{"error":"Not found"}'))
+                if status == 0:  # takes the question and goes
+                    self.close_connection = True
+                    return
                 data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
@@ -381,6 +384,13 @@ class Hostile(unittest.TestCase):
         self.assertEqual((method, path, headers["Authorization"], json.loads(body)), ("PUT", "/api/v1/clock", "Bearer s3cret", {"speed": 3}))
         self.assertEqual((headers["Content-Type"], headers["Host"]), ("application/json", fake.url.removeprefix("http://")))
         self.assertEqual(muster("clock", MUSTER_URL=fake.url, MUSTER_ADMIN_TOKEN="two\nlines").returncode, 64)
+
+    def test_an_allocation_whose_answer_was_lost_can_be_asked_for_again_A_8(self):
+        fake = FakeDaemon(self, {"/regions": self.REGIONS, "/matches": (0, "")})
+        result = muster("allocate", "2", MUSTER_URL=fake.url)
+        self.assertEqual(result.returncode, 69, result.stderr)
+        lobby = json.loads(fake.seen[-1][3])["lobby_id"]
+        self.assertIn(f"--lobby {lobby}", result.stderr)
 
     def test_a_daemon_that_never_ends_its_list_is_left(self):
         fake = FakeDaemon(self, {"/regions": self.REGIONS, "/servers": (200, {"servers": [], "next": 7})})

@@ -13,6 +13,7 @@
 #include "cli/progress.h"
 #include "cli/standard_output.h"
 #include "cli/terminal.h"
+#include "daemon/exit_code.h"
 
 namespace muster {
 namespace {
@@ -38,6 +39,18 @@ std::int64_t some_lobby() {
     return first + chance % first;
 }
 
+JsonValue ask(ApiClient& api, std::int64_t lobby, const std::string& wish) try {
+    const Progress progress(fmt::format("lobby {} waits for a server", lobby));
+    return api.post("/matches", wish);
+} catch (const CommandFailure& failure) {
+    if (failure.exit_code != to_int(ExitCode::unavailable)) throw;
+    // The question may have arrived, and the answer been lost.
+    throw CommandFailure(
+        failure.exit_code,
+        fmt::format("{}\n  it may have got a server all the same: ask again with --lobby {}, and it is the same one",
+                    failure.what(), lobby));
+}
+
 int allocate(const Arguments& arguments) {
     ApiClient api = ApiClient::from_environment();
     const std::int64_t lobby = arguments.lobby ? *arguments.lobby : some_lobby();
@@ -49,10 +62,7 @@ int allocate(const Arguments& arguments) {
     wish.integer("game_mode", arguments.game_mode);
     wish.integer("average_rating", arguments.rating);
     api.set_patience(patience);
-    const JsonValue answer = [&] {
-        const Progress progress(fmt::format("lobby {} waits for a server", lobby));
-        return api.post("/matches", wish.finish());
-    }();
+    const JsonValue answer = ask(api, lobby, wish.finish());
     if (arguments.json) return print_json(answer.to_json());
     return to_int(print_result(described(
         {

@@ -134,7 +134,7 @@ private:
 
     [[noreturn]] void lost(const error_code& error) {
         if (error == boost::beast::error::timeout)
-            throw CommandFailure(exit_failed,
+            throw CommandFailure(to_int(ExitCode::unavailable),
                                  fmt::format("{} did not answer within {} s", safe_text(address_.url),
                                              std::chrono::duration_cast<std::chrono::seconds>(patience_).count()));
         if (error == http::error::end_of_stream || error == asio::error::connection_reset)
