@@ -471,13 +471,16 @@ class Simulate(unittest.TestCase):
         report = json.loads(runs[0].stdout)
         self.assertTrue(report["kept"])
         self.assertGreater(report["virtual_seconds"], 60)
+        crowd = json.loads(muster("simulate", "--scenario", "calm", "--seed", "7", "--minutes", "1", "--players", "12", "--json").stdout)
+        self.assertTrue(crowd["kept"])
+        self.assertGreaterEqual(crowd["player_logins"], 12)
         text = muster("simulate", "--scenario", "calm", "--seeds", "2", "--minutes", "1", "--slots", "2", "--asks", "6")
         self.assertEqual(text.returncode, 0, text.stderr)
         self.assertRegex(text.stdout, r"played +2 runs, ")
         self.assertEqual(text.stderr, "", "no progress where there is no terminal")
 
     def test_what_cannot_be_played_is_64(self):
-        for bad in (["--scenario", "sunny"], ["--minutes", "0"], ["--servers", "0"], ["--seeds", "0"], ["--asks", "-1"], ["--hours", "9999"]):
+        for bad in (["--scenario", "sunny"], ["--minutes", "0"], ["--servers", "0"], ["--seeds", "0"], ["--asks", "-1"], ["--players", "0"], ["--hours", "9999"]):
             self.assertEqual(muster("simulate", *bad).returncode, 64, bad)
 
 

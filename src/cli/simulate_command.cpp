@@ -29,6 +29,7 @@ struct Arguments {
     std::optional<double> hours;
     std::optional<std::int64_t> servers;
     std::optional<std::int64_t> chat_servers;
+    std::optional<std::int64_t> players;
     std::optional<std::int64_t> slots;
     std::optional<double> asks;
     bool trace = false;
@@ -61,6 +62,7 @@ sim::SimOptions options_of(const Arguments& arguments) {
     }
     options.servers = count("--servers", arguments.servers);
     options.chat_servers = count("--chat-servers", arguments.chat_servers);
+    options.players = count("--players", arguments.players);
     options.slots = count("--slots", arguments.slots);
     if (arguments.asks && !(*arguments.asks > 0 && *arguments.asks <= 1e6)) misused("--asks wants something above 0");
     options.asks_per_minute = arguments.asks;
@@ -75,6 +77,7 @@ std::string replay(const sim::SimOptions& options) {
     if (options.duration) command += fmt::format(" --minutes {}", to_seconds(*options.duration) / 60);
     if (options.servers) command += fmt::format(" --servers {}", *options.servers);
     if (options.chat_servers) command += fmt::format(" --chat-servers {}", *options.chat_servers);
+    if (options.players) command += fmt::format(" --players {}", *options.players);
     if (options.slots) command += fmt::format(" --slots {}", *options.slots);
     if (options.asks_per_minute) command += fmt::format(" --asks {}", *options.asks_per_minute);
     return command + " --trace";
@@ -93,6 +96,9 @@ struct Sums {
     std::map<std::string, std::uint64_t> failures;
     std::uint64_t tokens_accepted = 0;
     std::uint64_t tokens_refused = 0;
+    std::uint64_t logins = 0;
+    std::uint64_t resumes = 0;
+    std::uint64_t invited = 0;
     Duration slowest{0};
     std::uint64_t hash = 0;  // of all traces, in order
 
@@ -108,6 +114,9 @@ struct Sums {
         for (const auto& [text, times] : report.failures) failures[text] += times;
         tokens_accepted += report.tokens_accepted;
         tokens_refused += report.tokens_refused;
+        logins += report.player_logins;
+        resumes += report.player_resumes;
+        invited += report.invited;
         slowest = std::max(slowest, report.allocation_max);
         hash = hash * 1'099'511'628'211U ^ report.trace_hash;
     }
@@ -133,6 +142,9 @@ std::string summary(const Sums& sums, double seconds) {
                           span_text(to_seconds(sums.slowest)))}},
             {"refusals", {failures_text(sums.failures)}},
             {"tokens", {fmt::format("{} let in, {} turned away", sums.tokens_accepted, sums.tokens_refused)}},
+            {"players",
+             {fmt::format("{} logins, {} sessions taken back, {} told to come to a match", sums.logins, sums.resumes,
+                          sums.invited)}},
             {"trace", {fmt::format("{:016x}", sums.hash)}},
         },
         colours_wanted());
@@ -151,6 +163,9 @@ std::string summary_json(const Sums& sums, const std::optional<sim::Objection>& 
     out.begin_object("failures");
     for (const auto& [reason, times] : sums.failures) out.integer(reason, static_cast<std::int64_t>(times));
     out.end_object();
+    out.integer("player_logins", static_cast<std::int64_t>(sums.logins));
+    out.integer("player_resumes", static_cast<std::int64_t>(sums.resumes));
+    out.integer("players_invited", static_cast<std::int64_t>(sums.invited));
     out.text("trace", fmt::format("{:016x}", sums.hash));
     if (objection) {
         out.text("rule", objection->rule);
@@ -211,6 +226,7 @@ Command simulate_command() {
          {"--hours", "N", "The same in hours", &arguments->hours},
          {"--servers", "N", "Game servers", &arguments->servers},
          {"--chat-servers", "N", "Chat servers", &arguments->chat_servers},
+         {"--players", "N", "Players", &arguments->players},
          {"--slots", "N", "Matches that a server can hold", &arguments->slots},
          {"--asks", "N", "Requests a minute of each chat server", &arguments->asks},
          {"--trace", "", "When a rule is broken, show what led to it", &arguments->trace},
