@@ -170,8 +170,7 @@ void Core::say_last(const Pass& pass, Link& link, Reason reason) {
 void Core::paused(const Pass& pass, ConnectionId id) {
     Link* link = links_.find(id);
     if (!link || link->paused) return;
-    link->paused = true;
-    link->paused_since = ShortTime(pass.running);
+    links_.pause(*link, pass.running);
     if (!link->greeted) return;
     if (link->port == Port::servers) fleet_.paused(pass, ServerId(link->who), id);
     if (link->port == Port::managers) chat_servers_.paused(pass, link->who);
@@ -181,8 +180,7 @@ void Core::paused(const Pass& pass, ConnectionId id) {
 void Core::resumed(const Pass& pass, ConnectionId id) {
     Link* link = links_.find(id);
     if (!link || !link->paused) return;
-    link->paused = false;
-    const Duration unread = pass.running - link->paused_since.seen_from(pass.running);
+    const Duration unread = pass.running - links_.resume(*link);
     if (!link->greeted) return;
     if (link->port == Port::servers) fleet_.resumed(pass, ServerId(link->who), id);
     if (link->port == Port::managers) chat_servers_.resumed(pass, link->who);

@@ -45,7 +45,8 @@ public:
         ++generation_[index];  // odd: alive
         session_[index] = session;
         authority_[index] = true;
-        if (index < heartbeat_.size()) heartbeat_[index] = HeartbeatData{};
+        // The number goes on: what is still under way for the place's last user fits nothing any more.
+        if (index < heartbeat_.size()) heartbeat_[index] = HeartbeatData{.request = heartbeat_[index].request + 1};
         ++size_;
         return {index, generation_[index]};
     }
@@ -61,6 +62,11 @@ public:
 
     bool contains(EntityId id) const {
         return id.generation != 0 && id.index < generation_.size() && generation_[id.index] == id.generation;
+    }
+    // Who uses the place now; none when nobody does.
+    EntityId at(std::uint32_t index) const {
+        const bool alive = index < generation_.size() && generation_[index] % 2 == 1;
+        return alive ? EntityId{index, generation_[index]} : EntityId{};
     }
     std::size_t size() const { return size_; }
 

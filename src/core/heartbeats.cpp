@@ -1,5 +1,6 @@
 #include "core/heartbeats.h"
 
+#include <chrono>
 #include <utility>
 
 namespace muster {
@@ -30,30 +31,38 @@ void Heartbeats::initialise(const Pass& pass) {
         HeartbeatData& data = entities_.heartbeat(entity);
         if (data.has) continue;
         data.has = true;
-        due_.push_back({entity, ShortTime(pass.running + config_.interval), data.request});
+        ask_at(pass.running + config_.interval, entity, data.request);
     }
     newborn_.clear();
 }
 
+void Heartbeats::ask_at(Time at, EntityId entity, std::uint32_t request) {
+    const Time moment(std::chrono::ceil<std::chrono::milliseconds>(at.time_since_epoch()));
+    if (waves_.empty() || waves_.back().at != moment) waves_.push_back({moment});
+    ++waves_.back().size;
+    due_.push_back({entity.index, request});
+}
+
 void Heartbeats::send_requests(const Pass& pass) {
-    for (std::size_t i = 0; i < per_pass_max && !due_.empty(); ++i) {
+    for (std::size_t i = 0; i < per_pass_max && !waves_.empty() && waves_.front().at <= pass.running; ++i) {
         const Due due = due_.front();
-        if (due.at.seen_from(pass.running) > pass.running) return;
         due_.pop_front();
-        if (!entities_.contains(due.entity)) continue;
-        HeartbeatData& data = entities_.heartbeat(due.entity);
+        if (--waves_.front().size == 0) waves_.pop_front();
+        const EntityId entity = entities_.at(due.entity);
+        if (entity == EntityId{}) continue;
+        HeartbeatData& data = entities_.heartbeat(entity);
         if (!data.has || data.request != due.request) continue;
-        const std::uint32_t session = entities_.session(due.entity);
+        const std::uint32_t session = entities_.session(entity);
         // In the grace of its session the count stands still.
         if (host_.reachable(session)) {
             if (data.asked) {
                 data.closing = true;
-                ended_.push_back(due.entity);
+                ended_.push_back(entity);
             }
             data.asked = true;
             host_.send(session, EntityHeartbeat{++data.request});
         }
-        due_.push_back({due.entity, ShortTime(pass.running + config_.interval), data.request});
+        ask_at(pass.running + config_.interval, entity, data.request);
     }
 }
 
@@ -98,9 +107,9 @@ void Heartbeats::set_authority(EntityId entity, bool here) {
     if (here) newborn_.push_back(entity);
 }
 
-std::optional<Time> Heartbeats::next_due(Time running) const {
-    if (due_.empty()) return std::nullopt;
-    return due_.front().at.seen_from(running);
+std::optional<Time> Heartbeats::next_due() const {
+    if (waves_.empty()) return std::nullopt;
+    return waves_.front().at;
 }
 
 }  // namespace muster

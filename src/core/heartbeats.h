@@ -7,7 +7,6 @@
 #include <optional>
 #include <vector>
 
-#include "base/short_time.h"
 #include "base/time.h"
 #include "core/entities.h"
 #include "protocol/player_messages.h"
@@ -58,7 +57,7 @@ public:
     // The systems, one after the other, once in a pass. Returns how much they found to do.
     std::size_t run(const Pass& pass);
     // When run() is wanted next, in running time.
-    std::optional<Time> next_due(Time running) const;
+    std::optional<Time> next_due() const;
 
 private:
     struct Answer {
@@ -66,10 +65,16 @@ private:
         EntityHeartbeatAnswer answer;
     };
     struct Due {
-        EntityId entity;
-        ShortTime at;           // in running time
+        std::uint32_t entity;   // its place
         std::uint32_t request;  // the latest then: another by now means that this entry is void
     };
+    // Those whose interval ends in the same millisecond.
+    struct Wave {
+        Time at;  // in running time
+        std::size_t size = 0;
+    };
+
+    void ask_at(Time at, EntityId entity, std::uint32_t request);
 
     // Gives entities that have none their heartbeat data.
     void initialise(const Pass& pass);
@@ -86,7 +91,9 @@ private:
     std::vector<EntityId> newborn_;
     std::vector<Answer> answers_;
     std::vector<EntityId> ended_;  // their interval ended in this pass
-    std::deque<Due> due_;          // one interval for all: the order of asking is the order of being due
+    // One interval for all: the order of asking is the order of being due.
+    std::deque<Due> due_;
+    std::deque<Wave> waves_;  // how many of them are due when; together all
 };
 
 }  // namespace muster

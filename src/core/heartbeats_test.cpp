@@ -40,6 +40,17 @@ TEST_CASE_FIXTURE(BeatingWorld, "H-1, H-2: each entity is asked every interval, 
     CHECK(failures(ann) == 0);
 }
 
+TEST_CASE_FIXTURE(BeatingWorld, "H-2: an entity that takes a place is not asked at its last user's time") {
+    const TestPlayer ann = log_in(*this, "ann");
+    advance(3s);
+    send(ann.link, PlayerLogout{});
+    const TestPlayer bob = log_in(*this, "bob");
+    advance(4'999ms);
+    CHECK(quiet(bob.link));
+    advance(1ms);
+    next<EntityHeartbeat>(bob.link);
+}
+
 TEST_CASE_FIXTURE(BeatingWorld, "H-3: success after failure sets the count to 0") {
     const TestPlayer ann = log_in(*this, "ann");
     next_request(ann);

@@ -35,6 +35,7 @@ Link& LinkTable::opened(ConnectionId id, Port port, const IpAddress& peer) {
 void LinkTable::closed(ConnectionId id) {
     Link* link = find(id);
     if (!link) return;
+    if (link->paused) paused_.erase(id.slot);
     *link = Link{};
     --size_;
 }
@@ -99,6 +100,18 @@ Link::Waiting* LinkTable::still_waiting(const Ticket& ticket) {
     const auto first = link->next_ticket - static_cast<std::uint32_t>(link->waiting->size());
     const std::uint32_t place = ticket.number - first;
     return place < link->waiting->size() ? &(*link->waiting)[place] : nullptr;
+}
+
+void LinkTable::pause(Link& link, Time running) {
+    link.paused = true;
+    paused_.insert_or_assign(link.id.slot, running);
+}
+
+Time LinkTable::resume(Link& link) {
+    const auto paused = paused_.extract(link.id.slot);
+    MUSTER_CHECK(!paused.empty(), "a link that is resumed was paused");
+    link.paused = false;
+    return paused.mapped();
 }
 
 void LinkTable::greeted(Link& link) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -54,13 +55,13 @@ struct Link {
     std::uint32_t next_ticket = 1;  // the number that the next answer gets
     std::int32_t who = 0;           // the server's id, the chat server's number or the session's place, once greeted
     ShortTime opened;               // in running time
-    ShortTime paused_since;         // the same; while Muster does not read it (B-1)
     IpAddress peer;
     Port port = Port::servers;
     bool greeted = false;
     bool closing = false;  // we have said our last word; whatever still comes is not heard
-    bool paused = false;
+    bool paused = false;   // Muster does not read it (B-1)
 };
+static_assert(sizeof(Link) == 48);
 
 // Game thread only.
 class LinkTable {
@@ -125,6 +126,10 @@ public:
     }
 
     void greeted(Link& link);
+    // Muster does not read it from now on; and does again, since when it had not. In running time (B-1).
+    void pause(Link& link, Time running);
+    Time resume(Link& link);
+    Time paused_since(const Link& link) const { return paused_.at(link.id.slot); }
     // Closes after what was sent; answers that still wait are dropped.
     void close(Link& link);
     // Sends a frame that is encoded already, and closes: the last word to a peer that broke the protocol.
@@ -153,6 +158,7 @@ private:
     // By the connection's slot: its upper eight bits name the network worker, the rest count from 0.
     std::vector<std::vector<Link>> slots_;
     std::size_t size_ = 0;
+    std::map<std::uint32_t, Time> paused_;  // by slot; few at a time
     std::vector<std::byte> scratch_;
 };
 

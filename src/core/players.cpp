@@ -245,7 +245,7 @@ std::size_t Players::update(const Pass& pass) {
         deadline_came(pass, static_cast<Place>(due.payload));
     }
     std::optional<Time> next = wheel_.has_due() ? pass.running : wheel_.next_wake();
-    if (const auto beat = heartbeats_.next_due(pass.running); beat && (!next || *beat < *next)) next = beat;
+    if (const auto beat = heartbeats_.next_due(); beat && (!next || *beat < *next)) next = beat;
     wake_for(pass.running, next);
     return done;
 }
@@ -279,7 +279,7 @@ void Players::deadline_came(const Pass& pass, Place place) {
     const Link* link = session.connected() ? links_.find(session.link) : nullptr;
     const bool unread = link && link->paused;
     // What Muster does not hear is no silence (B-1); its own doings go on.
-    const Time heard_until = unread ? link->paused_since.seen_from(pass.running) : pass.running;
+    const Time heard_until = unread ? links_.paused_since(*link) : pass.running;
     const auto reached = [&](ShortTime moment, Duration after) {
         return moment.seen_from(pass.running) + after <= heard_until;
     };
