@@ -505,6 +505,16 @@ class Bench(unittest.TestCase):
             bad = subprocess.run([alone, "bench", "idle_bench", "--", "3"], capture_output=True, text=True, timeout=PATIENCE_S)
             self.assertEqual(bad.returncode, 1)
             self.assertIn("idle_bench ended with 3", bad.stderr)
+            # What takes its time is seen to be at it, and what it prints stands above that.
+            with open(fake, "w") as script:
+                script.write('#!/bin/sh\necho begun\nread line\necho done\n')
+            terminal = Terminal(["bench", "idle_bench"], program=alone)
+            self.addCleanup(terminal.close)
+            terminal.read_until("begun")
+            terminal.read_until("idle_bench 1 s")
+            terminal.type("go on\n")
+            self.assertEqual(terminal.end(), 0)
+            self.assertRegex(terminal.text, r"\r\x1b\[Kdone")
 
 
 class Shells(unittest.TestCase):
