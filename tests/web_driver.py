@@ -8,6 +8,7 @@ they are those of web/mock/main.mjs:
 
     join           a game server registers in region EU: {"server": id}
     match          a chat server asks for a match in EU and gets it: {"lobby": id}
+    refused        it asks for one where there is no game server: {"reason": text}
     player NAME    a player logs in: {"player": id}
     stop, start    the daemon ends, and comes back on the same ports
 
@@ -23,11 +24,12 @@ import tempfile
 import threading
 import time
 
-from muster_peer import Daemon, Player, Reader, allocation
+from muster_peer import EU, Daemon, Player, Reader, allocation
 
 ADMIN_TOKEN = "a-token-for-the-page-test"
 HEARTBEAT_S = 5
 A_LONG_TIME_S = 3600
+AU = 11
 ALLOCATE_MATCH, ABORT_MATCH, ALLOCATED = 0x1004, 0x100D, 0x2003
 
 
@@ -78,10 +80,13 @@ class Driver:
             threading.Thread(target=serve_matches, args=(server,), daemon=True).start()
             return {"server": server.id}
         if command == "match":
-            self.chat = self.chat or self.daemon.chat_server()
-            self.lobbies += 1
-            self.chat.request(self.lobbies)
-            return {"lobby": self.allocated()}
+            lobby, error = self.ask(EU)
+            assert error == "", error
+            return {"lobby": lobby}
+        if command == "refused":
+            _, error = self.ask(AU)
+            assert error != "", "there was a server"
+            return {"reason": error}
         if command == "player":
             player = self.daemon.keep(Player(self.daemon.ports["players"], rest))
             assert player.refused is None, player.refused
@@ -96,13 +101,15 @@ class Driver:
             return {}
         raise ValueError(f"there is no command {command!r}")
 
-    def allocated(self):
-        """The lobby of the next allocation; what the chat server is told of matches before it is passed over."""
+    def ask(self, region):
+        """Lobby and error of a new request; what the chat server is told of matches before it is passed over."""
+        self.chat = self.chat or self.daemon.chat_server(regions=(EU, AU))
+        self.lobbies += 1
+        self.chat.request(self.lobbies, region)
         while frame := self.chat.receive():
             if frame[0] == ALLOCATED:
                 lobby, error, _, _ = allocation(Reader(frame[1]))
-                assert error == "", error
-                return lobby
+                return lobby, error
         raise ConnectionError("the daemon closed the chat server's link")
 
     def end(self):

@@ -9,5 +9,5 @@ export default defineConfig({
     cacheDir: here("node_modules/.vite_page"),
     resolve: { alias: { "playwright-core": here("node_modules/playwright-core/index.mjs"), vitest: here("node_modules/vitest/dist/index.js") } },
     server: { fs: { allow: [here("..")] } },
-    test: { include: ["web_page_test.ts"], testTimeout: 60_000, hookTimeout: 60_000, fileParallelism: false },
+    test: { include: ["web_*_test.ts"], testTimeout: 180_000, hookTimeout: 180_000, fileParallelism: false },
 });

@@ -6,6 +6,7 @@
 // It prints {"url": …, "token": …} and then takes commands from standard input, one a line, each answered by a line of JSON:
 //   join            a server registers in region EU: {"server": id}
 //   match           a match is allocated in region EU: {"lobby": id}
+//   refused         a request for a match fails: {"reason": text}
 //   player NAME     a player logs in: {"player": id}
 //   stop, start     the daemon goes away, and comes back
 //   store down|up   the store fails, or works again
@@ -64,6 +65,8 @@ async function obey(command, rest) {
             return { server: world.join({ region: 2 }) };
         case "match":
             return { lobby: world.give(2) };
+        case "refused":
+            return { reason: world.refuse(11, "no_servers_available") };
         case "player":
             return { player: world.login(rest) };
         case "stop":

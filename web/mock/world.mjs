@@ -8,8 +8,14 @@ export const REGIONS = [
     { id: 11, name: "AU" },
     { id: 15, name: "BR" },
 ];
-const REASONS = ["No servers available", "Server allocation timeout", "Server busy"];
+// By code where they are counted, in words where they are told.
+const REASONS = {
+    no_servers_available: "No servers available",
+    server_allocation_timeout: "Server allocation timeout",
+    server_busy: "Server busy",
+};
 const BUCKETS_MS = [5, 10, 20, 35, 50, 75, 100, 150, 200, 300, 500, 1000, 2500];
+const TIME_BUCKETS_MS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 25000];
 const HOSTILE = [
     "<img src=x onerror=alert(1)>",
     "\u001b[31mred\u001b[0m\u0007",
@@ -39,6 +45,7 @@ export class World {
         this.totals = { requests: 0, successes: 0, retries: 0, failures: {} };
         this.regionTotals = new Map(REGIONS.map(({ id }) => [id, { requests: 0, failures: 0, retries: 0 }]));
         this.times = []; // of the last allocations, ms
+        this.timeCounts = [...TIME_BUCKETS_MS, Infinity].map(() => 0);
         this.clock = { minutes: 8 * 60 + 15, speed: 60 };
         this.echoes = [...BUCKETS_MS, Infinity].map(() => 0);
         this.overruns = 0;
@@ -95,8 +102,7 @@ export class World {
 
     // A ping came back.
     echo({ latency_ms }) {
-        const at = BUCKETS_MS.findIndex((bound) => latency_ms <= bound);
-        ++this.echoes[at < 0 ? BUCKETS_MS.length : at];
+        ++this.echoes[bucketOf(BUCKETS_MS, latency_ms)];
     }
 
     // One step of pretended life. `seconds` since the one before.
@@ -128,37 +134,45 @@ export class World {
     }
 
     allocate(region) {
-        const totals = this.regionTotals.get(region);
-        ++this.totals.requests;
-        ++totals.requests;
-        const lobby = this.nextLobby++;
         const free = [...this.servers.values()].filter((server) => server.region === region && statusOf(server) === "available");
         if (free.length === 0 || this.random() < 0.01) {
-            const reason = free.length === 0 ? REASONS[0] : this.pick(REASONS);
-            this.totals.failures[reason] = (this.totals.failures[reason] ?? 0) + 1;
-            ++totals.failures;
-            this.note("match.refused", { lobby_id: lobby, region, reason });
+            this.refuse(region, free.length === 0 ? "no_servers_available" : this.pick(Object.keys(REASONS)));
             return;
         }
+        const lobby = this.nextLobby++;
         const server = free.reduce((best, each) => (each.held < best.held ? each : best));
         this.take(lobby, server);
+    }
+
+    // A request that fails; why, in words.
+    refuse(region, reason) {
+        this.asked(region);
+        this.totals.failures[reason] = (this.totals.failures[reason] ?? 0) + 1;
+        ++this.regionTotals.get(region).failures;
+        this.note("match.refused", { lobby_id: this.nextLobby++, region, reason: REASONS[reason], seconds: 0 });
+        return REASONS[reason];
+    }
+
+    asked(region) {
+        ++this.totals.requests;
+        ++this.regionTotals.get(region).requests;
     }
 
     // A match that nothing goes wrong with; its lobby.
     give(region) {
         const lobby = this.nextLobby++;
-        ++this.totals.requests;
-        ++this.regionTotals.get(region).requests;
         this.take(lobby, this.servers.get(this.join({ region })));
         return lobby;
     }
 
     take(lobby, server) {
         const { region } = server;
+        this.asked(region);
         ++server.held;
         ++server.choices;
         const took = Math.exp(5 + 1.2 * (this.random() + this.random() + this.random() - 1.5));
         this.times.push(took);
+        ++this.timeCounts[bucketOf(TIME_BUCKETS_MS, took)];
         if (this.times.length > 500) this.times.shift();
         ++this.totals.successes;
         if (took > 800) {
@@ -387,6 +401,7 @@ export class World {
                 p50_ms: quantile(0.5),
                 p95_ms: quantile(0.95),
                 p99_ms: quantile(0.99),
+                latency_ms: { buckets_ms: TIME_BUCKETS_MS, counts: this.timeCounts },
             },
             matches: states,
             players: {
@@ -414,6 +429,11 @@ export function statusOf(server) {
     if (!server.connected) return "offline";
     if (server.draining) return "draining";
     return server.held >= server.max_matches ? "full" : "available";
+}
+
+function bucketOf(bounds, value) {
+    const at = bounds.findIndex((bound) => value <= bound);
+    return at < 0 ? bounds.length : at;
 }
 
 // The same run each time (mulberry32).

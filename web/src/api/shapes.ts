@@ -28,16 +28,18 @@ export interface Overview {
         failures: Record<string, number>;
         retries: number;
         in_flight: number;
+        // Since the start.
         p50_ms: number | null;
         p95_ms: number | null;
         p99_ms: number | null;
+        latency_ms: Distribution;
     };
     matches: { offering: number; allocated: number; ready: number; started: number };
     players: {
         connected: number;
         in_grace: number;
         idle: number; // of the connected
-        latency_ms: { buckets_ms: number[]; counts: number[] }; // of all pings echoed since the start
+        latency_ms: Distribution; // of all pings echoed
     };
     clock: Clock;
     loop: {
@@ -50,6 +52,12 @@ export interface Overview {
     };
     store: { up: boolean; queue_depth: number };
     managers: number;
+}
+
+// Counts since the start, by their upper bounds; the one beyond the last bound is of all above it.
+export interface Distribution {
+    buckets_ms: number[];
+    counts: number[];
 }
 
 export interface Clock {

@@ -10,9 +10,9 @@ export interface SummarisedLine {
 export function chartSummary(title: string, lines: readonly SummarisedLine[], format: (value: number) => string): string {
     const parts = lines.map(({ label, values }) => {
         const known = values.filter((value): value is number => value !== null);
-        const now = known.at(-1);
-        if (now === undefined) return `${label}: nothing yet`;
-        return `${label}: now ${format(now)}, lowest ${format(Math.min(...known))}, highest ${format(Math.max(...known))}`;
+        if (known.length === 0) return `${label}: nothing yet`;
+        const now = values.at(-1);
+        return `${label}: now ${now === null || now === undefined ? "nothing" : format(now)}, lowest ${format(Math.min(...known))}, highest ${format(Math.max(...known))}`;
     });
     return `${title}. ${parts.join("; ")}.`;
 }

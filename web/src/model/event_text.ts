@@ -1,7 +1,7 @@
 // An event in words: what it is about, then whatever else it carries.
 
 import type { FleetEvent } from "../api/shapes";
-import { figure, foreign } from "./format";
+import { duration, figure, foreign, gameTime, milliseconds } from "./format";
 
 export interface EventPart {
     label: string;
@@ -38,6 +38,7 @@ const TITLES: Record<string, string> = {
 
 export function eventTitle(event: FleetEvent): string {
     if (isUndrain(event)) return "Server takes matches again";
+    if (event.type === "operator.action" && typeof event.action === "string") return `Operator: ${foreign(event.action, 60)}`;
     return TITLES[event.type] ?? foreign(event.type, 60);
 }
 
@@ -64,27 +65,53 @@ export function isNotable(event: FleetEvent): boolean {
 
 // Or said by the title.
 const SHOWN_ELSEWHERE = new Set(["id", "time_ms", "type", "draining"]);
-const FIRST = ["who", "action", "target", "server_id", "lobby_id", "player_id", "name", "region", "reason"];
+const FIRST = ["who", "target", "server_id", "lobby_id", "player_id", "name", "to", "region", "reason"];
+const LABELS: Record<string, string> = {
+    seconds: "took",
+    silence_seconds: "silent for",
+    uptime_seconds: "was up for",
+    session_seconds: "was here for",
+    max_matches: "room for",
+};
 
 // `regionName` gives a region's name for its id.
 export function eventParts(event: FleetEvent, regionName: (id: number) => string, without = ""): EventPart[] {
-    const fields = Object.keys(event).filter((field) => !SHOWN_ELSEWHERE.has(field) && field !== without && !isEmpty(event[field]));
+    const told = withoutRepetition(event);
+    const fields = Object.keys(told).filter((field) => !SHOWN_ELSEWHERE.has(field) && field !== without && !isEmpty(told[field]));
     const rank = (field: string) => (FIRST.includes(field) ? FIRST.indexOf(field) : FIRST.length);
     fields.sort((left, right) => rank(left) - rank(right));
     return fields.map((field) => {
-        const value = event[field];
-        const text = field === "region" && typeof value === "number" ? regionName(value) : textOf(value);
-        const part: EventPart = { label: field.replace(/_id$/, "").replaceAll("_", " "), text };
+        const value = told[field];
+        const text = field === "region" && typeof value === "number" ? regionName(value) : textOf(field, value);
+        const part: EventPart = { label: LABELS[field] ?? field.replace(/_id$/, "").replaceAll("_", " "), text };
         if (field === "server_id" && typeof value === "number") part.server = value;
         return part;
     });
+}
+
+// The fields that say something of their own.
+function withoutRepetition({ ...fields }: FleetEvent): Record<string, unknown> {
+    if (fields.type === "operator.action") {
+        delete fields.action;
+        if (["server_id", "lobby_id", "player_id"].some((field) => field in fields)) delete fields.target;
+    }
+    const { day, hour, minute } = fields;
+    if (fields.type === "clock.jump" && typeof day === "number" && typeof hour === "number" && typeof minute === "number") {
+        fields.to = gameTime({ day, hour, minute });
+        for (const field of ["day", "hour", "minute"]) delete fields[field];
+    }
+    if (fields.attempt === 1) delete fields.attempt;
+    if (fields.seconds === 0) delete fields.seconds;
+    return fields;
 }
 
 function isEmpty(value: unknown): boolean {
     return value === null || value === undefined || value === "";
 }
 
-function textOf(value: unknown): string {
+function textOf(field: string, value: unknown): string {
+    if (typeof value === "number" && (field === "seconds" || field.endsWith("_seconds")))
+        return value < 60 ? milliseconds(1000 * value) : duration(1000 * value);
     if (typeof value === "number" && !Number.isInteger(value)) return figure(value);
     return foreign(typeof value === "object" ? JSON.stringify(value) : String(value));
 }

@@ -17,9 +17,13 @@ it("O-2: an event says what it is about first, then the rest, and names its regi
     ]);
 });
 
-it("fractions have as many digits as a person wants", () => {
+it("times have a unit, and as many digits as a person wants", () => {
     expect(eventParts({ id: 1, time_ms: 2, type: "match.allocated", seconds: 0.011077710000001 }, regionName)).toEqual([
-        { label: "seconds", text: "0.011" },
+        { label: "took", text: "11.1\u00A0ms" },
+    ]);
+    expect(eventParts({ id: 1, time_ms: 2, type: "server.removed", silence_seconds: 6.01, uptime_seconds: 68 }, regionName)).toEqual([
+        { label: "silent for", text: "6.01\u00A0s" },
+        { label: "was up for", text: "1\u00A0min 8\u00A0s" },
     ]);
 });
 
@@ -30,6 +34,34 @@ it("leaves out what is empty and what is asked to be", () => {
 it("fault 70: hostile fields are text, and a field named server that is no number is no link", () => {
     const [part] = eventParts({ id: 1, time_ms: 2, type: "player.login", server_id: "\u001b<b>" }, regionName);
     expect(part).toEqual({ label: "server", text: "␛<b>" });
+});
+
+it("O-2: an operator's action is told with what it was done to, once", () => {
+    const drain = { id: 1, time_ms: 2, type: "operator.action", who: "127.0.0.1", action: "drain", target: "server 3", server_id: 3 };
+    expect(eventTitle(drain)).toBe("Operator: drain");
+    expect(eventParts(drain, regionName)).toEqual([
+        { label: "who", text: "127.0.0.1" },
+        { label: "server", text: "3", server: 3 },
+    ]);
+    const { server_id, ...untold } = { ...drain, action: "set clock", target: "day 1 00:06" };
+    expect(eventParts(untold, regionName)).toEqual([
+        { label: "who", text: "127.0.0.1" },
+        { label: "target", text: "day 1 00:06" },
+    ]);
+});
+
+it("C-1: a jump of the clock tells the day's name", () => {
+    expect(eventParts({ id: 1, time_ms: 2, type: "clock.jump", day: 3, hour: 14, minute: 5, speed: 60 }, regionName)).toEqual([
+        { label: "to", text: "Tue. 14:05" },
+        { label: "speed", text: "60" },
+    ]);
+});
+
+it("a first attempt, and an answer given at once, are not worth a word", () => {
+    const offered = { id: 1, time_ms: 2, type: "match.offered" };
+    expect(eventParts({ ...offered, type: "match.refused", seconds: 0 }, regionName)).toEqual([]);
+    expect(eventParts({ ...offered, attempt: 1 }, regionName)).toEqual([]);
+    expect(eventParts({ ...offered, attempt: 2 }, regionName)).toEqual([{ label: "attempt", text: "2" }]);
 });
 
 it("an unknown type shows its own name", () => {

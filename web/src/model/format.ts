@@ -78,6 +78,12 @@ export function gameTime(clock: { day: number; hour: number; minute: number }): 
     return `${dayName(clock.day)} ${String(clock.hour).padStart(2, "0")}:${String(clock.minute).padStart(2, "0")}`;
 }
 
+// "no_servers_available" as a person says it.
+export function reasonWords(reason: string): string {
+    const words = foreign(reason.replaceAll("_", " "));
+    return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
 // Controls, and what turns or hides the text around it: a name must not be able to write over its neighbours.
 const UNSEEN = /[\u0000-\u001F\u007F-\u009F\u061C\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/g;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ago, count, duration, figure, foreign, gameTime, measured, milliseconds, NONE, percent, perSecond, share } from "./format";
+import { ago, count, duration, figure, foreign, gameTime, measured, milliseconds, NONE, percent, perSecond, reasonWords, share } from "./format";
 
 // A space that no line ends at is a space to the reader.
 const plain = (text: string) => text.replaceAll("\u00A0", " ");
@@ -66,6 +66,11 @@ it("durations have their two largest units", () => {
 it("C-1: the world clock's days run from 1, Sunday", () => {
     expect(gameTime({ day: 1, hour: 0, minute: 5 })).toBe("Sun. 00:05");
     expect(gameTime({ day: 7, hour: 23, minute: 59 })).toBe("Sat. 23:59");
+});
+
+it("A-13: a reason by its code reads as a sentence does", () => {
+    expect(reasonWords("no_servers_available")).toBe("No servers available");
+    expect(reasonWords("Server busy")).toBe("Server busy");
 });
 
 describe("fault 70: text that somebody else chose", () => {

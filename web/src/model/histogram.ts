@@ -17,6 +17,11 @@ export function total(histogram: Histogram): number {
     return histogram.counts.reduce((sum, count) => sum + count, 0);
 }
 
+// What was counted between two readings of the same daemon.
+export function difference(later: Histogram, earlier: Histogram): Histogram {
+    return { buckets_ms: later.buckets_ms, counts: later.counts.map((count, at) => Math.max(0, count - (earlier.counts[at] ?? 0))) };
+}
+
 export function bars(histogram: Histogram): Bar[] {
     const all = total(histogram);
     return histogram.counts.map((count, at) => ({

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { bars, filledBars, percentile } from "./histogram";
+import { bars, difference, filledBars, percentile } from "./histogram";
 
 const latency = { buckets_ms: [10, 20, 50], counts: [10, 80, 0, 10] };
 
@@ -30,4 +30,10 @@ it("says no more than the last bound above all bounds, and nothing of nothing", 
 
 it("takes counts without one for what lies above", () => {
     expect(percentile({ buckets_ms: [10, 20], counts: [1, 1] }, 1)).toBe(20);
+});
+
+it("A-13: what two readings differ by was counted between them", () => {
+    const earlier = { buckets_ms: [10, 20, 50], counts: [10, 79, 0, 4] };
+    expect(difference(latency, earlier)).toEqual({ buckets_ms: [10, 20, 50], counts: [0, 1, 0, 6] });
+    expect(difference(latency, { buckets_ms: [], counts: [] })).toEqual(latency);
 });

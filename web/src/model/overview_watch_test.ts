@@ -5,7 +5,7 @@ import { OverviewWatch, POLL_MS } from "./overview_watch";
 const overview = {
     time_ms: 1000,
     regions: [],
-    allocations: { requests: 0, successes: 0, failures: {}, retries: 0 },
+    allocations: { requests: 0, successes: 0, failures: {}, retries: 0, latency_ms: { buckets_ms: [], counts: [] } },
     players: { connected: 0 },
     loop: {},
 };

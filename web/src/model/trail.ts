@@ -1,10 +1,14 @@
-// The last minutes of the overview, second by second, as columns that a chart can draw. Counters become rates here.
+// The last minutes of the overview, second by second, as columns that a chart can draw. What the daemon counts since its
+// start becomes rates and recent figures here, by difference.
 
 import type { Overview } from "../api/shapes";
-import type { Histogram } from "./histogram";
+import { difference, percentile, type Histogram } from "./histogram";
 
 export const SAMPLES_MAX = 600; // ten minutes
 export const RATE_WINDOW_MS = 10_000;
+// Long enough for a percentile to mean something on a quiet fleet, short enough to show what goes wrong now.
+export const TIMES_WINDOW_MS = 30_000;
+export const FAILURES_WINDOW_MS = 60_000;
 // Samples further apart than this have a gap between them: the daemon was away, or the page was asleep.
 export const GAP_MS = 5_000;
 
@@ -17,23 +21,38 @@ interface Totals {
     failures: number;
     retries: number;
 }
-
-interface Sample {
-    time_ms: number;
-    gap: boolean; // none of the figures is known here
-    totals: Totals;
-    byReason: Record<string, number>;
-    latency: Histogram;
-    byRegion: Record<number, { requests: number; failures: number }>;
+export type Rates = Record<keyof Totals, Figure>;
+// How long allocations took.
+export interface Times {
     p50: Figure;
     p95: Figure;
     p99: Figure;
+}
+type Counts = Record<string, number>;
+
+// As the daemon told it.
+interface Told {
+    time_ms: number;
+    uptime_s: number;
+    totals: Totals;
+    byReason: Counts;
+    times: Histogram;
+    latency: Histogram;
+    byRegion: Record<number, { requests: number; failures: number }>;
     load: number;
     capacity: number;
     players: number;
     idle: number;
     tickAverage: number;
     tickMax: number;
+}
+
+// With what the samples before it make of it, worked out once.
+interface Sample extends Told {
+    gap: boolean; // none of the figures is known here
+    rates: Rates;
+    recentTimes: Times;
+    recentByReason: Counts;
 }
 
 export interface TrailColumns {
@@ -44,6 +63,8 @@ export interface TrailColumns {
     p50: Figure[];
     p95: Figure[];
     p99: Figure[];
+    // Failures of the last minute, those that happen most first.
+    byReason: Array<{ reason: string; values: Figure[] }>;
     load: Figure[];
     capacity: Figure[];
     players: Figure[];
@@ -52,70 +73,92 @@ export interface TrailColumns {
     tickMax: Figure[];
 }
 
+const NO_RATES: Rates = { requests: null, successes: null, failures: null, retries: null };
+const NO_TIMES: Times = { p50: null, p95: null, p99: null };
+
 export class Trail {
     private samples: Sample[] = [];
 
     push(overview: Overview): void {
+        const told = toldBy(overview);
         const last = this.samples.at(-1);
-        // Time that stands still or runs back is another daemon's, or a step of its wall clock: what we have cannot be compared.
-        if (last !== undefined && overview.time_ms < last.time_ms) this.samples = [];
-        else if (last !== undefined && overview.time_ms === last.time_ms) return;
-        else if (last !== undefined && overview.time_ms - last.time_ms > GAP_MS)
+        // Time that runs back is another daemon's, or a step of its wall clock: what we have cannot be compared.
+        if (last !== undefined && told.time_ms < last.time_ms) this.samples = [];
+        else if (last !== undefined && told.time_ms === last.time_ms) return;
+        // After a restart the daemon counts from nothing.
+        else if (last !== undefined && (told.time_ms - last.time_ms > GAP_MS || told.uptime_s < last.uptime_s))
             this.samples.push({ ...last, time_ms: last.time_ms + 1, gap: true });
-        this.samples.push(sampleOf(overview));
+        this.samples.push({ ...told, gap: false, rates: NO_RATES, recentTimes: NO_TIMES, recentByReason: {} });
         if (this.samples.length > SAMPLES_MAX) this.samples.splice(0, this.samples.length - SAMPLES_MAX);
+
+        const newest = this.samples.at(-1);
+        if (newest === undefined) return;
+        newest.rates = this.rates();
+        newest.recentTimes = this.recentTimes();
+        newest.recentByReason = this.recentFailures(FAILURES_WINDOW_MS);
     }
 
     // How much each total grew in the last `windowMs`, per second. Null while there is nothing to compare with.
-    rates(windowMs: number = RATE_WINDOW_MS): Record<keyof Totals, Figure> {
-        return ratesAt(this.samples, this.samples.length - 1, windowMs);
+    rates(windowMs: number = RATE_WINDOW_MS): Rates {
+        const { first, last, seconds } = this.window(windowMs);
+        if (seconds === 0) return NO_RATES;
+        const rate = (name: keyof Totals) => grown(first?.totals[name], last?.totals[name]) / seconds;
+        return { requests: rate("requests"), successes: rate("successes"), failures: rate("failures"), retries: rate("retries") };
     }
 
-    // Of one region, as rates().
-    regionRates(region: number, windowMs: number = RATE_WINDOW_MS): { requests: Figure; failures: Figure } {
-        const window = this.window(windowMs);
-        const seconds = spanSeconds(window);
-        if (seconds === 0) return { requests: null, failures: null };
-        const rate = (name: "requests" | "failures") => increase(window.map((sample) => sample.byRegion[region]?.[name] ?? 0)) / seconds;
-        return { requests: rate("requests"), failures: rate("failures") };
+    // How long the allocations of the last `windowMs` took. Null when there was none.
+    recentTimes(windowMs: number = TIMES_WINDOW_MS): Times {
+        const { first, last } = this.window(windowMs);
+        if (first === undefined || last === undefined) return NO_TIMES;
+        const times = difference(last.times, first.times);
+        return { p50: percentile(times, 0.5), p95: percentile(times, 0.95), p99: percentile(times, 0.99) };
+    }
+
+    // Of one region: requests per second, and how many failed in the last minute.
+    region(region: number): { requests: Figure; failures: Figure } {
+        const count = (windowMs: number, name: "requests" | "failures") => {
+            const { first, last, seconds } = this.window(windowMs);
+            return { seconds, number: grown(first?.byRegion[region]?.[name], last?.byRegion[region]?.[name]) };
+        };
+        const requests = count(RATE_WINDOW_MS, "requests");
+        if (requests.seconds === 0) return { requests: null, failures: null };
+        return { requests: requests.number / requests.seconds, failures: count(FAILURES_WINDOW_MS, "failures").number };
     }
 
     // Failures of the last `windowMs` by reason; only those that happened.
-    recentFailures(windowMs: number): Record<string, number> {
-        const window = this.window(windowMs);
-        const found: Record<string, number> = {};
-        const reasons = new Set(window.flatMap((sample) => Object.keys(sample.byReason)));
-        for (const reason of reasons) {
-            const grown = increase(window.map((sample) => sample.byReason[reason] ?? 0));
-            if (grown > 0) found[reason] = grown;
+    recentFailures(windowMs: number): Counts {
+        const { first, last } = this.window(windowMs);
+        const found: Counts = {};
+        for (const [reason, count] of Object.entries(last?.byReason ?? {})) {
+            const number = grown(first?.byReason[reason], count);
+            if (number > 0) found[reason] = number;
         }
         return found;
     }
 
-    // The latencies measured in the last `windowMs`.
+    // The players' latencies measured in the last `windowMs`.
     recentLatency(windowMs: number): Histogram {
-        const window = this.window(windowMs);
-        const { buckets_ms, counts } = window.at(-1)?.latency ?? { buckets_ms: [], counts: [] };
-        return { buckets_ms, counts: counts.map((_, at) => increase(window.map((sample) => sample.latency.counts[at] ?? 0))) };
+        const { first, last } = this.window(windowMs);
+        if (first === undefined || last === undefined) return { buckets_ms: [], counts: [] };
+        return difference(last.latency, first.latency);
     }
 
-    // From the oldest sample to the newest.
+    // From the oldest sample to the newest that it can be compared with.
     spanMs(): number {
-        return (this.samples.at(-1)?.time_ms ?? 0) - (this.samples[0]?.time_ms ?? 0);
+        return this.window(Infinity).seconds * 1000;
     }
 
     columns(): TrailColumns {
-        const all = this.samples;
-        const column = (pick: (sample: Sample) => Figure): Figure[] => all.map((sample) => (sample.gap ? null : pick(sample)));
-        const rates = all.map((_, at) => ratesAt(all, at, RATE_WINDOW_MS));
+        const column = (pick: (sample: Sample) => Figure): Figure[] => this.samples.map((sample) => (sample.gap ? null : pick(sample)));
         return {
-            seconds: all.map((sample) => sample.time_ms / 1000),
-            successes: rates.map((rate) => rate.successes),
-            failures: rates.map((rate) => rate.failures),
-            retries: rates.map((rate) => rate.retries),
-            p50: column((sample) => sample.p50),
-            p95: column((sample) => sample.p95),
-            p99: column((sample) => sample.p99),
+            seconds: this.samples.map((sample) => sample.time_ms / 1000),
+            successes: column((sample) => sample.rates.successes),
+            failures: column((sample) => sample.rates.failures),
+            retries: column((sample) => sample.rates.retries),
+            p50: column((sample) => sample.recentTimes.p50),
+            p95: column((sample) => sample.recentTimes.p95),
+            p99: column((sample) => sample.recentTimes.p99),
+            byReason: this.reasons().map((reason) => ({ reason, values: column((sample) => sample.recentByReason[reason] ?? 0) })),
             load: column((sample) => sample.load),
             capacity: column((sample) => sample.capacity),
             players: column((sample) => sample.players),
@@ -125,61 +168,38 @@ export class Trail {
         };
     }
 
-    private window(windowMs: number): Sample[] {
-        return this.samples.slice(firstWithin(this.samples, this.samples.length - 1, windowMs));
+    // Of the failures that the samples have seen.
+    private reasons(): string[] {
+        const most: Counts = {};
+        for (const { recentByReason } of this.samples)
+            for (const [reason, number] of Object.entries(recentByReason)) most[reason] = Math.max(most[reason] ?? 0, number);
+        return Object.keys(most).sort((left, right) => (most[right] ?? 0) - (most[left] ?? 0) || (left < right ? -1 : 1));
+    }
+
+    // The newest sample, and the oldest that is in the window ending there with no gap between the two.
+    private window(windowMs: number): { first: Sample | undefined; last: Sample | undefined; seconds: number } {
+        const last = this.samples.at(-1);
+        if (last === undefined) return { first: undefined, last, seconds: 0 };
+        let first = last;
+        for (let index = this.samples.length - 2; index >= 0; --index) {
+            const sample = this.samples[index];
+            if (sample === undefined || sample.gap || last.time_ms - sample.time_ms > windowMs) break;
+            first = sample;
+        }
+        return { first, last, seconds: (last.time_ms - first.time_ms) / 1000 };
     }
 }
 
-// How much a total grew over these readings. A fall is a restart, after which it counted from nothing.
-export function increase(totals: number[]): number {
-    let grown = 0;
-    for (let at = 1; at < totals.length; ++at) {
-        const before = totals[at - 1] ?? 0;
-        const now = totals[at] ?? 0;
-        grown += now >= before ? now - before : now;
-    }
-    return grown;
+// A total that is not there yet has counted nothing.
+function grown(before: number | undefined, now: number | undefined): number {
+    return Math.max(0, (now ?? 0) - (before ?? 0));
 }
 
-function ratesAt(samples: Sample[], at: number, windowMs: number): Record<keyof Totals, Figure> {
-    const none = { requests: null, successes: null, failures: null, retries: null };
-    const newest = samples[at];
-    if (newest === undefined || newest.gap) return none;
-    const window = samples.slice(firstWithin(samples, at, windowMs), at + 1);
-    const seconds = spanSeconds(window);
-    if (seconds === 0) return none;
-    const rate = (name: keyof Totals) => increase(window.map((sample) => sample.totals[name])) / seconds;
-    return {
-        requests: rate("requests"),
-        successes: rate("successes"),
-        failures: rate("failures"),
-        retries: rate("retries"),
-    };
-}
-
-function spanSeconds(window: Sample[]): number {
-    return ((window.at(-1)?.time_ms ?? 0) - (window[0]?.time_ms ?? 0)) / 1000;
-}
-
-// The first sample that is in the window ending at `at`, with no gap between the two.
-function firstWithin(samples: Sample[], at: number, windowMs: number): number {
-    const end = samples[at]?.time_ms ?? 0;
-    let from = at;
-    for (let index = at - 1; index >= 0; --index) {
-        const sample = samples[index];
-        if (sample === undefined || sample.gap || end - sample.time_ms > windowMs) break;
-        from = index;
-    }
-    return Math.max(from, 0);
-}
-
-function sampleOf(overview: Overview): Sample {
+function toldBy(overview: Overview): Told {
     const { allocations, loop, players, regions } = overview;
-    // Before the first answer the daemon says 0, which would look very fast.
-    const answered = allocations.successes > 0;
     return {
         time_ms: overview.time_ms,
-        gap: false,
+        uptime_s: overview.uptime_s,
         totals: {
             requests: allocations.requests,
             successes: allocations.successes,
@@ -187,11 +207,9 @@ function sampleOf(overview: Overview): Sample {
             retries: allocations.retries,
         },
         byReason: allocations.failures,
+        times: allocations.latency_ms,
         latency: players.latency_ms,
         byRegion: Object.fromEntries(regions.map(({ id, requests, failures }) => [id, { requests, failures }])),
-        p50: answered ? allocations.p50_ms : null,
-        p95: answered ? allocations.p95_ms : null,
-        p99: answered ? allocations.p99_ms : null,
         load: regions.reduce((sum, region) => sum + region.load, 0),
         capacity: regions.reduce((sum, region) => sum + region.capacity, 0),
         players: players.connected,

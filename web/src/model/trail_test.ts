@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Overview } from "../api/shapes";
-import { GAP_MS, increase, SAMPLES_MAX, Trail } from "./trail";
+import { FAILURES_WINDOW_MS, GAP_MS, SAMPLES_MAX, TIMES_WINDOW_MS, Trail } from "./trail";
 
 interface Given {
     requests?: number;
@@ -8,6 +8,8 @@ interface Given {
     failures?: Record<string, number>;
     load?: number;
     latency?: number[];
+    times?: number[];
+    uptime_s?: number;
 }
 
 function overviewAt(time_ms: number, given: Given = {}): Overview {
@@ -16,7 +18,7 @@ function overviewAt(time_ms: number, given: Given = {}): Overview {
     return {
         time_ms,
         version: "1",
-        uptime_s: 1,
+        uptime_s: given.uptime_s ?? 1,
         health: { status: "ok", reasons: [] },
         regions: [
             { ...region, servers: { available: 1, full: 0, draining: 0, offline: 0 }, requests: given.requests ?? 0, failures: failed },
@@ -30,6 +32,7 @@ function overviewAt(time_ms: number, given: Given = {}): Overview {
             p50_ms: 1,
             p95_ms: 2,
             p99_ms: 3,
+            latency_ms: { buckets_ms: [10, 20, 50], counts: given.times ?? [0, 0, 0, 0] },
         },
         matches: { offering: 0, allocated: 0, ready: 0, started: 0 },
         players: { connected: 5, in_grace: 0, idle: 0, latency_ms: { buckets_ms: [10, 20], counts: given.latency ?? [] } },
@@ -61,20 +64,32 @@ describe("A-13: counters become rates", () => {
         expect(trail.rates(4_000).requests).toBe(250);
     });
 
-    it("takes a fall for a restart and never shows less than nothing", () => {
-        expect(increase([100, 110, 4, 6])).toBe(16);
+    it("begins anew after a restart, even when the new totals are above the old ones", () => {
         const trail = new Trail();
-        trail.push(overviewAt(0, { requests: 100 }));
-        trail.push(overviewAt(1_000, { requests: 2 }));
+        trail.push(overviewAt(0, { requests: 100, uptime_s: 50 }));
+        trail.push(overviewAt(1_000, { requests: 102, uptime_s: 0, failures: { Busy: 3 } }));
+        expect(trail.rates().requests).toBeNull();
+        trail.push(overviewAt(2_000, { requests: 104, uptime_s: 1, failures: { Busy: 3 } }));
         expect(trail.rates().requests).toBe(2);
+        expect(trail.recentFailures(60_000)).toEqual({});
+        expect(trail.spanMs()).toBe(1_000);
     });
 
-    it("gives a region its own rates", () => {
+    it("never shows less than nothing", () => {
+        const trail = new Trail();
+        trail.push(overviewAt(0, { requests: 100, times: [9, 9, 9, 9] }));
+        trail.push(overviewAt(1_000, { requests: 2, times: [0, 0, 0, 1] }));
+        expect(trail.rates().requests).toBe(0);
+        expect(trail.recentTimes()).toEqual({ p50: null, p95: null, p99: null });
+    });
+
+    it("gives a region its own rate, and the failures of its last minute", () => {
         const trail = new Trail();
         trail.push(overviewAt(0, { requests: 10, failures: { Busy: 1 } }));
+        expect(trail.region(2)).toEqual({ requests: null, failures: null });
         trail.push(overviewAt(2_000, { requests: 14, failures: { Busy: 2 } }));
-        expect(trail.regionRates(2)).toEqual({ requests: 2, failures: 0.5 });
-        expect(trail.regionRates(9)).toEqual({ requests: 0, failures: 0 });
+        expect(trail.region(2)).toEqual({ requests: 2, failures: 1 });
+        expect(trail.region(9)).toEqual({ requests: 0, failures: 0 });
     });
 
     it("counts recent failures by reason, those that happened only", () => {
@@ -85,11 +100,50 @@ describe("A-13: counters become rates", () => {
     });
 });
 
-it("A-13: there is no allocation time before the first one", () => {
+describe("A-13: how long allocations take", () => {
+    it("is of the last seconds alone, whatever there was before", () => {
+        const trail = new Trail();
+        trail.push(overviewAt(0, { times: [5_000, 0, 0, 0] }));
+        trail.push(overviewAt(1_000, { times: [5_000, 0, 100, 0] }));
+        expect(trail.recentTimes()).toEqual({ p50: 35, p95: 48.5, p99: 49.7 });
+        expect(trail.columns().p50).toEqual([null, 35]);
+        expect(trail.columns().p99.at(-1)).toBeCloseTo(49.7);
+    });
+
+    it("is not known when nobody asked, and what was slow is forgotten once it is long ago", () => {
+        const trail = new Trail();
+        trail.push(overviewAt(0));
+        trail.push(overviewAt(1_000, { times: [0, 0, 0, 1] }));
+        for (let at = 2_000; at <= TIMES_WINDOW_MS; at += 1_000) trail.push(overviewAt(at, { times: [0, 0, 0, 1] }));
+        expect(trail.recentTimes().p95).toBe(50);
+        trail.push(overviewAt(TIMES_WINDOW_MS + 1_000, { times: [0, 0, 0, 1] }));
+        expect(trail.recentTimes()).toEqual({ p50: null, p95: null, p99: null });
+        expect(trail.columns().p95.at(-2)).toBe(50);
+        expect(trail.columns().p95.at(-1)).toBeNull();
+    });
+
+    it("does not mix what two daemons counted", () => {
+        const trail = new Trail();
+        trail.push(overviewAt(0, { times: [0, 10, 0, 0], uptime_s: 9 }));
+        trail.push(overviewAt(1_000, { times: [0, 12, 0, 0], uptime_s: 0 }));
+        expect(trail.recentTimes().p50).toBeNull();
+        trail.push(overviewAt(2_000, { times: [4, 12, 0, 0], uptime_s: 1 }));
+        expect(trail.recentTimes().p50).toBe(5);
+    });
+});
+
+it("A-13: failures have a line for each reason, the commonest first, and fall back once a minute has passed", () => {
     const trail = new Trail();
-    trail.push(overviewAt(0, { successes: 0 }));
-    trail.push(overviewAt(1_000, { successes: 1 }));
-    expect(trail.columns().p95).toEqual([null, 2]);
+    trail.push(overviewAt(0, { failures: { Old: 9 } }));
+    trail.push(overviewAt(1_000, { failures: { Old: 9, Busy: 1 } }));
+    trail.push(overviewAt(2_000, { failures: { Old: 9, Busy: 2, Timeout: 3 } }));
+    expect(trail.columns().byReason).toEqual([
+        { reason: "Timeout", values: [0, 0, 3] },
+        { reason: "Busy", values: [0, 1, 2] },
+    ]);
+    for (let at = 3_000; at <= FAILURES_WINDOW_MS + 2_000; at += 1_000)
+        trail.push(overviewAt(at, { failures: { Old: 9, Busy: 2, Timeout: 3 } }));
+    expect(trail.columns().byReason.map(({ values }) => values.at(-1))).toEqual([0, 0]);
 });
 
 it("P-8: the latency of the last minutes is told apart from that since the start", () => {

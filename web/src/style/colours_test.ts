@@ -31,7 +31,7 @@ describe.each(["light", "dark"])("in %s", (scheme) => {
         expect(contrast(colour("on-accent"), colour("accent"))).toBeGreaterThanOrEqual(READABLE);
         expect(contrast(colour("on-bad"), colour("bad"))).toBeGreaterThanOrEqual(READABLE);
     });
-    it.each(["ok", "warn", "bad", "edge", "line-1", "line-2", "line-3", "line-bad"])("%s can be seen on a panel", (name) => {
+    it.each(["ok", "warn", "bad", "edge", "line-1", "line-2", "line-3", "line-4", "line-bad"])("%s can be seen on a panel", (name) => {
         expect(contrast(colour(name), colour("surface"))).toBeGreaterThanOrEqual(VISIBLE);
     });
 });

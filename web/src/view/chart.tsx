@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { scaleLines } from "../model/chart_scale";
 import { chartSummary } from "../model/chart_summary";
 import { timeOfDay } from "../model/format";
 import type { Figure } from "../model/trail";
@@ -23,12 +24,14 @@ interface ChartProps {
     format: (value: number) => string;
     // The top of the scale at least.
     least?: number;
+    // What a chart without any line says, when that is good news.
+    none?: string;
 }
 
 const HEIGHT = 150;
 const SPAN_SECONDS_MIN = 60;
 
-export function Chart({ title, seconds, lines, format, least = 1 }: ChartProps) {
+export function Chart({ title, seconds, lines, format, least = 1, none = "" }: ChartProps) {
     const place = useRef<HTMLDivElement>(null);
     const chart = useRef<uPlot | null>(null);
     const [pointed, setPointed] = useState<number | null>(null);
@@ -55,7 +58,7 @@ export function Chart({ title, seconds, lines, format, least = 1 }: ChartProps) 
     useEffect(() => chart.current?.setData(dataOf(seconds, lines)), [seconds, lines]);
 
     const at = pointed !== null && pointed < seconds.length ? pointed : null;
-    const summary = useMemo(() => chartSummary(title, lines, format), [title, lines]);
+    const summary = useMemo(() => (lines.length > 0 ? chartSummary(title, lines, format) : `${title}: ${none}.`), [title, lines, none]);
     return (
         <figure class="chart">
             <figcaption>
@@ -63,10 +66,11 @@ export function Chart({ title, seconds, lines, format, least = 1 }: ChartProps) 
                 {at !== null && <span class="pointed">{timeOfDay((seconds[at] ?? 0) * 1000)}</span>}
             </figcaption>
             <div ref={place} class="canvas" role="img" aria-label={summary} hidden={seconds.length === 0} />
-            {seconds.length === 0 && <p class="empty canvas">Nothing yet.</p>}
+            {seconds.length === 0 && <p class="empty canvas">Nothing yet</p>}
             <ul class="legend" aria-hidden="true">
+                {lines.length === 0 && <li>{none}</li>}
                 {lines.map(({ label, colour, values }) => {
-                    const value = at === null ? lastKnown(values) : values[at];
+                    const value = at === null ? values.at(-1) : values[at];
                     return (
                         <li key={label}>
                             <span class={`swatch ${colour.slice(2)}`} />
@@ -77,10 +81,6 @@ export function Chart({ title, seconds, lines, format, least = 1 }: ChartProps) 
             </ul>
         </figure>
     );
-}
-
-function lastKnown(values: Figure[]): Figure {
-    return values.findLast((value) => value !== null) ?? null;
 }
 
 function dataOf(seconds: number[], lines: ChartLine[]): uPlot.AlignedData {
@@ -97,6 +97,7 @@ function optionsOf(
     const text = colourOf(element, "--muted");
     const grid = { stroke: colourOf(element, "--line"), width: 1 };
     const font = "11px system-ui, sans-serif";
+    let levels: number[] = [];
     return {
         width: Math.max(element.clientWidth, 100),
         height: HEIGHT,
@@ -104,7 +105,12 @@ function optionsOf(
         cursor: { drag: { x: false, y: false }, y: false, points: { size: 6 } },
         scales: {
             x: { time: true, range: spanOf },
-            y: { range: (_, __, to) => [0, Math.max(least, (to ?? 0) * 1.1)] },
+            y: {
+                range: (_, __, highest) => {
+                    levels = scaleLines(highest ?? 0, least);
+                    return [0, levels.at(-1) ?? least];
+                },
+            },
         },
         axes: [
             {
@@ -116,7 +122,7 @@ function optionsOf(
                 space: 70,
                 values: (_, splits) => splits.map((second) => timeOfDay(second * 1000)),
             },
-            { stroke: text, font, grid, ticks: { show: false }, size: 58, space: 32, values: (_, splits) => splits.map(format) },
+            { stroke: text, font, grid, ticks: { show: false }, size: 58, splits: () => levels, values: (_, splits) => splits.map(format) },
         ],
         series: [
             {},

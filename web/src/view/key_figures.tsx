@@ -1,7 +1,7 @@
 import type { Overview } from "../api/shapes";
 import { count, duration, milliseconds, percent, perSecond, share } from "../model/format";
 import { routeTo } from "../model/route";
-import type { Trail } from "../model/trail";
+import { TIMES_WINDOW_MS, type Trail } from "../model/trail";
 
 const SUCCESS_WINDOW_MS = 5 * 60_000;
 
@@ -19,7 +19,7 @@ export function KeyFigures({ overview, trail }: { overview: Overview; trail: Tra
     const decided = (recent.successes ?? 0) + (recent.failures ?? 0);
     const success = share(recent.successes ?? 0, decided);
     const window = duration(Math.min(SUCCESS_WINDOW_MS, trail.spanMs()));
-    const served = allocations.successes > 0;
+    const times = trail.recentTimes();
     return (
         <section aria-label="Key figures">
             <dl class="tiles">
@@ -33,8 +33,8 @@ export function KeyFigures({ overview, trail }: { overview: Overview; trail: Tra
                     {success === null ? "none asked for" : `${success === 100 ? "100" : success.toFixed(1)}\u00A0% succeeded`} in {window},{" "}
                     {count(allocations.in_flight)} in flight
                 </Tile>
-                <Tile label="Allocation p95" value={served ? milliseconds(allocations.p95_ms) : "–"}>
-                    {served ? `p50 ${milliseconds(allocations.p50_ms)}, p99 ${milliseconds(allocations.p99_ms)}` : "none yet"}
+                <Tile label={`Allocation p95, ${duration(TIMES_WINDOW_MS)}`} value={milliseconds(times.p95)}>
+                    {times.p95 === null ? "none answered" : `p50 ${milliseconds(times.p50)}, p99 ${milliseconds(times.p99)}`}
                 </Tile>
                 <Tile label="Matches started" value={count(matches.started)} href={routeTo("matches")}>
                     {parts({ offering: matches.offering, allocated: matches.allocated, ready: matches.ready }) || "none on the way"}

@@ -1,14 +1,23 @@
 import { useMemo } from "preact/hooks";
 import type { Match, MatchState } from "../api/shapes";
-import { duration, foreign, NONE } from "../model/format";
+import { ago, foreign, NONE } from "../model/format";
 import { routeToServer } from "../model/route";
 import { finder } from "../model/table_rows";
 import { DataTable, type Column } from "./data_table";
 import { ChoiceFilter, emptyText, ListFrame, TextFilter } from "./list_frame";
 import { usePage, useRegionName, useRegions, useStore } from "./page_context";
+import { StatusMark, type Tone } from "./status_mark";
 import { useList } from "./use_list";
 
 const STATES: readonly MatchState[] = ["offering", "allocated", "ready", "started", "ended", "aborted"];
+const STATE_TONES: Record<MatchState, Tone> = {
+    offering: "unknown",
+    allocated: "unknown",
+    ready: "unknown",
+    started: "ok",
+    ended: "over",
+    aborted: "bad",
+};
 const OVER: readonly MatchState[] = ["ended", "aborted"];
 
 export function MatchesView() {
@@ -98,10 +107,10 @@ function columns(regionName: (id: number) => string, now: number, changed: () =>
             wide: true,
         },
         {
-            name: "age",
-            label: "Age",
+            name: "allocated",
+            label: "Allocated",
             value: (match) => (match.allocated_at_ms === null ? null : -match.allocated_at_ms),
-            show: (match) => (match.allocated_at_ms === null ? NONE : duration(now - match.allocated_at_ms)),
+            show: (match) => (match.allocated_at_ms === null ? NONE : ago(now - match.allocated_at_ms)),
             numeric: true,
         },
         { name: "abort", label: "Action", show: (match) => !OVER.includes(match.state) && <AbortButton match={match} changed={changed} /> },
@@ -111,7 +120,9 @@ function columns(regionName: (id: number) => string, now: number, changed: () =>
 function State({ match }: { match: Match }) {
     return (
         <>
-            {match.state}
+            <span class="status">
+                <StatusMark tone={STATE_TONES[match.state]} /> {match.state}
+            </span>
             {match.reason !== "" && <span class="reason"> {foreign(match.reason)}</span>}
         </>
     );

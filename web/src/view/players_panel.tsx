@@ -49,13 +49,14 @@ function Latency({ histogram, since }: { histogram: Histogram; since: string }) 
     return (
         <table class="histogram">
             <caption>
-                Latency, {since}: p50 {milliseconds(percentile(histogram, 0.5))}, p95 {milliseconds(percentile(histogram, 0.95))}
+                Latency, {since}: p50 {milliseconds(percentile(histogram, 0.5))}, p95 {milliseconds(percentile(histogram, 0.95))}, of{" "}
+                {count(total(histogram))} pings
             </caption>
             <thead class="unseen">
                 <tr>
                     <th scope="col">Latency</th>
-                    <th scope="col">Share</th>
-                    <th scope="col">Pings</th>
+                    <th scope="col">Bar</th>
+                    <th scope="col">Share of the pings</th>
                 </tr>
             </thead>
             <tbody>
@@ -64,11 +65,12 @@ function Latency({ histogram, since }: { histogram: Histogram; since: string }) 
                         <th scope="row" class="number">
                             {bar.to_ms === null ? `over ${milliseconds(bar.from_ms)}` : `to ${milliseconds(bar.to_ms)}`}
                         </th>
-                        <td class="bar-cell">
+                        <td>
                             <Bar percent={(100 * bar.share) / largest} />
-                            <span class="unseen">{percent(100 * bar.share)}</span>
                         </td>
-                        <td class="number">{count(bar.count)}</td>
+                        <td class="number" title={`${count(bar.count)} pings`}>
+                            {bar.count > 0 && bar.share < 0.005 ? "< 1\u00A0%" : percent(100 * bar.share)}
+                        </td>
                     </tr>
                 ))}
             </tbody>

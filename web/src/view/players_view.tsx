@@ -5,9 +5,11 @@ import { finder } from "../model/table_rows";
 import { DataTable, type Column } from "./data_table";
 import { ChoiceFilter, emptyText, ListFrame, TextFilter } from "./list_frame";
 import { usePage, useStore } from "./page_context";
+import { StatusMark, type Tone } from "./status_mark";
 import { useList } from "./use_list";
 
 const STATES = ["active", "idle", "away"] as const;
+const STATE_TONES: Record<(typeof STATES)[number], Tone> = { active: "ok", idle: "unknown", away: "warn" };
 
 // "away": the link is lost and the session waits for it.
 function stateOf(player: Player): (typeof STATES)[number] {
@@ -63,8 +65,17 @@ function columns(now: number, changed: () => void): Column<Player>[] {
             value: (player) => player.name.toLowerCase(),
             show: (player) => <span class="player-name">{foreign(player.name)}</span>,
         },
-        { name: "id", label: "Id", value: (player) => player.id, show: (player) => player.id, numeric: true, wide: true },
-        { name: "state", label: "State", value: stateOf, show: stateOf },
+        { name: "id", label: "Id", value: (player) => player.id, show: (player) => player.id, wide: true },
+        {
+            name: "state",
+            label: "State",
+            value: (player) => STATES.indexOf(stateOf(player)),
+            show: (player) => (
+                <span class="status">
+                    <StatusMark tone={STATE_TONES[stateOf(player)]} /> {stateOf(player)}
+                </span>
+            ),
+        },
         {
             name: "latency",
             label: "Latency",

@@ -1,11 +1,9 @@
 import type { Overview, RegionView } from "../api/shapes";
-import { count, figure, percent, perSecond, share } from "../model/format";
+import { count, percent, perSecond, share } from "../model/format";
 import { routeTo } from "../model/route";
 import type { Trail } from "../model/trail";
 import { Bar, loadTone } from "./bar";
 import { StatusMark } from "./status_mark";
-
-const FAILURE_WINDOW_MS = 60_000;
 
 export function RegionPanel({ overview, trail }: { overview: Overview; trail: Trail }) {
     return (
@@ -28,7 +26,7 @@ export function RegionPanel({ overview, trail }: { overview: Overview; trail: Tr
                             Requests
                         </th>
                         <th scope="col" class="number">
-                            Failures
+                            Failed<span class="wide">, last minute</span>
                         </th>
                     </tr>
                 </thead>
@@ -38,15 +36,22 @@ export function RegionPanel({ overview, trail }: { overview: Overview; trail: Tr
                     ))}
                 </tbody>
             </table>
+            {overview.regions.every(isEmpty) && (
+                <p class="empty">
+                    No game server has registered yet. <code>muster demo</code> shows a fleet at play.
+                </p>
+            )}
         </section>
     );
 }
 
+function isEmpty({ servers }: RegionView): boolean {
+    return servers.available + servers.full + servers.draining + servers.offline === 0;
+}
+
 function Region({ region, trail }: { region: RegionView; trail: Trail }) {
     const used = share(region.load, region.capacity);
-    const { requests } = trail.regionRates(region.id);
-    const { failures } = trail.regionRates(region.id, FAILURE_WINDOW_MS);
-    const failing = failures === null ? null : failures * 60;
+    const { requests, failures } = trail.region(region.id);
     const online = region.servers.available + region.servers.full + region.servers.draining;
     return (
         <tr>
@@ -76,7 +81,7 @@ function Region({ region, trail }: { region: RegionView; trail: Trail }) {
             <td class="number wide">{online === 0 ? "–" : percent(region.cpu_percent)}</td>
             <td class="number wide">{online === 0 ? "–" : percent(region.memory_percent)}</td>
             <td class="number wide">{perSecond(requests)}</td>
-            <td class={failing !== null && failing > 0 ? "number wrong" : "number"}>{failing === null ? "–" : `${figure(failing)}/min`}</td>
+            <td class={failures !== null && failures > 0 ? "number wrong" : "number"}>{failures === null ? "–" : count(failures)}</td>
         </tr>
     );
 }

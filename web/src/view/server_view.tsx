@@ -1,9 +1,9 @@
-// One server: its figures, its last minutes, what happened to it.
+// One server: its figures, its heartbeats and load over time, what happened to it.
 
-import { useEffect, useMemo, useState } from "preact/hooks";
-import { NotSignedIn } from "../api/api";
-import type { EventPage, FleetEvent, ServerWithHistory } from "../api/shapes";
+import { useMemo } from "preact/hooks";
+import type { ServerWithHistory } from "../api/shapes";
 import { ago, count, duration, figure, foreign, measured, milliseconds, percent } from "../model/format";
+import type { HeartbeatTrail } from "../model/heartbeat_trail";
 import { routeTo } from "../model/route";
 import { Chart } from "./chart";
 import { DrainButton } from "./drain_button";
@@ -12,37 +12,48 @@ import { Moment } from "./moment";
 import { usePage, useRegionName, useStore } from "./page_context";
 import { STATUS_TONES } from "./servers_view";
 import { StatusMark } from "./status_mark";
+import { useServer } from "./use_server";
 
-const REFRESH_MS = 2_000;
-const EVENTS_SHOWN = 20;
-const HEARTBEATS_SHOWN = 12;
+const SAMPLES_SHOWN = 12;
+const SILENCE_MS_USUAL = 10_000; // the longest that a server is silent when all is well
 
 export function ServerView({ id }: { id: number }) {
-    const { server, events, error, reload } = useServer(id);
+    const { server, heartbeats, events, gone, error, reload } = useServer(id);
+    const happened = (
+        <section class="panel" aria-labelledby="server-events">
+            <h2 id="server-events">What happened to it</h2>
+            <EventList events={events} without="server_id" empty="Nothing is on record." />
+        </section>
+    );
     return (
         <>
             <p class="back">
                 <a href={routeTo("servers")}>← All servers</a>
             </p>
+            {gone && (
+                <p class="note" role="status">
+                    <strong>Server {id} is not registered{server !== null && " any more"}.</strong>{" "}
+                    {server !== null && "These are its last figures."}
+                </p>
+            )}
             {error !== null && <p class="note wrong">Server {id} could not be loaded: {foreign(error)}</p>}
-            {server !== null && (
-                <>
-                    <Facts server={server} changed={reload} />
-                    <Figures server={server} />
+            {server === null ? (
+                gone && happened
+            ) : (
+                <div class={gone ? "gone" : undefined}>
+                    <Facts server={server} gone={gone} changed={reload} />
+                    <Figures server={server} heartbeats={heartbeats} />
                     <div class="halves">
-                        <Heartbeats server={server} />
-                        <section class="panel" aria-labelledby="server-events">
-                            <h2 id="server-events">What happened to it</h2>
-                            <EventList events={events} without="server_id" empty="Nothing is on record." />
-                        </section>
+                        <Reports server={server} />
+                        {happened}
                     </div>
-                </>
+                </div>
             )}
         </>
     );
 }
 
-function Facts({ server, changed }: { server: ServerWithHistory; changed: () => void }) {
+function Facts({ server, gone, changed }: { server: ServerWithHistory; gone: boolean; changed: () => void }) {
     const { watch } = usePage();
     const regionName = useRegionName();
     const now = useStore(watch.reading)?.overview.time_ms ?? Date.now();
@@ -74,7 +85,7 @@ function Facts({ server, changed }: { server: ServerWithHistory; changed: () => 
                 <Fact label="Epoch">{server.epoch}</Fact>
             </dl>
             <p class="buttons">
-                <DrainButton server={server} changed={changed} />
+                {!gone && <DrainButton server={server} changed={changed} />}
                 <a href={routeTo("matches", { server: server.id })}>Its matches</a>
             </p>
         </section>
@@ -90,7 +101,11 @@ function Fact({ label, children }: { label: string; children: preact.ComponentCh
     );
 }
 
-function Figures({ server }: { server: ServerWithHistory }) {
+function Figures({ server, heartbeats }: { server: ServerWithHistory; heartbeats: HeartbeatTrail }) {
+    const beats = useMemo(() => {
+        const { seconds: at, silence } = heartbeats.columns();
+        return { seconds: at, lines: [{ label: "silent for", colour: "--line-1", values: silence, filled: true }] };
+    }, [server]);
     const { seconds, matches, load, round } = useMemo(() => {
         const { history } = server;
         return {
@@ -105,8 +120,9 @@ function Figures({ server }: { server: ServerWithHistory }) {
     }, [server.history]);
     return (
         <section class="panel" aria-labelledby="server-load">
-            <h2 id="server-load">Last minutes</h2>
+            <h2 id="server-load">Heartbeats and load</h2>
             <div class="thirds">
+                <Chart title="Silence before each heartbeat" seconds={beats.seconds} lines={beats.lines} format={milliseconds} least={SILENCE_MS_USUAL} />
                 <Chart title={`Matches, of ${server.max_matches}`} seconds={seconds} lines={matches} format={figure} least={server.max_matches} />
                 <Chart title="CPU and memory" seconds={seconds} lines={load} format={percent} least={100} />
                 <Chart title="Round trip" seconds={seconds} lines={round} format={milliseconds} />
@@ -115,11 +131,11 @@ function Figures({ server }: { server: ServerWithHistory }) {
     );
 }
 
-function Heartbeats({ server }: { server: ServerWithHistory }) {
-    const newest = server.history.slice(-HEARTBEATS_SHOWN).reverse();
+function Reports({ server }: { server: ServerWithHistory }) {
+    const newest = server.history.slice(-SAMPLES_SHOWN).reverse();
     return (
-        <section class="panel" aria-labelledby="server-heartbeats">
-            <h2 id="server-heartbeats">What it reported</h2>
+        <section class="panel" aria-labelledby="server-reports">
+            <h2 id="server-reports">What it reported</h2>
             <table>
                 <caption class="unseen">The latest figures, newest first</caption>
                 <thead>
@@ -153,41 +169,7 @@ function Heartbeats({ server }: { server: ServerWithHistory }) {
                     ))}
                 </tbody>
             </table>
-            {newest.length === 0 && <p class="empty">Nothing yet.</p>}
+            {newest.length === 0 && <p class="empty">The first figures are here within ten seconds.</p>}
         </section>
     );
-}
-
-function useServer(id: number) {
-    const { api, gate } = usePage();
-    const signedIn = useStore(gate.held);
-    const [server, setServer] = useState<ServerWithHistory | null>(null);
-    const [events, setEvents] = useState<FleetEvent[]>([]);
-    const [error, setError] = useState<string | null>(null);
-    const [round, setRound] = useState(0);
-
-    useEffect(() => {
-        const stop = new AbortController();
-        let timer: ReturnType<typeof setTimeout> | undefined;
-        const load = async () => {
-            try {
-                const answer = await api.get<ServerWithHistory>(`servers/${id}`, stop.signal);
-                setServer(answer);
-                setError(null);
-                const page = await api.get<EventPage>(`events?server=${id}&limit=${EVENTS_SHOWN}`, stop.signal);
-                setEvents(page.events.toReversed());
-            } catch (failure) {
-                if (stop.signal.aborted || failure instanceof NotSignedIn) return;
-                setError(failure instanceof Error ? failure.message : String(failure));
-            }
-            if (!stop.signal.aborted) timer = setTimeout(() => void load(), REFRESH_MS);
-        };
-        void load();
-        return () => {
-            stop.abort();
-            clearTimeout(timer);
-        };
-    }, [api, id, round, signedIn]);
-
-    return { server, events, error, reload: () => setRound((before) => before + 1) };
 }

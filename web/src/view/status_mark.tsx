@@ -2,7 +2,7 @@
 
 import type { Health } from "../api/shapes";
 
-export type Tone = Health | "unknown";
+export type Tone = Health | "unknown" | "over";
 
 export const HEALTH_WORDS: Record<Health, string> = { ok: "OK", warn: "Warning", bad: "Critical" };
 
@@ -12,6 +12,7 @@ export function StatusMark({ tone }: { tone: Tone }) {
             {tone === "ok" && <circle cx="8" cy="8" r="6" />}
             {tone === "warn" && <path d="M8 1.5 15 14H1z" />}
             {tone === "bad" && <rect x="2" y="2" width="12" height="12" rx="1" />}
+            {tone === "over" && <rect class="faded" x="2" y="7" width="12" height="2" />}
             {tone === "unknown" && <circle class="hollow" cx="8" cy="8" r="5.5" />}
         </svg>
     );

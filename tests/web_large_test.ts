@@ -1,0 +1,111 @@
+// The dashboard with a fleet that no test can start, and with a daemon that guards its reads: both pretended (web/mock).
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Driver, useTab } from "./web_browser";
+
+const tab = useTab();
+
+describe("a pretended fleet of 10,000 servers", () => {
+    let driver: Driver;
+    beforeAll(async () => {
+        driver = await Driver.mock("--servers", "10000", "--players", "15000", "--hostile");
+    });
+    afterAll(() => driver?.end());
+
+    it("O-2: stays smooth: a page of rows, sort and filter, and a small share of the processor", async () => {
+        await tab.page.addInitScript(() => {
+            const kept = globalThis as unknown as { longTasks: number[] };
+            kept.longTasks = [];
+            new PerformanceObserver((list) => kept.longTasks.push(...list.getEntries().map((entry) => entry.duration))).observe({ type: "longtask" });
+        });
+        await tab.open(driver, "#/servers");
+        await tab.seen("10,000 servers");
+        const devtools = await tab.browser.newCDPSession(tab.page);
+        // What the page's own thread used: others may share the machine.
+        await devtools.send("Performance.enable", { timeDomain: "threadTicks" });
+        const used = async () => {
+            const { metrics } = await devtools.send("Performance.getMetrics");
+            return metrics.find((metric) => metric.name === "TaskDuration")?.value ?? Infinity;
+        };
+        const [begin, usedBefore] = [Date.now(), await used()];
+
+        const shownCpu = async () => (await tab.page.locator("tbody td:nth-child(6)").allTextContents()).map((text) => parseInt(text, 10));
+        const byCpu = tab.page.getByRole("columnheader", { name: "CPU" }).getByRole("button");
+        await byCpu.click();
+        const lowest = await shownCpu();
+        expect(lowest).toEqual([...lowest].sort((left, right) => left - right));
+        await byCpu.click();
+        await expect.poll(async () => (await shownCpu())[0]).toBeGreaterThan(lowest.at(-1) ?? 0);
+        await byCpu.click();
+        await tab.page.getByRole("button", { name: "Last", exact: true }).click();
+        await tab.seen("9,951–10,000 of 10,000");
+        await tab.page.getByLabel("Find").pressSequentially("10.2.3", { delay: 60 });
+        await tab.seen(/^[\d,]+ of 10,000 servers$/);
+        await tab.page.waitForTimeout(7_000); // at least one whole reload
+
+        const share = (await used() - usedBefore) / ((Date.now() - begin) / 1000);
+        const rows = await tab.page.getByRole("row").count();
+        const long = await tab.page.evaluate(() => (globalThis as unknown as { longTasks: number[] }).longTasks);
+        console.log(
+            `10,000 servers: ${rows} rows in the page, ${(100 * share).toFixed(1)} % of a core; ` +
+                `${long.length} tasks over 50 ms, the longest ${Math.round(Math.max(0, ...long))} ms`,
+        );
+        await tab.shot("servers_10000");
+        expect(rows).toBeLessThanOrEqual(51);
+        expect(share).toBeLessThan(0.25);
+        expect(tab.complaints).toEqual([]);
+    });
+
+    it("O-2: the table is narrowed by status, region and text, and the address keeps how", async () => {
+        await tab.open(driver, "#/servers");
+        await tab.seen("10,000 servers");
+        await tab.page.getByLabel("Region").selectOption({ label: "EU" });
+        await tab.seen(/^1,\d\d\d of 10,000 servers$/);
+        await tab.page.getByLabel("Status").selectOption("offline");
+        await tab.seen(/^\d+ of 10,000 servers$/);
+        await tab.page.reload();
+        await tab.seen(/^\d+ of 10,000 servers$/);
+        expect(await tab.page.getByLabel("Region").inputValue()).toBe("2");
+        await tab.page.getByLabel("Find").fill("no such server");
+        await tab.seen("No server matches.");
+        await tab.shot("servers_none_match");
+        expect(tab.complaints).toEqual([]);
+    });
+
+    it("fault 70: escape codes, markup and turned text are shown for what they are", async () => {
+        await tab.open(driver, "#/players?q=red");
+        await tab.row("␛[31mred␛[0m␇").waitFor();
+        await tab.page.getByLabel("Find").fill("gnp");
+        await tab.row("\\u202egnp.exe").waitFor();
+        await tab.page.getByLabel("Find").fill("alert(2)");
+        await tab.row('"><script>alert(2)</script>').waitFor();
+        expect(tab.complaints).toEqual([]);
+    });
+});
+
+describe("a daemon that guards its reads", () => {
+    let driver: Driver;
+    beforeAll(async () => {
+        driver = await Driver.mock("--token", "the-secret", "--guard-reads");
+    });
+    afterAll(() => driver?.end());
+
+    it("fault 70: asks once, does not guess, and opens with the token", async () => {
+        let asked = 0;
+        tab.page.on("request", (request) => void (asked += request.url().includes("/api/v1/") ? 1 : 0));
+        await tab.open(driver, "#/servers");
+        await tab.page.getByRole("dialog").waitFor();
+        await tab.page.getByRole("button", { name: "Not now" }).click();
+        await tab.seen("Muster asks for the admin token");
+        const before = asked;
+        await tab.page.waitForTimeout(2_500);
+        expect(asked).toBe(before);
+        await tab.seen("The list could not be loaded: The admin token is needed for this.");
+        await tab.shot("locked");
+        await tab.page.getByRole("button", { name: "Enter the token" }).click();
+        await tab.sign(driver);
+        await tab.row("available").first().waitFor();
+        await tab.page.getByRole("link", { name: "Overview" }).click();
+        await tab.seen("Regions");
+    });
+});
