@@ -106,7 +106,7 @@ class Terminal:
 
 
 class FakeDaemon:
-    """Answers every request by what it is told, however wrong."""
+    """Answers every request by what it is told, however wrong: (status, body), or what makes it of the query."""
 
     def __init__(self, test, answers):
         seen = self.seen = []
@@ -115,8 +115,9 @@ class FakeDaemon:
             def answer(self):
                 size = int(self.headers.get("Content-Length") or 0)
                 seen.append((self.command, self.path, dict(self.headers), self.rfile.read(size).decode()))
-                path = self.path.split("?")[0].removeprefix("/api/v1")
-                status, body = answers.get(path, (404, '{"error":"Not found"}'))
+                path, _, query = self.path.removeprefix("/api/v1").partition("?")
+                answer = answers.get(path, (404, '{"error":"Not found"}'))
+                status, body = answer(query) if callable(answer) else answer
                 if status == 0:  # takes the question and goes
                     self.close_connection = True
                     return
@@ -395,6 +396,24 @@ class Hostile(unittest.TestCase):
     def test_a_daemon_that_never_ends_its_list_is_left(self):
         fake = FakeDaemon(self, {"/regions": self.REGIONS, "/servers": (200, {"servers": [], "next": 7})})
         self.assertEqual(muster("servers", "--limit", "0", MUSTER_URL=fake.url).returncode, 0)
+
+
+class TopOfMany(unittest.TestCase):
+    def test_the_fullest_server_is_shown_however_many_there_are_O_3(self):
+        def servers(query):
+            if "after=1000" in query:
+                return 200, {"servers": [{"id": 1001, "ip": "10.9.9.9", "port": 1, "matches": 9, "max_matches": 10}], "next": None}
+            return 200, {"servers": [{"id": i, "ip": "10.0.0.1", "port": i, "matches": 1, "max_matches": 10} for i in range(1, 1001)], "next": 1000}
+
+        fake = FakeDaemon(self, {"/servers": servers, "/regions": Hostile.REGIONS, "/events": (200, {"events": []}),
+                                 "/overview": (200, {"time_ms": 1, "health": {"status": "ok"}, "regions": []})})
+        terminal = Terminal(["top"], MUSTER_URL=fake.url)
+        self.addCleanup(terminal.close)
+        terminal.read_until("10.9.9.9:1")
+        terminal.read_until("\x1b[H")  # a second look
+        terminal.type("q")
+        self.assertEqual(terminal.end(), 0)
+        self.assertEqual(sum("after=1000" in path for _, path, _, _ in fake.seen), 1, "a large fleet is not read each second")
 
 
 class Top(WithDaemon):

@@ -1,5 +1,7 @@
 // `muster top`: the whole, live, on the full screen.
 #include <chrono>
+#include <cstddef>
+#include <optional>
 
 #include "cli/api_client.h"
 #include "cli/commands.h"
@@ -17,15 +19,30 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds redraw_every{1};
 // A daemon that hangs must not hold up the keys for long.
 constexpr std::chrono::seconds patience{2};
-constexpr std::int64_t servers_max = 1000;
+// Any server may be the fullest, so all are read; those of a large fleet less often.
+constexpr std::size_t large_fleet = 1000;
+constexpr std::chrono::seconds large_fleet_every{5};
 
-TopSample look(ApiClient& api) {
-    return {api.get("/overview"), list(api, {"servers", {}, servers_max}), api.get("/events?limit=10")["events"]};
-}
+class Looks {
+public:
+    explicit Looks(ApiClient& api) : api_(api) {}
 
-void look_again(ApiClient& api, TopView& view) {
+    TopSample look() {
+        TopSample sample{api_.get("/overview"), std::nullopt, api_.get("/events?limit=10")["events"]};
+        if (Clock::now() < next_servers_) return sample;
+        sample.servers = list(api_, {"servers", {}, 0}).rows;
+        if (sample.servers->size() > large_fleet) next_servers_ = Clock::now() + large_fleet_every;
+        return sample;
+    }
+
+private:
+    ApiClient& api_;
+    Clock::time_point next_servers_{};
+};
+
+void look_again(Looks& looks, TopView& view) {
     try {
-        view.take(look(api));
+        view.take(looks.look());
     } catch (const CommandFailure& failure) {
         const std::string all = failure.what();
         view.failed(all.substr(0, all.find('\n')) + "; trying again");
@@ -36,7 +53,8 @@ int show() {
     ApiClient api = ApiClient::from_environment();
     api.set_patience(patience);
     TopView view(api.address().url, RegionNames(api));
-    view.take(look(api));  // fails before the screen is taken, if at all
+    Looks looks(api);
+    view.take(looks.look());  // fails before the screen is taken, if at all
 
     FullScreen screen;
     Clock::time_point next = Clock::now() + redraw_every;
@@ -48,7 +66,7 @@ int show() {
         if (input.kind == Kind::ended || (input.kind == Kind::key && (input.key == 'q' || input.key == 'Q'))) return 0;
         if (input.kind == Kind::key && input.key == 's') view.next_order();
         if (Clock::now() >= next) {
-            look_again(api, view);
+            look_again(looks, view);
             next = Clock::now() + redraw_every;
         }
     }

@@ -38,24 +38,31 @@ void append(std::vector<std::string>& to, std::vector<std::string> more) {
 }  // namespace
 
 void TopView::take(TopSample sample) {
-    const std::int64_t before_ms = sample_.overview["time_ms"].integer();
+    const bool first = overview_.is_null();
+    const bool newer = sample.overview["time_ms"].integer() > overview_["time_ms"].integer();
     allocations_.take(sample.overview);
-    if (!sample_.overview.is_null() && sample.overview["time_ms"].integer() > before_ms) {
+    if (!first && newer) {
         rates_.push_back(allocations_.per_second());
         if (rates_.size() > rates_max) rates_.pop_front();
     }
-    sample_ = std::move(sample);
+    overview_ = std::move(sample.overview);
+    events_ = std::move(sample.events);
+    if (sample.servers) {
+        servers_ = std::move(*sample.servers);
+        sort_servers(servers_, server_orders[order_]);
+    }
     trouble_.clear();
 }
 
 void TopView::next_order() {
     order_ = (order_ + 1) % server_orders.size();
+    sort_servers(servers_, server_orders[order_]);
 }
 
 std::vector<std::string> TopView::lines(const TerminalSize& size, bool colours) const {
     std::vector<std::string> all = head(colours);
     all.emplace_back();
-    append(all, region_table(sample_.overview["regions"]).lines(colours));
+    append(all, region_table(overview_["regions"]).lines(colours));
     all.emplace_back();
     append(all, figures());
     all.emplace_back();
@@ -65,10 +72,9 @@ std::vector<std::string> TopView::lines(const TerminalSize& size, bool colours) 
     std::vector<std::string> events = event_lines(for_events, colours);
     const std::size_t for_servers = left - std::min(left, events.empty() ? 0 : events.size() + 1);
 
-    std::vector<JsonValue> servers = sample_.servers.rows;
-    sort_servers(servers, server_orders[order_]);
-    if (servers.size() > for_servers) servers.resize(for_servers);
-    std::vector<std::string> table = server_table(servers, regions_).lines(colours);
+    const auto shown = static_cast<std::ptrdiff_t>(std::min(servers_.size(), for_servers));
+    std::vector<std::string> table =
+        server_table({servers_.begin(), servers_.begin() + shown}, regions_).lines(colours);
     if (table.size() > for_servers) table.resize(for_servers);
     append(all, std::move(table));
     if (!events.empty()) {
@@ -79,7 +85,7 @@ std::vector<std::string> TopView::lines(const TerminalSize& size, bool colours) 
 }
 
 std::vector<std::string> TopView::head(bool colours) const {
-    const JsonValue& overview = sample_.overview;
+    const JsonValue& overview = overview_;
     const std::string health = safe_text(overview["health"]["status"].text());
     std::vector<std::string> lines{
         fmt::format("{}  up {}  health {}  servers by {}  (q quits, s sorts)  {}",
@@ -93,7 +99,7 @@ std::vector<std::string> TopView::head(bool colours) const {
 }
 
 std::vector<std::string> TopView::figures() const {
-    const JsonValue& overview = sample_.overview;
+    const JsonValue& overview = overview_;
     const JsonValue& allocations = overview["allocations"];
     const JsonValue& matches = overview["matches"];
     const JsonValue& players = overview["players"];
@@ -121,7 +127,7 @@ std::vector<std::string> TopView::figures() const {
 
 std::vector<std::string> TopView::event_lines(std::size_t most, bool colours) const {
     std::vector<std::string> lines;
-    const auto& events = sample_.events.items();
+    const auto& events = events_.items();
     for (std::size_t i = events.size() > most ? events.size() - most : 0; i < events.size(); ++i) {
         lines.push_back(fmt::format("{}  {}  {}", moment_text(events[i]["time_ms"].integer()),
                                     in_style(Style::cyan, safe_text(events[i]["type"].text()), colours),

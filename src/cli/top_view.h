@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +18,8 @@ namespace muster {
 // What one look at the daemon gave.
 struct TopSample {
     JsonValue overview;
-    Listing servers;
-    JsonValue events;  // the list
+    std::optional<std::vector<JsonValue>> servers;  // none: those of the look before
+    JsonValue events;                               // the list
 };
 
 class TopView {
@@ -40,7 +41,9 @@ private:
 
     std::string url_;
     RegionNames regions_;
-    TopSample sample_;
+    JsonValue overview_;
+    std::vector<JsonValue> servers_;  // in their order
+    JsonValue events_;
     std::string trouble_;
     RecentAllocations allocations_;
     std::deque<double> rates_;  // of allocations, a second, the newest last
