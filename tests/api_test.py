@@ -331,6 +331,30 @@ class Events(Api):
         self.assertTrue(all(e["time_ms"] >= middle for e in self.got(f"/events?since_ms={middle}")["events"]))
 
 
+class Brake(Api):
+    settings = {"MUSTER_FLEET_BRAKE_SERVERS": "3"}
+
+    def test_the_brake_is_seen_where_it_is_on_and_for_as_long_fault_29(self):
+        def brakes():
+            metrics = dict(re.findall(r'^muster_eviction_brake_on\{region="(\w+)"\} (\d)$', self.ask("GET", "/metrics")[1], re.M))
+            return [region for region, on in metrics.items() if on == "1"]
+
+        servers = [self.daemon.game_server(8000 + i) for i in range(3)]
+        self.daemon.game_server(9000, region=0)
+        self.assertEqual(brakes(), [])
+        for server in servers:
+            server.close()
+        self.soon(lambda: brakes() == ["EU"], "the brake is on where all fell silent")
+        overview = self.got("/overview")
+        self.assertEqual([region["name"] for region in overview["regions"] if region["brake"]], ["EU"])
+        self.assertTrue(any("EU fell silent at once" in reason for reason in overview["health"]["reasons"]), overview["health"])
+        for i in range(3):
+            self.daemon.game_server(8000 + i)
+        self.soon(lambda: brakes() == [], "the brake is off when all are back")
+        self.assertEqual([e["type"] for e in self.got("/events?type=brake.")["events"]], ["brake.on", "brake.off"])
+        self.assertEqual(self.figure("muster_eviction_brake_total"), 1)
+
+
 class Described(Api):
     """Every path of /openapi.json is called, and what comes is what it says."""
 
