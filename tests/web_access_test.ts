@@ -10,7 +10,7 @@ import { Driver, PHONE, useTab } from "./web_browser";
 const axe = readFileSync(createRequire(new URL("../web/package.json", import.meta.url)).resolve("axe-core/axe.min.js"), "utf8");
 const EVERYTHING: RunOnly = { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] };
 const CONTRAST: RunOnly = { type: "rule", values: ["color-contrast"] };
-const VIEWS = ["", "servers", "servers/1", "matches", "players", "events"];
+const VIEWS = ["", "servers", "servers/1", "matches", "players", "events?kind=server"];
 
 const tab = useTab();
 
@@ -19,7 +19,7 @@ async function violations(runOnly: RunOnly): Promise<string[]> {
     await tab.page.evaluate(axe); // not as a script of the page: its content policy would refuse it
     const found = await tab.page.evaluate(async (rules: RunOnly) => {
         const checker = (globalThis as unknown as { axe: { run(options: RunOptions): Promise<AxeResults> } }).axe;
-        return (await checker.run({ runOnly: rules })).violations;
+        return (await checker.run({ runOnly: rules, resultTypes: ["violations"] })).violations;
     }, runOnly);
     return found.map(({ id, impact, help, nodes }) => `${impact} ${id}: ${help}: ${nodes.map((node) => node.html).join(" | ").slice(0, 400)}`);
 }
@@ -27,7 +27,7 @@ async function violations(runOnly: RunOnly): Promise<string[]> {
 describe("the page for everybody", () => {
     let driver: Driver;
     beforeAll(async () => {
-        driver = await Driver.mock("--servers", "40", "--players", "80", "--rate", "8", "--hostile");
+        driver = await Driver.mock("--servers", "20", "--players", "20", "--rate", "4", "--hostile");
     });
     afterAll(() => driver?.end());
 
@@ -72,10 +72,18 @@ describe("the page for everybody", () => {
             await tab.page.goto(`${driver.url}#/${view}`);
             await tab.page.getByRole("heading", { level: 1 }).waitFor();
             await tab.page.locator("table, .events").first().waitFor();
-            await tab.page.waitForTimeout(300);
+            if (view === "") await tab.chart("Per second", /succeeded: now [\d<]/).waitFor();
             await tab.shot(`phone_${view === "" ? "overview" : view.replace("/", "_")}`);
             const sideways = await tab.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
             expect(sideways, view).toBe(0);
+            const sticking = await tab.page.evaluate(() =>
+                [...document.querySelectorAll(".panel")].flatMap((panel) => {
+                    const edge = panel.getBoundingClientRect().right;
+                    const parts = [...panel.querySelectorAll("button, a, input, select, td, th, p, li, canvas")];
+                    return parts.filter((part) => part.getBoundingClientRect().right > edge && !part.closest(".unseen")).map((part) => part.outerHTML);
+                }),
+            );
+            expect(sticking, view).toEqual([]);
             const outside = await tab.page.evaluate(() =>
                 [...document.querySelectorAll("button, a, input, select, td, th")]
                     .filter((each) => each.getClientRects().length > 0 && !each.closest(".skip, .unseen"))
@@ -94,6 +102,7 @@ describe("the page for everybody", () => {
         const light = await ground();
         await tab.page.emulateMedia({ colorScheme: "dark" });
         await expect.poll(ground).not.toBe(light);
+        await tab.chart("Per second", /succeeded: now [\d<]/).waitFor();
         await tab.shot("overview_dark");
         await tab.page.getByLabel("Colours").selectOption("light");
         expect(await ground()).toBe(light);

@@ -51,13 +51,13 @@ describe.skipIf(program === undefined)("the page of a fleet at play", () => {
         await tab.chart("Matches on the fleet", /in use: now [1-9].*room for: now [1-9]/).waitFor();
         await tab.chart("Connected", /connected: now [1-9]/).waitFor();
         await tab.chart("Pass time", /average: now [\d<].*longest: now \d/).waitFor();
-        await tab.page.getByRole("table", { name: /^Latency, .*p50 [\d.]+.*p95 [\d.]+.*pings$/ }).waitFor();
+        await tab.page.getByRole("table", { name: /^Latency, .* \d+ pings$/ }).waitFor();
         await tab.page.getByRole("listitem").filter({ hasText: "Server registered" }).first().waitFor();
 
         const clock = tab.page.locator(".big");
         const before = await clock.textContent();
         await expect.poll(() => clock.textContent(), { timeout: 60_000 }).not.toBe(before);
-        await tab.page.waitForTimeout(4_000); // so that the pictures have something to show
+        await tab.page.waitForTimeout(3_000); // so that the pictures have something to show
         await tab.shot("demo_overview_light");
         await tab.page.emulateMedia({ colorScheme: "dark" });
         await tab.page.waitForTimeout(500);
@@ -76,7 +76,7 @@ describe.skipIf(program === undefined)("the page of a fleet at play", () => {
         await tab.chart("Silence before each heartbeat", /silent for: now \d/).waitFor();
         await tab.chart("Matches, of \\d+", /matches: now \d/).waitFor();
         await tab.chart("CPU and memory", /CPU: now \d.*memory: now \d/).waitFor();
-        await tab.page.waitForTimeout(3_000);
+        await tab.page.waitForTimeout(2_000);
         await tab.shot("demo_server");
         await tab.page.getByRole("link", { name: "Matches", exact: true }).click();
         await tab.row("started").first().waitFor();

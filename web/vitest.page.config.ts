@@ -9,5 +9,6 @@ export default defineConfig({
     cacheDir: here("node_modules/.vite_page"),
     resolve: { alias: { "playwright-core": here("node_modules/playwright-core/index.mjs"), vitest: here("node_modules/vitest/dist/index.js") } },
     server: { fs: { allow: [here("..")] } },
-    test: { include: ["web_*_test.ts"], testTimeout: 180_000, hookTimeout: 180_000, fileParallelism: false },
+    // Two at a time: each waits for its daemon most of the time.
+    test: { include: ["web_*_test.ts"], testTimeout: 180_000, hookTimeout: 180_000, minWorkers: 2, maxWorkers: 2 },
 });

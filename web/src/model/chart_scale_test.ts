@@ -11,6 +11,15 @@ it("a scale begins at 0 and ends at or above the highest figure, in round steps"
     expect(scaleLines(12_000, 1)).toEqual([0, 5_000, 10_000, 15_000]);
 });
 
+it("a whole limit that is not passed is the top, divided evenly", () => {
+    expect(scaleLines(3, 12)).toEqual([0, 3, 6, 9, 12]);
+    expect(scaleLines(10, 10)).toEqual([0, 2, 4, 6, 8, 10]);
+    expect(scaleLines(0, 6)).toEqual([0, 2, 4, 6]);
+    expect(scaleLines(0, 14)).toEqual([0, 7, 14]);
+    expect(scaleLines(0, 7)).toEqual([0, 7]);
+    expect(scaleLines(13, 12)).toEqual([0, 5, 10, 15]);
+});
+
 it("small figures have small steps, without the dust of binary fractions", () => {
     expect(scaleLines(0.27, 0.1)).toEqual([0, 0.1, 0.2, 0.3]);
     expect(scaleLines(0.1, 0.1)).toEqual([0, 0.025, 0.05, 0.075, 0.1]);

@@ -73,7 +73,7 @@ function SinceStart({ overview }: { overview: Overview }) {
     if (requests === 0) return <p class="empty">Nobody has asked for a match since Muster started.</p>;
     return (
         <p class="detail since">
-            Since the start {count(requests)} asked for, {count(successes)} succeeded, {count(retries)} retries
+            Since the start {count(requests)} asked for, {count(successes)} succeeded, {count(retries)} {retries === 1 ? "retry" : "retries"}
             {successes > 0 && `; p50 ${milliseconds(p50_ms)}, p95 ${milliseconds(p95_ms)}, p99 ${milliseconds(p99_ms)}`}
         </p>
     );
@@ -91,7 +91,7 @@ function Failures({ overview, trail }: { overview: Overview; trail: Trail }) {
                 <tr>
                     <th scope="col">Reason</th>
                     <th scope="col" class="number">
-                        Last {duration(Math.min(RECENT_MS, trail.spanMs()))}
+                        {trail.spanMs() > 0 ? `Last ${duration(Math.min(RECENT_MS, trail.spanMs()))}` : "Recently"}
                     </th>
                     <th scope="col" class="number">
                         Since start

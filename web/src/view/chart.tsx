@@ -128,11 +128,16 @@ function optionsOf(
             {},
             ...lines.map((line) => {
                 const stroke = colourOf(element, line.colour);
-                return { label: line.label, stroke, width: 1.5, points: { show: false }, fill: line.filled ? faint(stroke) : undefined };
+                return { label: line.label, stroke, width: 1.5, points: { show: fewPoints, size: 5 }, fill: line.filled ? faint(stroke) : undefined };
             }),
         ],
         hooks: { setCursor: [(made) => pointed(made.cursor.idx ?? null)] },
     };
+}
+
+// A line of one point would not be seen.
+function fewPoints(made: uPlot): boolean {
+    return made.data[0].length < 3;
 }
 
 // From the first to the last, and never less than a minute. Taken from the figures: what uPlot proposes for a single

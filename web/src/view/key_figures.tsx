@@ -4,6 +4,8 @@ import { routeTo } from "../model/route";
 import { TIMES_WINDOW_MS, type Trail } from "../model/trail";
 
 const SUCCESS_WINDOW_MS = 5 * 60_000;
+const SUCCESS_PERCENT_GOOD = 99;
+const SUCCESS_PERCENT_POOR = 90;
 
 export function KeyFigures({ overview, trail }: { overview: Overview; trail: Trail }) {
     const { allocations, managers, matches, players, regions, store } = overview;
@@ -19,6 +21,8 @@ export function KeyFigures({ overview, trail }: { overview: Overview; trail: Tra
     const decided = (recent.successes ?? 0) + (recent.failures ?? 0);
     const success = share(recent.successes ?? 0, decided);
     const window = duration(Math.min(SUCCESS_WINDOW_MS, trail.spanMs()));
+    const succeeded =
+        success === null ? "none asked for" : `${recent.failures === 0 ? "100" : Math.min(99.9, success).toFixed(1)}\u00A0% succeeded`;
     const times = trail.recentTimes();
     return (
         <section aria-label="Key figures">
@@ -29,12 +33,13 @@ export function KeyFigures({ overview, trail }: { overview: Overview; trail: Tra
                 <Tile label="Room in use" value={percent(share(load, capacity))}>
                     {count(load)} of {count(capacity)} matches
                 </Tile>
-                <Tile label="Allocations" value={perSecond(trail.rates().requests)}>
-                    {success === null ? "none asked for" : `${success === 100 ? "100" : success.toFixed(1)}\u00A0% succeeded`} in {window},{" "}
+                <Tile label="Allocations" value={perSecond(trail.rates().requests)} tone={successTone(success)}>
+                    {trail.spanMs() > 0 && `${succeeded} in ${window}, `}
                     {count(allocations.in_flight)} in flight
                 </Tile>
-                <Tile label={`Allocation p95, ${duration(TIMES_WINDOW_MS)}`} value={milliseconds(times.p95)}>
-                    {times.p95 === null ? "none answered" : `p50 ${milliseconds(times.p50)}, p99 ${milliseconds(times.p99)}`}
+                <Tile label="Allocation p95" value={milliseconds(times.p95)}>
+                    {times.p95 === null ? "none answered" : `p50 ${milliseconds(times.p50)}, p99 ${milliseconds(times.p99)}`} in{" "}
+                    {duration(TIMES_WINDOW_MS)}
                 </Tile>
                 <Tile label="Matches started" value={count(matches.started)} href={routeTo("matches")}>
                     {parts({ offering: matches.offering, allocated: matches.allocated, ready: matches.ready }) || "none on the way"}
@@ -45,12 +50,17 @@ export function KeyFigures({ overview, trail }: { overview: Overview; trail: Tra
                 <Tile label="Chat servers" value={count(managers)}>
                     connected
                 </Tile>
-                <Tile label="Store" value={store.up ? "Up" : "Down"} bad={!store.up}>
+                <Tile label="Store" value={store.up ? "Up" : "Down"} tone={store.up ? "plain" : "bad"}>
                     {count(store.queue_depth)} waiting
                 </Tile>
             </dl>
         </section>
     );
+}
+
+function successTone(percent: number | null): "plain" | "warn" | "bad" {
+    if (percent === null || percent >= SUCCESS_PERCENT_GOOD) return "plain";
+    return percent >= SUCCESS_PERCENT_POOR ? "warn" : "bad";
 }
 
 // "56 available, 3 full": what there is none of is left out.
@@ -63,13 +73,13 @@ interface TileProps {
     label: string;
     value: string;
     href?: string;
-    bad?: boolean;
+    tone?: "plain" | "warn" | "bad";
     children: preact.ComponentChildren;
 }
 
-function Tile({ label, value, href, bad, children }: TileProps) {
+function Tile({ label, value, href, tone = "plain", children }: TileProps) {
     return (
-        <div class={bad === true ? "tile bad" : "tile"}>
+        <div class={`tile ${tone}`}>
             <dt>{href === undefined ? label : <a href={href}>{label}</a>}</dt>
             <dd class="value">{value}</dd>
             <dd class="detail">{children}</dd>

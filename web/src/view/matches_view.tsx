@@ -112,6 +112,7 @@ function columns(regionName: (id: number) => string, now: number, changed: () =>
             value: (match) => (match.allocated_at_ms === null ? null : -match.allocated_at_ms),
             show: (match) => (match.allocated_at_ms === null ? NONE : ago(now - match.allocated_at_ms)),
             numeric: true,
+            wide: true,
         },
         { name: "abort", label: "Action", show: (match) => !OVER.includes(match.state) && <AbortButton match={match} changed={changed} /> },
     ];

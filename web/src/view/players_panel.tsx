@@ -9,6 +9,11 @@ import { Chart } from "./chart";
 const RECENT_MS = 5 * 60_000;
 // Every player is pinged at least once in this time; before it has passed, what was measured is no fair picture.
 const RECENT_MS_MIN = 60_000;
+const PERCENTILES = [
+    ["p50", 0.5],
+    ["p95", 0.95],
+    ["p99", 0.99],
+] as const;
 
 interface PlayersPanelProps {
     players: Overview["players"];
@@ -47,33 +52,41 @@ function Latency({ histogram, since }: { histogram: Histogram; since: string }) 
     if (shown.length === 0) return <p class="empty">No latency has been measured yet.</p>;
     const largest = Math.max(...shown.map((bar) => bar.share));
     return (
-        <table class="histogram">
-            <caption>
-                Latency, {since}: p50 {milliseconds(percentile(histogram, 0.5))}, p95 {milliseconds(percentile(histogram, 0.95))}, of{" "}
-                {count(total(histogram))} pings
-            </caption>
-            <thead class="unseen">
-                <tr>
-                    <th scope="col">Latency</th>
-                    <th scope="col">Bar</th>
-                    <th scope="col">Share of the pings</th>
-                </tr>
-            </thead>
-            <tbody>
-                {shown.map((bar) => (
-                    <tr key={bar.from_ms}>
-                        <th scope="row" class="number">
-                            {bar.to_ms === null ? `over ${milliseconds(bar.from_ms)}` : `to ${milliseconds(bar.to_ms)}`}
-                        </th>
-                        <td>
-                            <Bar percent={(100 * bar.share) / largest} />
-                        </td>
-                        <td class="number" title={`${count(bar.count)} pings`}>
-                            {bar.count > 0 && bar.share < 0.005 ? "< 1\u00A0%" : percent(100 * bar.share)}
-                        </td>
+        <div>
+            <table class="histogram">
+                <caption>
+                    Latency, {since}, {count(total(histogram))} pings
+                </caption>
+                <thead class="unseen">
+                    <tr>
+                        <th scope="col">Latency</th>
+                        <th scope="col">Bar</th>
+                        <th scope="col">Share of the pings</th>
                     </tr>
+                </thead>
+                <tbody>
+                    {shown.map((bar) => (
+                        <tr key={bar.from_ms}>
+                            <th scope="row" class="number">
+                                {bar.to_ms === null ? `over ${milliseconds(bar.from_ms)}` : `to ${milliseconds(bar.to_ms)}`}
+                            </th>
+                            <td>
+                                <Bar percent={(100 * bar.share) / largest} />
+                            </td>
+                            <td class="number" title={`${count(bar.count)} pings`}>
+                                {bar.count > 0 && bar.share < 0.005 ? "< 1\u00A0%" : percent(100 * bar.share)}
+                            </td>
+                        </tr>
+                    ))}
+                </tbody>
+            </table>
+            <ul class="legend">
+                {PERCENTILES.map(([name, part]) => (
+                    <li key={name}>
+                        {name} <b>{milliseconds(percentile(histogram, part))}</b>
+                    </li>
                 ))}
-            </tbody>
-        </table>
+            </ul>
+        </div>
     );
 }

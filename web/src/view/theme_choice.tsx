@@ -1,7 +1,7 @@
 import { THEMES, type Theme } from "../model/theme";
 import { usePage, useStore } from "./page_context";
 
-const WORDS: Record<Theme, string> = { system: "System colours", light: "Light", dark: "Dark" };
+const WORDS: Record<Theme, string> = { system: "Auto", light: "Light", dark: "Dark" };
 
 export function ThemeChoice() {
     const { theme } = usePage();
