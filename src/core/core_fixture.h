@@ -285,6 +285,24 @@ std::string error_of(const M& message) {
     return "";
 }
 
+inline std::string heartbeat_error(CoreWorld& world, const TestServer& server, const ServerHeartbeat& beat) {
+    world.send(server.link, beat);
+    return error_of(world.next<ServerHeartbeatAck>(server.link));
+}
+
+inline const Server& state_of(CoreWorld& world, const TestServer& server) {
+    const Server* found = world.core->fleet().find(server.id);
+    REQUIRE(found != nullptr);
+    return *found;
+}
+
+// What a server is answered to its MatchStartedReport or MatchEndedReport.
+template <class Report>
+std::string report_error(CoreWorld& world, const TestServer& server, std::int32_t lobby) {
+    world.send(server.link, Report{server.id, LobbyId(lobby)});
+    return error_of(world.next<MatchResponse>(server.link));
+}
+
 // Takes lobby's match through to its answer.
 struct TestMatch {
     LobbyId lobby;
