@@ -49,7 +49,7 @@ describe.skipIf(program === undefined)("the page of a fleet at play", () => {
         await tab.chart("Time to answer", /p50: now [\d.]+.*p95: now [\d.]+.*p99: now [\d.]+/).waitFor();
         await tab.chart("Failures by reason").waitFor();
         await tab.chart("Matches on the fleet", /in use: now [1-9].*room for: now [1-9]/).waitFor();
-        await tab.chart("Connected", /connected: now [1-9]/).waitFor();
+        await tab.chart("Connected", /connected: now [1-9].*idle: now \d/).waitFor();
         await tab.chart("Pass time", /average: now [\d<].*longest: now \d/).waitFor();
         await tab.page.getByRole("table", { name: /^Latency, .* \d+ pings$/ }).waitFor();
         await tab.page.getByRole("listitem").filter({ hasText: "Server registered" }).first().waitFor();

@@ -26,7 +26,7 @@ export function RegionPanel({ overview, trail }: { overview: Overview; trail: Tr
                             Requests
                         </th>
                         <th scope="col" class="number">
-                            Failed<span class="wide">, last minute</span>
+                            Failed<span class="wide">, 1 min</span>
                         </th>
                     </tr>
                 </thead>
