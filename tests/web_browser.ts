@@ -67,7 +67,10 @@ export class Driver {
         const hello = await driver.answer();
         driver.url = String(hello.url);
         driver.token = String(hello.token);
-        return driver;
+        const answer = await fetch(driver.url);
+        if (answer.headers.get("content-type")?.startsWith("text/html")) return driver;
+        await driver.end();
+        throw new Error(`There is no page at /, but this: ${await answer.text()}`);
     }
 
     private async answer(): Promise<Record<string, unknown>> {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Shows how the page gets into a program (cmake/MusterPage.cmake), with and without npm; npm is a stand-in."""
+"""Shows how the page gets into a program (cmake/MusterPage.cmake) and where its tests run (tests/web_tests.sh), with
+and without npm; npm is a stand-in."""
 
 import os
 import pathlib
@@ -9,7 +10,8 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PLAIN = ("bash", "cmake", "ninja", "c++", "gzip", "touch", "mkdir", "as", "ld", "sh")
+PLAIN = ("bash", "cmake", "ninja", "c++", "gzip", "touch", "mkdir", "as", "ld", "sh", "dirname", "env", "grep")
+SKIPPED = 77
 
 PROJECT = f"""
 cmake_minimum_required(VERSION 3.25)
@@ -38,8 +40,8 @@ esac
 """
 
 
-class Build(unittest.TestCase):
-    """O-2: the program has its page where npm works, and is a program all the same where it does not."""
+class Machine(unittest.TestCase):
+    """One that has the commands named above, and npm when a test says so."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -51,19 +53,20 @@ class Build(unittest.TestCase):
         self.bin.mkdir()
         for name in PLAIN:
             (self.bin / name).symlink_to(shutil.which(name))
-        web = self.folder / "project" / "web"
+        self.project = self.folder / "project"
+        web = self.project / "web"
         (web / "src").mkdir(parents=True)
         for name in ("package.json", "package-lock.json", "index.html", "vite.config.ts", "src/main.tsx"):
             (web / name).write_text("")
-        self.write("CMakeLists.txt", PROJECT)
-        self.write("main.cpp", PROGRAM)
-        (self.folder / "project" / "cmake").symlink_to(ROOT / "cmake")
 
     def write(self, name, text):
-        (self.folder / "project" / name).write_text(text)
+        (self.project / name).write_text(text)
 
     def npm(self, script):
-        path = self.bin / "npm"
+        self.command("npm", script)
+
+    def command(self, name, script):
+        path = self.bin / name
         path.write_text(f'#!{shutil.which("bash")}\necho "$1" >>"{self.calls}"\n{script}\n')
         path.chmod(0o755)
 
@@ -71,6 +74,19 @@ class Build(unittest.TestCase):
         # Nothing but what is named above is to be found, npm least of all.
         variables = {**os.environ, "PATH": str(self.bin), "CXX": str(self.bin / "c++")}
         return subprocess.run(command, cwd=self.folder, env=variables, capture_output=True, text=True, check=False)
+
+    def asked(self):
+        return self.calls.read_text().split()
+
+
+class Build(Machine):
+    """O-2: the program has its page where npm works, and is a program all the same where it does not."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("CMakeLists.txt", PROJECT)
+        self.write("main.cpp", PROGRAM)
+        (self.project / "cmake").symlink_to(ROOT / "cmake")
 
     def configure(self, *flags):
         done = self.call("cmake", "-G", "Ninja", "-S", "project", "-B", "build", *flags)
@@ -83,9 +99,6 @@ class Build(unittest.TestCase):
         done = self.build()
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return self.call("build/program").stdout.split("\n")[0]
-
-    def asked(self):
-        return self.calls.read_text().split()
 
     def test_without_npm_there_is_a_program_and_with_it_the_next_build_has_the_page(self):
         self.configure()
@@ -127,6 +140,45 @@ class Build(unittest.TestCase):
         self.configure("-DMUSTER_PAGE=OFF")
         self.assertEqual(self.says(), "no page")
         self.assertEqual(self.asked(), [])
+
+
+class Runner(Machine):
+    """O-1: the page's tests run where they can, and say why where they cannot."""
+
+    def setUp(self):
+        super().setUp()
+        (self.project / "tests").mkdir()
+        shutil.copy(ROOT / "tests/web_tests.sh", self.project / "tests")
+
+    def run_tests(self, *which):
+        done = self.call("bash", "project/tests/web_tests.sh", *which)
+        return done.returncode, done.stdout
+
+    def test_without_npm_they_are_skipped(self):
+        status, said = self.run_tests("logic")
+        self.assertEqual((status, said), (SKIPPED, "web_tests: skipped, npm is not installed\n"))
+
+    def test_without_the_registry_they_are_skipped(self):
+        self.npm("echo npm error code EAI_AGAIN >&2; exit 1")
+        status, said = self.run_tests("logic")
+        self.assertEqual((status, said), (SKIPPED, "web_tests: skipped, npm's registry cannot be reached\n"))
+
+    def test_packages_that_do_not_fit_their_lock_fail_them(self):
+        self.npm("echo npm error code EUSAGE >&2; exit 1")
+        self.assertEqual(self.run_tests("logic")[0], 1)
+
+    def test_without_chromium_only_the_browser_is_skipped(self):
+        self.npm(NPM)
+        self.assertEqual(self.run_tests("logic")[0], 0)
+        status, said = self.run_tests("browser")
+        self.assertEqual((status, said), (SKIPPED, "web_tests: skipped, chromium is not installed\n"))
+        self.command("chromium", "")
+        self.assertEqual(self.run_tests("browser")[0], 0)
+        self.assertEqual(self.asked(), ["ci", "test", "run"])
+
+    def test_a_test_that_fails_is_told(self):
+        self.npm(NPM + "[ $1 != test ]")
+        self.assertEqual(self.run_tests("logic")[0], 1)
 
 
 if __name__ == "__main__":
