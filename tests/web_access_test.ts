@@ -113,6 +113,20 @@ describe("the page for everybody", () => {
         expect(tab.complaints).toEqual([]);
     });
 
+    it("a cursor in one chart points at the same moment in all of them, and the legends tell its figures", async () => {
+        await tab.open(driver);
+        await tab.chart("Per second", /succeeded: now [\d<]/).waitFor();
+        const first = tab.page.locator(".chart .u-over").first();
+        const { width = 0, height = 0 } = (await first.boundingBox()) ?? {};
+        await first.hover({ position: { x: width - 3, y: height / 2 } });
+        const charts = await tab.page.locator(".chart").count();
+        await expect.poll(() => tab.page.locator(".pointed").count()).toBe(charts);
+        expect(new Set(await tab.page.locator(".pointed").allTextContents()).size).toBe(1);
+        await tab.page.mouse.move(1, 1);
+        await expect.poll(() => tab.page.locator(".pointed").count()).toBe(0);
+        expect(tab.complaints).toEqual([]);
+    });
+
     it("can be used without a mouse, and has names for a screen reader", async () => {
         await tab.open(driver);
         await tab.seen("Regions");

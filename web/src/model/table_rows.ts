@@ -27,6 +27,12 @@ function compare(left: string | number | boolean, right: string | number | boole
     return Number(left) - Number(right);
 }
 
+// Orders addresses as people count: 10.0.0.9 before 10.0.0.10.
+export function addressKey(ip: string, port: number): string {
+    const padded = ip.replace(/\d+/g, (number) => number.padStart(3, "0"));
+    return `${padded}:${String(port).padStart(5, "0")}`;
+}
+
 // The order after a press on a column's header: first ascending, then descending.
 export function pressed(order: Order, column: string): Order {
     return order.column === column ? { column, descending: !order.descending } : { column, descending: false };

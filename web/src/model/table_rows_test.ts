@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { finder, pageOf, pressed, sorted } from "./table_rows";
+import { addressKey, finder, pageOf, pressed, sorted } from "./table_rows";
 
 describe("order", () => {
     it("keeps equal rows as they were, both ways", () => {
@@ -58,4 +58,12 @@ describe("pages", () => {
         expect(pageOf(rows.slice(0, 50), 2, 50)).toMatchObject({ page: 0, pages: 1, first: 1, last: 50 });
         expect(pageOf([], 3, 50)).toEqual({ rows: [], page: 0, pages: 1, first: 0, last: 0 });
     });
+});
+
+it("addresses are ordered by their numbers, then by their port", () => {
+    const ordered = (...addresses: Array<[string, number]>) => addresses.map(([ip, port]) => addressKey(ip, port)).every((key, at, all) => at === 0 || (all[at - 1] ?? "") < key);
+    expect(ordered(["10.0.0.9", 1], ["10.0.0.10", 1])).toBe(true);
+    expect(ordered(["9.255.0.1", 1], ["10.0.0.1", 1])).toBe(true);
+    expect(ordered(["10.0.0.1", 900], ["10.0.0.1", 27015])).toBe(true);
+    expect(ordered(["10.0.0.10", 1], ["10.0.0.9", 1])).toBe(false);
 });

@@ -30,6 +30,8 @@ interface ChartProps {
 
 const HEIGHT = 150;
 const SPAN_SECONDS_MIN = 60;
+// A cursor in one chart points at the same moment in all others, so that they can be compared.
+const SYNC_KEY = "moment";
 
 export function Chart({ title, seconds, lines, format, least = 1, none = "" }: ChartProps) {
     const place = useRef<HTMLDivElement>(null);
@@ -102,7 +104,7 @@ function optionsOf(
         width: Math.max(element.clientWidth, 100),
         height: HEIGHT,
         legend: { show: false },
-        cursor: { drag: { x: false, y: false }, y: false, points: { size: 6 } },
+        cursor: { drag: { x: false, y: false }, y: false, points: { size: 6 }, sync: { key: SYNC_KEY } },
         scales: {
             x: { time: true, range: spanOf },
             y: {

@@ -2,7 +2,7 @@ import { useMemo } from "preact/hooks";
 import type { Server, ServerStatus } from "../api/shapes";
 import { ago, count, measured, milliseconds, percent, share } from "../model/format";
 import { routeToServer } from "../model/route";
-import { finder } from "../model/table_rows";
+import { addressKey, finder } from "../model/table_rows";
 import { Bar, loadTone } from "./bar";
 import { DataTable, type Column } from "./data_table";
 import { DrainButton } from "./drain_button";
@@ -86,7 +86,7 @@ function columns(regionName: (id: number) => string, changed: () => void): Colum
         {
             name: "address",
             label: "Address",
-            value: (server) => server.ip,
+            value: (server) => addressKey(server.ip, server.port),
             show: (server) => <span class="address">{`${server.ip}:${server.port}`}</span>,
             wide: true,
         },
