@@ -32,7 +32,7 @@ struct HeartbeatData {
 class Entities {
 public:
     EntityId create(std::uint32_t session) {
-        std::uint32_t index;
+        std::uint32_t index = 0;
         if (free_.empty()) {
             index = static_cast<std::uint32_t>(generation_.size());
             generation_.push_back(0);

@@ -258,16 +258,13 @@ bool Court::keep_if(const EventView& view) {
     return event != nullptr;
 }
 
+template <class... E>
+void Court::keep_any_of(const EventView& view, const std::variant<E...>* /*kept*/) {
+    static_cast<void>((keep_if<E>(view) || ...));
+}
+
 void Court::happened(const EventView& view) {
-    static_cast<void>(keep_if<event::MatchOffered>(view) || keep_if<event::MatchAllocated>(view) ||
-                      keep_if<event::MatchRefused>(view) || keep_if<event::MatchReady>(view) ||
-                      keep_if<event::MatchStarted>(view) || keep_if<event::MatchEnded>(view) ||
-                      keep_if<event::MatchAborted>(view) || keep_if<event::ServerRegistered>(view) ||
-                      keep_if<event::ServerResumed>(view) || keep_if<event::ServerOffline>(view) ||
-                      keep_if<event::ServerRemoved>(view) || keep_if<event::BrakeOn>(view) ||
-                      keep_if<event::PlayerLogin>(view) || keep_if<event::PlayerResumed>(view) ||
-                      keep_if<event::PlayerIdle>(view) || keep_if<event::PlayerActive>(view) ||
-                      keep_if<event::PlayerClosed>(view) || keep_if<event::EntityDeleted>(view));
+    keep_any_of(view, static_cast<const Event*>(nullptr));
 }
 
 void Court::pass_ended(Time now, Time running, const Core& core, std::size_t events_waiting) {

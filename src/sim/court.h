@@ -56,7 +56,7 @@ public:
     void kicked(AccountId player, std::uint64_t published);
     void clock_set(const OperatorClock& wish, std::uint64_t published);
     void shut_down(std::uint64_t published);
-    void happened(const EventView& event);
+    void happened(const EventView& view);
 
     // The pass is over. Nothing is judged while events still wait for the next pass.
     void pass_ended(Time now, Time running, const Core& core, std::size_t events_waiting);
@@ -119,7 +119,9 @@ private:
     Note& add(Kind kind, LinkNumber link, std::uint64_t published);
     std::span<const std::byte> bytes_of(const Note& note) const;
     template <class E>
-    bool keep_if(const EventView& event);
+    bool keep_if(const EventView& view);
+    template <class... E>
+    void keep_any_of(const EventView& view, const std::variant<E...>* /*kept*/);
     void judge_note(const Note& note);
     void judge_message(const Note& note);
     void judge_event(const Event& event);

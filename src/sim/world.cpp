@@ -1,6 +1,7 @@
 #include "sim/world.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,7 +13,7 @@ using namespace std::chrono_literals;
 
 Duration percentile(std::vector<Duration> sorted, double share) {
     if (sorted.empty()) return {};
-    const auto index = static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5);
+    const auto index = static_cast<std::size_t>(std::lround(share * static_cast<double>(sorted.size() - 1)));
     return sorted[index];
 }
 
