@@ -16,6 +16,7 @@ MatchPlayersResponse refused(LobbyId lobby, Refusal why) {
 
 void Matches::players(const Pass& pass, const Ticket& ticket, const ChatServer& from, const MatchPlayers& list) {
     const LobbyId lobby = list.lobby;
+    if (const auto known = lists_.find(lobby); known != lists_.end()) known->second.mentioned = pass.now;
     if (const auto why = list_refusal(from, lobby)) return links_.answer(ticket, refused(lobby, *why));
 
     std::vector<AccountId> accounts = list.accounts.items;
@@ -30,7 +31,7 @@ void Matches::players(const Pass& pass, const Ticket& ticket, const ChatServer& 
                            [this, lobby, serial](bool durable) { list_settled(lobby, serial, durable); });
     PlayerList& known = lists_[lobby];
     known.chat_server = from.id;
-    known.given = pass.now;
+    known.mentioned = pass.now;
     known.in_flight.push_back({serial, ticket, std::move(accounts), *limit});
 }
 

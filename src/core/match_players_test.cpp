@@ -134,3 +134,25 @@ TEST_CASE_FIXTURE(ListWorld, "W-7: of one lobby no more than 64 lists wait for t
     for (std::size_t i = 0; i < Matches::asks_max; ++i) CHECK(error_of(next<MatchPlayersResponse>(chat)) == "");
     CHECK(error_of(next<MatchPlayersResponse>(chat)) == "Server busy");
 }
+
+TEST_CASE_FIXTURE(ListWorld, "K-2: a list lasts for an hour after the last word of its lobby, on the disk too") {
+    list(7, {1, 2});
+    advance(1ms);
+    CHECK(error_of(next<MatchPlayersResponse>(chat)) == "");
+    const auto stay = [&](Duration time) {
+        for (Duration passed{0}; passed < time; passed += 30s) {
+            advance(30s);
+            send(chat, ManagerHeartbeat{});
+        }
+        forget_frames(chat);
+    };
+    stay(59min);
+    CHECK(in_force(7) == std::vector{1, 2});
+    send(chat, request_for(7, CoreWorld::use));  // where no server is
+    CHECK(error_of(next<AllocationResponse>(chat)) == "No servers available");
+    stay(59min);
+    CHECK(in_force(7) == std::vector{1, 2});
+    stay(3min);
+    CHECK(in_force(7) == std::vector{-1});
+    CHECK(on_disk(7) == std::vector{-1});
+}

@@ -307,13 +307,16 @@ void Matches::forget(Match& match) {
     matches_.erase(match.lobby());
 }
 
-// Once a minute: what has been over for long, and lists of players whose request never came.
+// Once a minute: what has been over for long, and lists of players of lobbies that nobody speaks of any more.
 void Matches::prune(const Pass& pass) {
     const auto keep = std::chrono::duration_cast<std::chrono::milliseconds>(config_.history_keep).count();
     over_.forget_before(UnixMs{wall().value - keep});
     std::erase_if(lists_, [&](const auto& entry) {
-        return !matches_.contains(entry.first) && entry.second.in_flight.empty() &&
-               pass.now - entry.second.given > Duration(list_life);
+        const auto& [lobby, list] = entry;
+        const bool forgotten =
+            !matches_.contains(lobby) && list.in_flight.empty() && pass.now - list.mentioned > Duration(list_life);
+        if (forgotten) ledger_.write(PlayersForgotten{lobby});
+        return forgotten;
     });
 }
 

@@ -93,7 +93,8 @@ public:
     // At most so many askers, and so many lists of players, wait for one lobby; and so many lobbies have a list.
     static constexpr std::size_t asks_max = 64;
     static constexpr std::size_t lists_max = 100'000;
-    static constexpr std::chrono::minutes list_life{10};
+    // A list whose lobby has no match is forgotten so long after the last word of that lobby: a list or a request.
+    static constexpr std::chrono::hours list_life{1};
 
     Matches(const MatchesConfig& config, const Parts& parts);
 
@@ -159,7 +160,7 @@ private:
         std::string chat_server;
         std::optional<std::vector<AccountId>> accounts;  // who may play; nothing until a list was durable
         std::vector<InFlight> in_flight;                 // lists that are being written, oldest first
-        Time given;
+        Time mentioned;
     };
     // A token's use that is being written.
     struct UseInFlight {

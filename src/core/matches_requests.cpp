@@ -19,6 +19,7 @@ AllocationResponse refused(LobbyId lobby, Refusal why) {
 void Matches::request(const Pass& pass, const Ticket& ticket, const ChatServer& from,
                       const AllocationRequest& request) {
     if (fleet_.region_known(request.region)) ++figures_.requests[request.region];
+    if (const auto list = lists_.find(request.lobby); list != lists_.end()) list->second.mentioned = pass.now;
     if (Match* known = mutable_find(request.lobby); known && known->record.chat_server == from.id)
         return join(ticket, *known);
     if (const auto why = judged(from, request)) return refuse(pass, ticket, request, *why);

@@ -205,6 +205,24 @@ TEST_CASE_FIXTURE(JudgesFixture, "K-2: more accounts than players, and one that 
     }
 }
 
+TEST_CASE_FIXTURE(JudgesFixture,
+                  "K-2: a list that is forgotten before its hour is over is objected to, and later not") {
+    const MatchPlayers list{lobby, {{AccountId(1)}}};
+    tokens.heard(scene, chat_link, list);
+    tokens.list_asked(chat_link, list);
+    tokens.list_answered(scene, lobby, {AccountId(1)}, true);
+    SUBCASE("before") {
+        advance(1h - 1ns);
+        tokens.durable(scene.now, {1, {PlayersForgotten{lobby}}});
+        CHECK(rule() == "K-2");
+    }
+    SUBCASE("after") {
+        advance(1h);
+        tokens.durable(scene.now, {1, {PlayersForgotten{lobby}}});
+        CHECK(rule() == "");
+    }
+}
+
 TEST_CASE_FIXTURE(JudgesFixture, "invariant 9: a server that is removed after 29.999 s of silence is objected to") {
     register_server(1);
     advance(29'999ms);

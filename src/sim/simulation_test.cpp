@@ -87,6 +87,18 @@ TEST_CASE("invariants 1-18, 20 and 22, P, H and C hold over many seeds with play
     play_seeds(Scenario::players, 160);
 }
 
+TEST_CASE("invariants 1-18, 20 and 22 hold over hours: what is forgotten in time is missed by nobody") {
+    for (const Scenario scenario : {Scenario::lossy, Scenario::gaps, Scenario::mixed, Scenario::players}) {
+        for (std::uint64_t seed = 1; seed <= std::max<std::uint64_t>(1, seeds_to_play(6)); ++seed) {
+            SimOptions options;
+            options.seed = seed;
+            options.scenario = scenario;
+            options.duration = 150min;
+            if (run_simulation(options).objection) FAIL(told(options));
+        }
+    }
+}
+
 TEST_CASE("P-4, P-5, P-6, H-4: the seeds see players come back, idle, and end for every reason there is") {
     std::map<std::string, std::uint64_t> closes;
     SimReport sum;

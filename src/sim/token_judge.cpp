@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration token_life = 120s;
+constexpr Duration list_life = 1h;  // after the last word of a lobby without a match
 
 bool contains(const std::vector<AccountId>& accounts, AccountId account) {
     return std::find(accounts.begin(), accounts.end(), account) != accounts.end();
@@ -55,7 +57,7 @@ std::string TokenJudge::forbidden(const Scene& scene, LinkNumber link, const Val
 
 bool TokenJudge::may_be_listed(LobbyId lobby, AccountId account) const {
     const auto lists = lists_.find(lobby);
-    if (lists == lists_.end() || !lists->second.accepted) return true;
+    if (lists == lists_.end() || !lists->second.accepted || lists->second.lapsed) return true;
     if (contains(*lists->second.accepted, account)) return true;
     return std::any_of(lists->second.pending.begin(), lists->second.pending.end(),
                        [&](const auto& pending) { return contains(pending, account); });
@@ -82,9 +84,13 @@ void TokenJudge::answered(const Scene& scene, const TokenQuestion& question, boo
     if (!slots_.live(question.lobby)) object(scene, "accepted after the match was over", question);
 }
 
-void TokenJudge::list_asked(LinkNumber link, const MatchPlayers& list) {
+bool TokenJudge::is_heeded(LinkNumber link) const {
     const KnownLink* known = registry_.link(link);
-    if (!known || !known->greeted || known->closing) return;
+    return known && known->greeted && !known->closing;
+}
+
+void TokenJudge::list_asked(LinkNumber link, const MatchPlayers& list) {
+    if (!is_heeded(link)) return;
     lists_[list.lobby].pending.push_back(list.accounts.items);
 }
 
@@ -94,8 +100,8 @@ void TokenJudge::list_answered(const Scene&, LobbyId lobby, const std::vector<Ac
     auto& pending = found->second.pending;
     const auto asked = std::find(pending.begin(), pending.end(), accounts);
     if (asked != pending.end()) pending.erase(asked);
-    if (accepted) found->second.accepted = accounts;
-    if (!found->second.accepted && pending.empty()) lists_.erase(found);
+    if (accepted) found->second = {accounts, std::move(pending), false};
+    if (!found->second.accepted && found->second.pending.empty()) lists_.erase(found);
 }
 
 // A token's life begins with its acknowledgement, and no restart prolongs it.
@@ -103,6 +109,34 @@ void TokenJudge::heard(const Scene&, LinkNumber, const AllocateMatchAck& ack) {
     const SeenLobby* lobby = slots_.lobby(ack.lobby);
     const SeenOffer* held = lobby ? lobby->held() : nullptr;
     if (held && held->held_since != Time{}) acknowledged_.try_emplace(held->token, held->held_since);
+}
+
+void TokenJudge::heard(const Scene& scene, LinkNumber link, const AllocationRequest& request) {
+    if (is_heeded(link)) mentioned(scene, request.lobby);
+}
+
+void TokenJudge::heard(const Scene& scene, LinkNumber link, const MatchPlayers& list) {
+    if (is_heeded(link)) mentioned(scene, list.lobby);
+}
+
+// After so long a silence the list may be forgotten already, although the disk does not know it yet.
+void TokenJudge::mentioned(const Scene& scene, LobbyId lobby) {
+    const auto last = mentioned_.try_emplace(lobby, scene.now).first;
+    const auto lists = lists_.find(lobby);
+    if (lists != lists_.end() && scene.now - last->second > list_life) lists->second.lapsed = true;
+    last->second = scene.now;
+}
+
+void TokenJudge::durable(Time now, const RecordBatch& batch) {
+    for (const Record& record : batch.records) {
+        const auto* forgotten = std::get_if<PlayersForgotten>(&record);
+        const auto lists = forgotten ? lists_.find(forgotten->lobby) : lists_.end();
+        if (lists == lists_.end() || !lists->second.accepted) continue;
+        if (!lists->second.lapsed && now - mentioned_[forgotten->lobby] < list_life)
+            return objections_.add({"K-2", "a list is forgotten that counts", forgotten->lobby, {}, now});
+        lists->second.accepted.reset();
+        if (lists->second.pending.empty()) lists_.erase(lists);
+    }
 }
 
 // Another server will have it: what the one before said of it is void.

@@ -36,6 +36,9 @@ public:
     using Judge::heard;
 
     void heard(const Scene& scene, LinkNumber link, const AllocateMatchAck& ack);
+    void heard(const Scene& scene, LinkNumber link, const AllocationRequest& request);
+    void heard(const Scene& scene, LinkNumber link, const MatchPlayers& list);
+    void durable(Time now, const RecordBatch& batch);
     void happened(const Scene& scene, const event::MatchOffered& event);
     void happened(const Scene& scene, const event::MatchStarted& event);
     void happened(const Scene& scene, const event::MatchEnded& event);
@@ -60,9 +63,12 @@ private:
     struct Lists {
         std::optional<std::vector<AccountId>> accepted;
         std::vector<std::vector<AccountId>> pending;
+        bool lapsed = false;  // nobody spoke of the lobby for so long that the one accepted may be forgotten
     };
 
     std::string forbidden(const Scene& scene, LinkNumber link, const ValidateToken& request) const;
+    bool is_heeded(LinkNumber link) const;
+    void mentioned(const Scene& scene, LobbyId lobby);
     bool may_be_listed(LobbyId lobby, AccountId account) const;
     void object(const Scene& scene, std::string what, const TokenQuestion& question);
 
@@ -73,6 +79,7 @@ private:
     std::map<std::string, int> unanswered_;            // questions by token, those on links that were lost too
     std::map<std::string, Time> acknowledged_;         // real time, of all runs
     std::map<LobbyId, Lists> lists_;
+    std::map<LobbyId, Time> mentioned_;  // the last word of a lobby
     std::set<LobbyId> started_;
     bool nothing_goes_wrong_ = false;
     std::uint64_t accepted_count_ = 0;
