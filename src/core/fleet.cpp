@@ -144,6 +144,7 @@ void Fleet::resume(const Pass& pass, ConnectionId from, Server& server, std::int
     server.low_reports = 0;
     server.last_arrival = Time{};
     sign_of_life(pass, server);
+    look_for_silence_again(server);
     save(server);
     events_.publish(event::ServerResumed{server.id, server.region, server.epoch});
 }
@@ -184,6 +185,7 @@ void Fleet::sign_of_life(const Pass& pass, Server& server) {
         server.silent = false;
         brakes_.at(server.region).heard(server.id);
         let_go(server);
+        look_for_silence_again(server);
     }
     refresh(server);
 }

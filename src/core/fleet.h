@@ -151,6 +151,7 @@ private:
     void resume(const Pass& pass, ConnectionId from, Server& server, std::int32_t max_matches, std::int64_t epoch);
     void start_silence_timer(Server& server, Duration delay);
     void silence_due(const Pass& pass, ServerId id);
+    void look_for_silence_again(Server& server);
     void became_silent(const Pass& pass, Server& server);
     void pull_brake(const Pass& pass, RegionId region);
     void brake_one(const Pass& pass, Server& server);

@@ -33,6 +33,12 @@ void Fleet::silence_due(const Pass& pass, ServerId id) {
     MUSTER_CHECK(moved.has_value(), "a server's timer lives as long as the server");
 }
 
+// Its timer stood at its removal, which may be later than its next silence.
+void Fleet::look_for_silence_again(Server& server) {
+    const auto moved = timers_.reschedule(server.silence, silence_after());
+    MUSTER_CHECK(moved.has_value(), "a server's timer lives as long as the server");
+}
+
 Time Fleet::removal_time(const Server& server) const {
     const Duration kept =
         server.braked ? std::max(config_.brake.hold, config_.heartbeat_timeout) : config_.heartbeat_timeout;

@@ -142,36 +142,34 @@ TEST_CASE_FIXTURE(CoreWorld, "F-8: nine servers, or a small share, are removed a
     CHECK(core->fleet().size() == 68);
 }
 
-TEST_CASE_FIXTURE(
-    CoreWorld,
-    "X-4: after a restart known servers are Offline, with a full timeout to return and their draining kept") {
-    RecoveredState state;
-    state.numbers = {.server_ids_below = 10'001, .epochs_below = 500, .event_ids_below = 5};
-    state.servers.push_back({ServerId(7), *IpAddress::parse("10.0.0.1"), 7777, eu, 400, 5, true, false, UnixMs{1}});
-    state.servers.push_back({ServerId(8), *IpAddress::parse("10.0.0.1"), 7778, eu, 401, 5, false, false, UnixMs{1}});
-    CoreWorld restarted(state);
-    CHECK(restarted.core->fleet().find(ServerId(7))->status() == ServerStatus::offline);
-    restarted.advance(29'999ms);
-    const TestServer back = join(restarted, 7777);
-    CHECK(back.id == ServerId(7));
-    CHECK(state_of(restarted, back).epoch >= 500);
-    CHECK(state_of(restarted, back).draining());
-    restarted.advance(1ms);
-    CHECK(restarted.core->fleet().find(ServerId(8)) == nullptr);
-    const TestServer fresh = join(restarted, 9999);
-    CHECK(fresh.id.value >= 10'001);
+TEST_CASE_FIXTURE(CoreWorld, "F-2, F-8: who was kept by the brake and is back is removed at 30 s of silence, as ever") {
+    std::vector<TestServer> servers;
+    for (int i = 0; i < 12; ++i) servers.push_back(join(*this, 7000 + i));
+    advance(16s);
+    CHECK(events_named("brake.on") == 1);
+    for (const TestServer& server : servers) send(server.link, beat_of(server));
+    CHECK(events_named("brake.off") == 1);
+    const auto all_but_one_beat = [&] {
+        for (std::size_t i = 1; i < servers.size(); ++i) send(servers[i].link, beat_of(servers[i]));
+    };
+    advance(10s);
+    all_but_one_beat();
+    advance(10s);
+    all_but_one_beat();
+    advance(9'999ms);
+    CHECK(core->fleet().size() == 12);
+    advance(1ms);
+    CHECK(core->fleet().size() == 11);
 }
 
-TEST_CASE_FIXTURE(CoreWorld,
-                  "X-4, fault 46: ids and epochs never repeat, and run out rather than repeat when the store is down") {
-    store.fault = StoreFault::full;
-    std::size_t refused = 0;
-    for (int i = 0; i < Numbers::server_block + 10; ++i) {
-        const ConnectionId link = connect(Port::servers);
-        send(link, hello_of("10.0.0.1", 1024 + i % 60'000, eu, 1));
-        const auto answer = next<ServerHandshakeResponse>(link);
-        if (error_of(answer) == "Store unavailable") ++refused;
-        send(link, ServerGoodbye{ServerId(i + 1)});
-    }
-    CHECK(refused == 10);
+TEST_CASE_FIXTURE(CoreWorld, "F-8: who resumed is silent at half an interval overdue, wherever its timer stood") {
+    const TestServer server = join(*this, 7000);
+    disconnect(server.link);
+    advance(1s);
+    const TestServer back = join(*this, 7000);
+    CHECK(back.id == server.id);
+    advance(14'999ms);
+    CHECK_FALSE(state_of(*this, back).silent);
+    advance(1ms);
+    CHECK(state_of(*this, back).silent);
 }

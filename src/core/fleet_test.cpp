@@ -355,3 +355,37 @@ TEST_CASE_FIXTURE(CoreWorld, "F-11: region averages leave out those who are Offl
     CHECK(of_eu().cpu_percent == doctest::Approx(40));
     CHECK(of_eu().servers[3] == 1);
 }
+
+TEST_CASE_FIXTURE(
+    CoreWorld,
+    "X-4: after a restart known servers are Offline, with a full timeout to return and their draining kept") {
+    RecoveredState state;
+    state.numbers = {.server_ids_below = 10'001, .epochs_below = 500, .event_ids_below = 5};
+    state.servers.push_back({ServerId(7), *IpAddress::parse("10.0.0.1"), 7777, eu, 400, 5, true, false, UnixMs{1}});
+    state.servers.push_back({ServerId(8), *IpAddress::parse("10.0.0.1"), 7778, eu, 401, 5, false, false, UnixMs{1}});
+    CoreWorld restarted(state);
+    CHECK(restarted.core->fleet().find(ServerId(7))->status() == ServerStatus::offline);
+    restarted.advance(29'999ms);
+    const TestServer back = join(restarted, 7777);
+    CHECK(back.id == ServerId(7));
+    CHECK(state_of(restarted, back).epoch >= 500);
+    CHECK(state_of(restarted, back).draining());
+    restarted.advance(1ms);
+    CHECK(restarted.core->fleet().find(ServerId(8)) == nullptr);
+    const TestServer fresh = join(restarted, 9999);
+    CHECK(fresh.id.value >= 10'001);
+}
+
+TEST_CASE_FIXTURE(CoreWorld,
+                  "X-4, fault 46: ids and epochs never repeat, and run out rather than repeat when the store is down") {
+    store.fault = StoreFault::full;
+    std::size_t refused = 0;
+    for (int i = 0; i < Numbers::server_block + 10; ++i) {
+        const ConnectionId link = connect(Port::servers);
+        send(link, hello_of("10.0.0.1", 1024 + i % 60'000, eu, 1));
+        const auto answer = next<ServerHandshakeResponse>(link);
+        if (error_of(answer) == "Store unavailable") ++refused;
+        send(link, ServerGoodbye{ServerId(i + 1)});
+    }
+    CHECK(refused == 10);
+}

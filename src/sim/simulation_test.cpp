@@ -99,6 +99,22 @@ TEST_CASE("invariants 1-18, 20 and 22 hold over hours: what is forgotten in time
     }
 }
 
+TEST_CASE(
+    "F-2, F-8, invariant 10 and fault 29 hold over many seeds where the brake is pulled and let go all the time") {
+    std::uint64_t brakes = 0;
+    for (std::uint64_t seed = 1; seed <= std::max<std::uint64_t>(1, seeds_to_play(12)); ++seed) {
+        SimOptions options;
+        options.seed = seed;
+        options.scenario = Scenario::mixed;
+        options.servers = 50;
+        options.duration = 15min;
+        const SimReport report = run_simulation(options);
+        if (report.objection) FAIL(told(options));
+        brakes += report.brakes;
+    }
+    CHECK(brakes > 0);
+}
+
 TEST_CASE("P-4, P-5, P-6, H-4: the seeds see players come back, idle, and end for every reason there is") {
     std::map<std::string, std::uint64_t> closes;
     SimReport sum;
