@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -33,6 +34,9 @@ struct SimOptions {
     bool whole_trace = false;       // of everybody, and from the beginning
     std::uint64_t die_at_step = 0;  // Muster is killed at this step of its store and its sends, once
     Sabotage* sabotage = nullptr;   // outlives the call
+    // Hears now and then which share of the virtual time is over, rising from 0 to 1, and changes nothing. What it
+    // throws ends the run and comes out of it.
+    std::function<void(double)> on_progress{};
 };
 
 struct SimReport {

@@ -116,8 +116,14 @@ void World::play() {
 }
 
 void World::run_until(Time end) {
-    while (!court_.objections().first() && agenda_.step(end)) {
-    }
+    while (!court_.objections().first() && agenda_.step(end)) tell_progress();
+}
+
+void World::tell_progress() {
+    constexpr std::uint64_t steps_between = 4096;
+    if (!options_.on_progress || ++steps_ % steps_between != 0) return;
+    const double whole = to_seconds(in_rest(10) - start_);
+    options_.on_progress(std::clamp(to_seconds(clock_.now() - start_) / whole, 0.0, 1.0));
 }
 
 void World::calm_down() {

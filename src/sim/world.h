@@ -35,6 +35,7 @@ private:
     void make_actors();
     void plan();
     void run_until(Time end);
+    void tell_progress();
     void calm_down();
     void silence_some();
     void reset_all();
@@ -68,6 +69,7 @@ private:
     Time start_;
     Time calm_at_;
     std::uint64_t crashes_when_calm_ = 0;
+    std::uint64_t steps_ = 0;  // of the agenda
     Time all_reset_at_{};
     Duration longest_return_{0};
 };
