@@ -2,10 +2,12 @@
 //
 //   api_load [--servers N] [--requests N] [--rounds N] [--seconds N] [--path PATH] [--check] [--muster PATH]
 //
-// Starts `muster serve`, registers the game servers, and lets them heartbeat at their usual rate. In turns, nobody asks
-// the API for some seconds, and then its readers ask for a list of servers so many times a second. Prints the round
-// trip of heartbeats in both, and their ratio; the aim is 1.10 at most with 10,000 servers and 1,000 requests a second.
-// With --check the exit code is 1 when it is missed, or when the readers were not answered.
+// Starts `muster serve`, registers the game servers, and lets them heartbeat at their usual rate. In turns, some
+// seconds each: nobody asks for anything; readers ask a bare server (bench/limits/bare_http.cpp) for the bytes of a
+// list of servers so many times a second; and the same readers ask Muster. Prints the round trip of heartbeats in all
+// three. The readers, too, take time of the machine's cores: what Muster adds is the ratio to the bare server. The aim
+// is 1.10 at most with 10,000 servers and 1,000 requests a second. With --check the exit code is 1 when it is missed,
+// or when the readers were not answered.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -16,6 +18,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -52,6 +55,7 @@ struct Options {
     std::string path = "/api/v1/servers";
     bool check = false;
     std::filesystem::path muster;
+    std::filesystem::path here;  // the folder of this program, and of the bare server
 };
 
 double at_percentile(std::vector<double>& values, double percentile) {
@@ -127,13 +131,12 @@ private:
     std::vector<double> round_trips_;
 };
 
-// Asks over one connection at an even rate, as long as it may.
+// Asks over one connection.
 class Reader {
 public:
-    Reader(std::uint16_t port, const Options& options, const std::atomic<bool>& asking)
+    Reader(std::uint16_t port, const Options& options)
         : request_(fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\n\r\n", options.path)),
           gap_(std::chrono::nanoseconds(1s) * readers / options.requests),
-          asking_(asking),
           socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         sockaddr_in address{};
         address.sin_family = AF_INET;
@@ -141,62 +144,93 @@ public:
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         if (::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0)
             throw std::runtime_error("cannot connect to the HTTP port");
-        thread_ = std::thread([this] { run(); });
     }
     ~Reader() {
         ending_ = true;
-        thread_.join();
+        if (thread_.joinable()) thread_.join();
         ::close(socket_);
     }
     Reader(const Reader&) = delete;
     Reader& operator=(const Reader&) = delete;
 
+    // From now on at an even rate, in a thread of its own.
+    void start() {
+        thread_ = std::thread([this] { run(); });
+    }
     std::uint64_t answers() const { return answers_; }
     std::uint64_t bytes() const { return bytes_; }
 
-private:
-    void run() {
-        auto next = std::chrono::steady_clock::now();
-        while (!ending_) {
-            if (!asking_) {
-                std::this_thread::sleep_for(1ms);
-                next = std::chrono::steady_clock::now();
-                continue;
-            }
-            std::this_thread::sleep_until(next);
-            next += gap_;
-            if (!ask()) return;
-        }
-    }
-
-    bool ask() {
-        if (::send(socket_, request_.data(), request_.size(), MSG_NOSIGNAL) < 0) return false;
+    // Empty when there is no good answer.
+    std::string ask() {
+        if (::send(socket_, request_.data(), request_.size(), MSG_NOSIGNAL) < 0) return {};
         std::string got;
         std::size_t whole = 0;
         char buffer[65536];
         do {
             const ssize_t size = ::recv(socket_, buffer, sizeof(buffer), 0);
-            if (size <= 0) return false;
+            if (size <= 0) return {};
             got.append(buffer, static_cast<std::size_t>(size));
             if (const std::size_t head = got.find("\r\n\r\n"); whole == 0 && head != std::string::npos) {
-                if (!got.starts_with("HTTP/1.1 200")) return false;
+                if (!got.starts_with("HTTP/1.1 200")) return {};
                 const std::size_t length = got.find("Content-Length: ");
                 whole = head + 4 + std::stoul(got.substr(length + 16));
             }
         } while (whole == 0 || got.size() < whole);
         ++answers_;
         bytes_ += got.size();
-        return true;
+        return got;
+    }
+
+private:
+    void run() {
+        auto next = std::chrono::steady_clock::now();
+        while (!ending_) {
+            std::this_thread::sleep_until(next);
+            next += gap_;
+            if (ask().empty()) return;
+        }
     }
 
     const std::string request_;
     const std::chrono::nanoseconds gap_;
-    const std::atomic<bool>& asking_;
     const int socket_;
     std::atomic<bool> ending_{false};
     std::atomic<std::uint64_t> answers_{0};
     std::atomic<std::uint64_t> bytes_{0};
     std::thread thread_;
+};
+
+// All that ask one server. They connect anew for each turn: a server drops who says nothing for long.
+class Readers {
+public:
+    Readers(std::uint16_t port, const Options& options) : port_(port), options_(options) {}
+
+    // They ask for as long as `doing` takes.
+    template <class Doing>
+    auto during(Doing doing) {
+        std::vector<std::unique_ptr<Reader>> turn;
+        for (std::size_t i = 0; i < readers; ++i) turn.push_back(std::make_unique<Reader>(port_, options_));
+        for (const auto& reader : turn) reader->start();
+        auto result = doing();
+        for (const auto& reader : turn) {
+            answers_ += reader->answers();
+            bytes_ += reader->bytes();
+        }
+        return result;
+    }
+    // One, for who wants to see it.
+    std::string answer() { return Reader(port_, options_).ask(); }
+
+    std::uint64_t answers() const { return answers_; }
+    double kib_each() const {
+        return static_cast<double>(bytes_) / static_cast<double>(std::max<std::uint64_t>(1, answers_)) / 1024;
+    }
+
+private:
+    const std::uint16_t port_;
+    const Options& options_;
+    std::uint64_t answers_ = 0;
+    std::uint64_t bytes_ = 0;
 };
 
 void print(const char* what, std::vector<double>& round_trips) {
@@ -221,47 +255,53 @@ int run(const Options& options) {
     HeartbeatingFleet fleet(options.servers, daemon.port("servers"));
     (void)fleet.run(std::chrono::seconds(2));  // until all is warm
 
-    std::atomic<bool> asking{false};
-    std::vector<std::unique_ptr<Reader>> asks;
-    for (std::size_t i = 0; i < readers; ++i)
-        asks.push_back(std::make_unique<Reader>(daemon.port("http"), options, asking));
+    const ScratchFolder bare_folder(std::filesystem::temp_directory_path());
+    const std::filesystem::path answer = bare_folder.path() / "answer";
+    std::ofstream(answer, std::ios::binary) << Readers(daemon.port("http"), options).answer();
+    const std::string bare_http = (options.here / "bare_http").string();
+    const ServedProcess bare({bare_http, answer.string()}, {}, bare_folder.path());
+
+    Readers of_muster(daemon.port("http"), options);
+    Readers of_bare(bare.port("http"), options);
+    const std::chrono::seconds turn(options.seconds);
     std::vector<double> quiet;
-    std::vector<double> read;
-    std::vector<double> ratios;
+    std::vector<double> beside_bare;
+    std::vector<double> beside_muster;
+    std::vector<double> to_quiet;
+    std::vector<double> to_bare;
     for (int round = 0; round < options.rounds; ++round) {
-        auto before = fleet.run(std::chrono::seconds(options.seconds));
-        asking = true;
-        auto during = fleet.run(std::chrono::seconds(options.seconds));
-        asking = false;
-        ratios.push_back(at_percentile(during, 50) / at_percentile(before, 50));
-        quiet.insert(quiet.end(), before.begin(), before.end());
-        read.insert(read.end(), during.begin(), during.end());
-    }
-    std::uint64_t answers = 0;
-    std::uint64_t bytes = 0;
-    for (const auto& reader : asks) {
-        answers += reader->answers();
-        bytes += reader->bytes();
+        auto alone = fleet.run(turn);
+        auto control = of_bare.during([&] { return fleet.run(turn); });
+        auto read = of_muster.during([&] { return fleet.run(turn); });
+        to_quiet.push_back(at_percentile(read, 50) / at_percentile(alone, 50));
+        to_bare.push_back(at_percentile(read, 50) / at_percentile(control, 50));
+        quiet.insert(quiet.end(), alone.begin(), alone.end());
+        beside_bare.insert(beside_bare.end(), control.begin(), control.end());
+        beside_muster.insert(beside_muster.end(), read.begin(), read.end());
     }
     const double seconds = options.rounds * options.seconds;
-    std::printf("%zu servers, %.0f answers/s of GET %s, %.1f KiB each\n", options.servers,
-                static_cast<double>(answers) / seconds, options.path.c_str(),
-                static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(1, answers)) / 1024);
+    std::printf("%zu servers, GET %s, %.1f KiB each; answers/s: the bare server %.0f, muster %.0f\n", options.servers,
+                options.path.c_str(), of_muster.kib_each(), static_cast<double>(of_bare.answers()) / seconds,
+                static_cast<double>(of_muster.answers()) / seconds);
     print("nobody asks:", quiet);
-    print("readers ask:", read);
-    const double ratio = at_percentile(ratios, 50);
-    std::printf("ratio of the medians, median of %d rounds: %.3f; of the p99: %.3f\n", options.rounds, ratio,
-                at_percentile(read, 99) / at_percentile(quiet, 99));
+    print("bare is asked:", beside_bare);
+    print("muster is:", beside_muster);
+    const double ratio = at_percentile(to_bare, 50);
+    std::printf("ratio of the medians, median of %d rounds: %.3f to the bare server, %.3f to nobody asking\n",
+                options.rounds, ratio, at_percentile(to_quiet, 50));
     // Readers who were not answered cost nothing, and show nothing.
-    const bool asked_enough =
-        static_cast<double>(answers) >= answered_min * seconds * static_cast<double>(options.requests);
+    const auto enough = [&](const Readers& asked) {
+        return static_cast<double>(asked.answers()) >= answered_min * seconds * static_cast<double>(options.requests);
+    };
+    const bool asked_enough = enough(of_bare) && enough(of_muster);
     if (!asked_enough) std::printf("too few answers: this measured nothing\n");
     return options.check && (ratio > ratio_max || !asked_enough) ? 1 : 0;
 }
 
 Options parsed(int count, char** arguments) {
     Options options;
-    options.muster = std::filesystem::path(arguments[0]).parent_path().parent_path() / "muster";
+    options.here = std::filesystem::path(arguments[0]).parent_path();
+    options.muster = options.here.parent_path() / "muster";
     for (int i = 1; i < count; ++i) {
         const std::string_view name = arguments[i];
         const auto value = [&]() -> std::string {
