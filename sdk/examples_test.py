@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the example game servers, matchmaker and player against a Muster, and checks that matches are allocated, readied,
 started and ended, that the player hears of them, that Ctrl-C leaves cleanly, that a request without a server is
-refused, and that a player who is sent away stays away.
+refused, that a player who is sent away stays away, and that each example tells how it is used.
 
     examples_test.py MUSTER EXAMPLES_DIR        MUSTER is the daemon's program, or the fake_muster of the tests
 """
@@ -146,10 +146,23 @@ def play(muster_program, examples, folder):
     check("Muster ends", muster.wait() == 0)
 
 
+def usage(examples):
+    for name in ("game_server", "c_game_server", "matchmaker", "player"):
+        asked = start(f"{name} --help", examples / name, "--help")
+        check(f"{name} --help tells the usage", asked.wait() == 0 and asked.lines[0].startswith(f"usage: {name} ["))
+        bad = [["nowhere"], ["127.0.0.1:1", "1", "1", "1", "1", "1"]]
+        if name in ("game_server", "matchmaker"):
+            bad += [["127.0.0.1:1", "many"], ["127.0.0.1:1", "70000"]]
+        for arguments in bad:
+            wrong = start(f"{name} {arguments}", examples / name, *arguments)
+            check(f"{name} {arguments} is exit code 64, with the usage", wrong.wait() == 64 and wrong.wait_for(f"^usage: {name} "))
+
+
 def main():
     muster_program, examples = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
     with tempfile.TemporaryDirectory() as folder:
         try:
+            usage(examples)
             play(muster_program, examples, pathlib.Path(folder))
         finally:
             for program in programs:

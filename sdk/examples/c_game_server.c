@@ -1,6 +1,6 @@
 /* The example game server again, in C99: takes every match, plays it for a second, ends it.
  *
- *     c_game_server [MUSTER] [PORT] [REGION]        c_game_server 127.0.0.1:11032 27016 2
+ *     c_game_server [HOST:PORT] [PORT] [REGION]        c_game_server 127.0.0.1:11032 27016 2
  */
 #include <muster/muster.h>
 #include <stdio.h>
@@ -39,8 +39,15 @@ static void on_error(void* user, int error, const char* text) {
     printf("problem: %s (%s)\n", text, muster_error_name(error));
 }
 
+static int usage(FILE* to, int code) {
+    fprintf(to, "usage: c_game_server [HOST:PORT] [PORT] [REGION]\n");
+    return code;
+}
+
 int main(int count, char** arguments) {
     muster_game_server_options options;
+    if (count > 1 && strcmp(arguments[1], "--help") == 0) return usage(stdout, 0);
+    if (count > 4) return usage(stderr, 64);
     memset(&options, 0, sizeof options);
     options.size = sizeof options;
     options.token = getenv("MUSTER_AUTH_SERVER_TOKEN");
@@ -56,10 +63,8 @@ int main(int count, char** arguments) {
     server = muster_game_server_new(&options, NULL, 0);
     runner = muster_runner_new(on_error, NULL);
     if (!server || !runner) return 1;
-    if (muster_runner_add(runner, muster_game_server_client(server), count > 1 ? arguments[1] : "127.0.0.1:11032")) {
-        printf("usage: c_game_server [HOST:PORT] [PORT] [REGION]\n");
-        return 64;
-    }
+    if (muster_runner_add(runner, muster_game_server_client(server), count > 1 ? arguments[1] : "127.0.0.1:11032"))
+        return usage(stderr, 64);
     muster_runner_run(runner); /* until the process is ended */
     muster_runner_free(runner);
     muster_game_server_free(server);

@@ -1,13 +1,16 @@
 // The smallest useful game server: takes the matches that Muster offers, lets a player in, plays a while, ends.
 //
-//     game_server [MUSTER] [PORT] [REGION] [SECONDS]        game_server 127.0.0.1:11032 27015 2 10
+//     game_server [HOST:PORT] [PORT] [REGION] [SECONDS]        game_server 127.0.0.1:11032 27015 2 10
 //
 // PORT is where players would reach this server, SECONDS how long a match takes. MUSTER_AUTH_SERVER_TOKEN is the token
 // that Muster asks for, if it asks for one. Ctrl-C leaves.
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
+#include <stdexcept>
 #include <string>
 
 #include <muster/game_server.h>
@@ -15,11 +18,23 @@
 
 using namespace muster::sdk;
 
-int main(int count, char** arguments) {
+// The argument at `place`, if there is one.
+static double number(std::span<char*> arguments, std::size_t place, double usual, double least, double most) {
+    if (place >= arguments.size()) return usual;
+    char* end = nullptr;
+    const double value = std::strtod(arguments[place], &end);
+    if (*end == '\0' && value >= least && value <= most) return value;
+    throw std::invalid_argument(std::string("not a number that fits: ") + arguments[place]);
+}
+
+int main(int count, char** values) try {
+    const std::span arguments(values, static_cast<std::size_t>(count));
     const std::string muster = count > 1 ? arguments[1] : "127.0.0.1:11032";
-    const int port = count > 2 ? std::atoi(arguments[2]) : 27015;
-    const int region = count > 3 ? std::atoi(arguments[3]) : 2;
-    const std::chrono::milliseconds match_time(static_cast<int>(1e3 * (count > 4 ? std::atof(arguments[4]) : 10)));
+    if (muster == "--help") return std::puts("usage: game_server [HOST:PORT] [PORT] [REGION] [SECONDS]"), 0;
+    if (count > 5) throw std::invalid_argument("too many arguments");
+    const auto port = static_cast<std::uint16_t>(number(arguments, 2, 27015, 1, 65535));
+    const RegionId region{static_cast<std::int8_t>(number(arguments, 3, 2, 0, 127))};
+    const std::chrono::milliseconds match_time(static_cast<int>(1000 * number(arguments, 4, 10, 0, 3600)));
     const char* token = std::getenv("MUSTER_AUTH_SERVER_TOKEN");
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
 
@@ -52,12 +67,8 @@ int main(int count, char** arguments) {
     callbacks.on_load = [] { return Load{.cpu_percent = 20, .memory_percent = 35}; };  // ask your system here
     callbacks.on_error = complain;
 
-    GameServer game_server({.token = token ? token : "",
-                            .ip = "127.0.0.1",
-                            .port = static_cast<std::uint16_t>(port),
-                            .region = RegionId{static_cast<std::int8_t>(region)},
-                            .max_matches = 8},
-                           callbacks);
+    GameServer game_server(
+        {.token = token ? token : "", .ip = "127.0.0.1", .port = port, .region = region, .max_matches = 8}, callbacks);
     server = &game_server;
     runner.add(game_server, muster);
 
@@ -73,4 +84,7 @@ int main(int count, char** arguments) {
     runner.stop();
     runner.wait();
     std::printf("left\n");
+} catch (const std::invalid_argument& wrong) {
+    std::fprintf(stderr, "game_server: %s\nusage: game_server [HOST:PORT] [PORT] [REGION] [SECONDS]\n", wrong.what());
+    return 64;
 }

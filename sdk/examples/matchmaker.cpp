@@ -1,6 +1,6 @@
 // The smallest useful matchmaker: asks Muster for a game server for each match, and follows what becomes of them.
 //
-//     matchmaker [MUSTER] [REGION] [MATCHES] [FIRST LOBBY]        matchmaker 127.0.0.1:11033 2 3
+//     matchmaker [HOST:PORT] [REGION] [MATCHES] [LOBBY]        matchmaker 127.0.0.1:11033 2 3
 //
 // MUSTER_AUTH_MANAGER_TOKEN is the token that Muster asks for, if it asks for one. Ends when all matches have ended,
 // with exit code 1 when one of them did not come about.
@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <ctime>
 #include <set>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -17,12 +19,25 @@
 
 using namespace muster::sdk;
 
-int main(int count, char** arguments) {
+// The argument at `place`, if there is one.
+static double number(std::span<char*> arguments, std::size_t place, double usual, double least, double most) {
+    if (place >= arguments.size()) return usual;
+    char* end = nullptr;
+    const double value = std::strtod(arguments[place], &end);
+    if (*end == '\0' && value >= least && value <= most) return value;
+    throw std::invalid_argument(std::string("not a number that fits: ") + arguments[place]);
+}
+
+int main(int count, char** values) try {
+    const std::span arguments(values, static_cast<std::size_t>(count));
     const std::string muster = count > 1 ? arguments[1] : "127.0.0.1:11033";
-    const RegionId region{static_cast<std::int8_t>(count > 2 ? std::atoi(arguments[2]) : 2)};
-    const int matches = count > 3 ? std::atoi(arguments[3]) : 3;
+    if (muster == "--help") return std::puts("usage: matchmaker [HOST:PORT] [REGION] [MATCHES] [LOBBY]"), 0;
+    if (count > 5) throw std::invalid_argument("too many arguments");
+    const RegionId region{static_cast<std::int8_t>(number(arguments, 2, 2, 0, 127))};
+    const int matches = static_cast<int>(number(arguments, 3, 3, 1, 1000));
     // A lobby's number is used once; the seconds since 1970 make a new series each time.
-    const int first_lobby = count > 4 ? std::atoi(arguments[4]) : static_cast<int>(std::time(nullptr) % 1'000'000'000);
+    const auto new_series = static_cast<double>(std::time(nullptr) % 1'000'000'000);
+    const int first_lobby = static_cast<int>(number(arguments, 4, new_series, 1, 2e9));
     const char* token = std::getenv("MUSTER_AUTH_MANAGER_TOKEN");
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
 
@@ -68,4 +83,7 @@ int main(int count, char** arguments) {
     runner.add(allocator, muster);
     if (!open.empty()) runner.run();  // until over() stops it
     return failed == 0 ? 0 : 1;
+} catch (const std::invalid_argument& wrong) {
+    std::fprintf(stderr, "matchmaker: %s\nusage: matchmaker [HOST:PORT] [REGION] [MATCHES] [LOBBY]\n", wrong.what());
+    return 64;
 }

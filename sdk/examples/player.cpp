@@ -1,12 +1,13 @@
 // The smallest useful player: logs in, follows the world's time, hears of its match, leaves at Ctrl-C.
 //
-//     player [MUSTER] [NAME]        player 127.0.0.1:11031 ann
+//     player [HOST:PORT] [NAME]        player 127.0.0.1:11031 ann
 //
 // MUSTER_PLAYER_CREDENTIAL is what `muster player-token` gave for the name; a Muster without a player key asks for
 // none. Ends with exit code 1 when Muster refuses the login or sends the player away.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
 #include <string>
 
 #include <muster/player.h>
@@ -15,8 +16,10 @@
 
 using namespace muster::sdk;
 
-int main(int count, char** arguments) {
+int main(int count, char** arguments) try {
     const std::string muster = count > 1 ? arguments[1] : "127.0.0.1:11031";
+    if (muster == "--help") return std::puts("usage: player [HOST:PORT] [NAME]"), 0;
+    if (count > 3) throw std::invalid_argument("too many arguments");
     const std::string name = count > 2 ? arguments[2] : "ann";
     const char* credential = std::getenv("MUSTER_PLAYER_CREDENTIAL");
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
@@ -70,4 +73,7 @@ int main(int count, char** arguments) {
     runner.wait();
     std::printf(sent_away ? "sent away\n" : "logged out\n");
     return sent_away ? 1 : 0;
+} catch (const std::invalid_argument& wrong) {
+    std::fprintf(stderr, "player: %s\nusage: player [HOST:PORT] [NAME]\n", wrong.what());
+    return 64;
 }
