@@ -30,6 +30,7 @@ from served import Served
 
 PATIENCE_S = 30  # what only a broken program needs
 ESCAPE = "\x1b"
+USUAL_URL = "http://127.0.0.1:11030"
 COMMANDS = ("serve demo status top servers server drain undrain regions managers matches allocate abort players kick clock events "
             "config protocol player-token simulate bench completion man").split()
 
@@ -206,11 +207,23 @@ class Reads(WithDaemon):
         self.assertIn("4: reports 3", self.ok("server", str(small.id)))
         self.assertEqual(self.json("server", str(small.id))["max_matches"], 4)
         missing = self.run_muster("server", "999")
-        self.assertEqual((missing.returncode, missing.stderr), (1, "muster: No such server\n"))
+        self.assertEqual((missing.returncode, missing.stderr), (1, "muster: no server 999; `muster servers` lists them\n"))
+        letters = self.run_muster("server", "abc")
+        self.assertEqual(letters.returncode, 64)
+        self.assertIn("ID: a whole number is wanted", letters.stderr)
         wrong = self.run_muster("servers", "--region", "Atlantis")
         self.assertEqual(wrong.returncode, 1)
         self.assertIn("EU (2)", wrong.stderr)
         self.assertEqual(self.run_muster("servers", "--status", "happy").returncode, 64)
+
+    def test_what_nobody_has_measured_is_a_dash_and_regions_tell_matches_of_how_many_O_3(self):
+        self.daemon.game_server(27000, max_matches=4)
+        self.shown("27000", "servers")
+        self.assertRegex(self.ok("servers"), r" MATCHES +LOAD +CPU +MEMORY +HEARD +RTT\n.* 0/4 +0 % +- +- +\S+ m?s ago +(-|\S+ ms)\n$")
+        for command in ("regions", "status"):
+            text = self.ok(command)
+            self.assertRegex(text, r"\nEU +1 +0 +0 +0 +0/4 +0 % +- +- +0 +0\n")
+            self.assertNotIn("ROOM", text)
 
     def test_lists_of_more_than_a_page_are_whole(self):
         for port in range(27000, 27012):
@@ -240,6 +253,16 @@ class Reads(WithDaemon):
         self.assertEqual(self.ok("events", "--type", "match."), "")
         self.assertEqual(self.json("events", "--since", "1h")["events"][-1]["type"], "player.login")
         self.assertEqual(self.run_muster("events", "--since", "yesterday").returncode, 64)
+        for wrong, meant in (("nope", "server., match."), ("login", "player.login"), ("macth.", "match.?"), ("match.,server.offlne", "server.offline")):
+            refused = self.run_muster("events", "--type", wrong)
+            self.assertEqual(refused.returncode, 64)
+            self.assertIn(f"no event is of type {wrong.split(',')[-1]}; ", refused.stderr)
+            self.assertIn(meant, refused.stderr)
+        with open(os.path.join(os.path.dirname(__file__), "../src/core/events.h"), encoding="utf-8") as source:
+            types = re.findall(r'string_view name = "([a-z.]+)"', source.read())
+        self.assertGreater(len(types), 20)
+        for some in (types[:16], types[16:]):  # every type that there is can be asked for
+            self.ok("events", "--type", ",".join(some))
         with subprocess.Popen([Served.muster, "events", "--follow", "--type", "server.", "--json"], stdout=subprocess.PIPE,
                               env=environment(MUSTER_URL=self.url), text=True) as follower:
             self.addCleanup(follower.kill)
@@ -266,7 +289,13 @@ class Actions(WithDaemon):
         self.assertEqual(server.expect(0x100F).take("i"), server.id)
         self.shown("draining", "servers")
         self.assertEqual(self.json("undrain", str(server.id)), {"id": server.id, "draining": False})
-        self.assertEqual(self.run_muster("drain", "999").returncode, 1)
+        other = self.daemon.game_server(27001)
+        several = self.run_muster("drain", str(server.id), "999", str(other.id))
+        self.assertEqual((several.returncode, several.stderr), (1, "muster: no server 999; `muster servers` lists them\n"))
+        for each in (server, other):
+            self.assertIn(f"server {each.id} takes no new matches", several.stdout)
+            self.assertEqual(each.expect(0x100F).take("i"), each.id)
+        self.shown("server.registered  server_id=1 region=EU endpoint=127.0.0.1:27000", "events")
 
     def test_allocate_waits_for_the_answer_and_abort_ends_the_match_O_3(self):
         server = self.daemon.game_server(27000)
@@ -278,13 +307,36 @@ class Actions(WithDaemon):
         self.shown("allocated", "matches", "--state", "live")
         row = self.json("matches", "--region", "EU", "--server", str(server.id))["matches"][0]
         self.assertEqual((row["lobby_id"], row["player_count"], row["average_rating"]), (42, 4, 1650))
-        self.assertIn("lobby 42 is aborted", self.ok("abort", "42", "--reason", "by hand"))
+        self.assertEqual(self.ok("abort", "42", "--reason", "by hand"),
+                         f"the match of lobby 42 is aborted; server {server.id} will be told\n")
         self.shown("by hand", "matches", "--state", "over")
         again = self.run_muster("abort", "42")
         self.assertEqual(again.returncode, 1)
         self.assertIn("over already", again.stderr)
+        unknown = self.run_muster("abort", "4242")
+        self.assertEqual((unknown.returncode, unknown.stderr), (1, "muster: no match of lobby 4242; `muster matches` lists them\n"))
+        self.daemon.chat_server("lobby-7").request(43)
+        self.shown("lobby-7", "matches")
+        self.assertEqual(self.ok("abort", "43"), f"the match of lobby 43 is aborted; server {server.id} and chat server lobby-7 will be told\n")
         nowhere = self.run_muster("allocate", "BR")
         self.assertEqual((nowhere.returncode, nowhere.stderr), (1, "muster: No servers available\n"))
+
+    def test_matches_are_those_that_run_the_newest_first_unless_others_are_asked_for_O_3(self):
+        self.played(self.daemon.game_server(27000))
+        for lobby in (9, 7, 8):
+            self.ok("allocate", "EU", "--lobby", str(lobby))
+        self.ok("abort", "9")
+
+        def lobbies(*arguments):
+            return [line.split()[0] for line in self.ok("matches", *arguments).splitlines()[1:]]
+
+        self.soon(lambda: lobbies() == ["8", "7"], "what is over is not shown")
+        self.assertIn("--state over shows the others", self.run_muster("matches").stderr)
+        self.assertEqual(lobbies("--state", "all"), ["8", "7", "9"])
+        self.assertEqual(lobbies("--state", "over"), ["9"])
+        self.assertEqual(lobbies("--limit", "1"), ["8"])
+        self.assertEqual([row["lobby_id"] for row in self.json("matches")["matches"]], [7, 8])
+        self.assertNotIn("shows the others", self.run_muster("matches", "--state", "all").stderr)
 
     def test_kick_closes_the_session_and_is_in_the_history_O_3(self):
         player = self.daemon.player("Ann")
@@ -294,7 +346,8 @@ class Actions(WithDaemon):
         self.assertEqual(player.closed_for(), "Kicked")
         self.shown(f"who=127.0.0.1 action=kick target=\"player {player.id}\" reason=\"too loud\"", "events", "--type", "operator.action")
         self.assertEqual(self.json("events", "--player", str(player.id))["events"][-1]["action"], "kick")
-        self.assertEqual(self.run_muster("kick", str(player.id + 1)).returncode, 1)
+        nobody = self.run_muster("kick", "9999")
+        self.assertEqual((nobody.returncode, nobody.stderr), (1, "muster: no player 9999 is here; `muster players` lists them\n"))
 
     def test_the_clock_is_shown_and_set_C_3(self):
         self.assertRegex(self.ok("clock"), r"^Sun\. 00:0\d, speed 1\n$")
@@ -448,6 +501,30 @@ class Top(WithDaemon):
         self.assertEqual(terminal.end(), 0)
         self.restored(terminal)
 
+    def test_a_small_top_keeps_what_matters_most_and_marks_what_is_cut_O_3(self):
+        self.daemon.game_server(27000).heartbeat(matches=2, cpu=42)
+        self.shown("42 %", "servers")
+
+        def frame(rows, columns):
+            terminal = self.terminal("top", rows=rows, columns=columns)
+            terminal.read_until("REGION")
+            terminal.read(0.3)
+            lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.text.rsplit("\x1b[H", 1)[1]).replace("\r", "").split("\n")
+            self.assertLessEqual(max(map(len, lines)), columns)
+            terminal.type("q")
+            self.assertEqual(terminal.end(), 0)
+            return lines
+
+        title = r"REGION +AVAILABLE +FULL.* MATCHES .*REQUESTS +FAILED$"
+        wide = frame(40, 140)
+        self.assertTrue(any("CPU" in line and re.match(title, line) for line in wide), wide)
+        usual = frame(24, 80)
+        self.assertTrue(any("CPU" not in line and re.match(title, line) for line in usual), usual)
+        self.assertTrue(any(len(line) == 80 and line.endswith("…") for line in usual), usual)
+        small = frame(12, 60)
+        self.assertRegex(small[0], r"^muster .*health \w+  servers by load  q quits, s sorts$")
+        self.assertTrue(any(re.match(title, line) for line in small), small)
+
     def test_ctrl_c_ends_top_and_restores_the_terminal(self):
         terminal = self.terminal("top")
         terminal.read_until("Loop")
@@ -497,6 +574,27 @@ class Simulate(unittest.TestCase):
         self.assertEqual(text.returncode, 0, text.stderr)
         self.assertRegex(text.stdout, r"played +2 runs, ")
         self.assertEqual(text.stderr, "", "no progress where there is no terminal")
+
+    def test_the_help_says_what_each_scenario_does_O_3(self):
+        text = muster("simulate", "--help").stdout
+        told = dict(re.findall(r"^  ([a-z_]+) +(\S.*)$", text.split("in each scenario:")[1], re.M))
+        choices = re.search(r"\{(calm,[a-z_,]+)\}", muster("simulate", "--scenario", "sunny").stderr)[1].split(",")
+        self.assertEqual(list(told), choices)
+        self.assertEqual(len(told), 11)
+
+    def test_a_long_run_tells_how_far_it_is_and_plays_the_same_on_a_terminal_O_3(self):
+        run = ["simulate", "--scenario", "calm", "--hours", "40", "--servers", "2", "--chat-servers", "1", "--players", "1"]
+        terminal = Terminal(run, columns=60, NO_COLOR="1")
+        self.addCleanup(terminal.close)
+        self.assertEqual(terminal.end(), 0)
+        terminal.read(1)
+        shares = [int(share) for share in re.findall(r"\] +(\d+) % calm: seed 1 \d+ s", terminal.text)]
+        self.assertGreater(len(set(shares)), 2, terminal.text)
+        self.assertEqual(shares, sorted(shares))
+        summary = terminal.text.rsplit("\x1b[K", 1)[1].replace("\r", "")
+        self.assertLessEqual(max(map(len, summary.split("\n"))), 60)
+        trace = re.search(r"trace +(\w+)", summary)[1]
+        self.assertEqual(json.loads(muster(*run, "--json").stdout)["trace"], trace)
 
     def test_what_cannot_be_played_is_64(self):
         for bad in (["--scenario", "sunny"], ["--minutes", "0"], ["--servers", "0"], ["--seeds", "0"], ["--asks", "-1"], ["--players", "0"], ["--hours", "9999"]):
@@ -677,10 +775,31 @@ class Demo(unittest.TestCase):
 
     def ends_clean(self, demo):
         self.assertEqual(demo.wait(PATIENCE_S), 0, demo.stderr.read())
+        rest = demo.stdout.read()
         demo.stdout.close()
         demo.stderr.close()
         self.assertEqual(os.listdir(self.folder), [])
         self.assertEqual(self.processes(self.marker), [])
+        return rest
+
+    def test_the_demo_takes_the_port_where_commands_look_and_says_so_when_it_cannot_O_3(self):
+        demo, url = self.start()
+        demo.send_signal(signal.SIGINT)
+        told = self.ends_clean(demo)
+        if url == USUAL_URL:
+            self.assertNotIn("export", told)
+        else:  # somebody else has it
+            with self.assertRaises(OSError), socket.create_server(("127.0.0.1", 11030)):
+                pass
+        with contextlib.suppress(OSError):
+            holder = socket.create_server(("127.0.0.1", 11030))
+            self.addCleanup(holder.close)
+        demo, url = self.start()
+        self.assertNotEqual(url, USUAL_URL)
+        demo.send_signal(signal.SIGTERM)
+        told = self.ends_clean(demo)
+        self.assertIn(f"    export MUSTER_URL={url}\n", told)
+        self.assertTrue(told.endswith("\nThe demo has ended; nothing of it is left.\n"), told)
 
     def test_the_demo_is_lively_and_ctrl_c_ends_it_clean_O_3(self):
         demo, url = self.start("--seed", "1")
@@ -723,9 +842,20 @@ class Demo(unittest.TestCase):
         terminal = Terminal(["simulate", "--scenario", "calm", "--seeds", "100000"])
         self.addCleanup(terminal.close)
         terminal.read_until("[....")
-        terminal.read_until("simulating calm, seed")
+        terminal.read_until("of 100000)")
         terminal.type("\x03")
         self.assertEqual(terminal.end(), -signal.SIGINT)
+        played = re.search(r"played(?:\x1b\[0m)? +(\d+) runs, ", terminal.text)
+        self.assertTrue(played, terminal.text)
+        self.assertIn(f"Ctrl-C, after {played[1]} of 100000 seeds", terminal.text)
+
+    def test_ctrl_c_ends_one_long_run_too(self):
+        terminal = Terminal(["simulate", "--hours", "700"])
+        self.addCleanup(terminal.close)
+        terminal.read_until("mixed: seed 1 ")
+        terminal.type("\x03")
+        self.assertEqual(terminal.end(), -signal.SIGINT)
+        self.assertIn("Ctrl-C, after 0 of 1 seed\r\n", terminal.text)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@
 #include <boost/beast/http.hpp>
 #include <fmt/format.h>
 
-#include "cli/command.h"
 #include "cli/terminal.h"
 #include "daemon/exit_code.h"
 #include "daemon/version.h"
@@ -52,6 +51,7 @@ std::string variable(const char* name) {
     const auto json = JsonValue::parse(body);
     std::string what = json ? safe_text((*json)["error"].text()) : std::string();
     if (what.empty()) what = fmt::format("the daemon answers {}", status);
+    if (status == 404) throw NotThere(exit_failed, what);
     int code = exit_failed;
     if (status == 401) {
         code = exit_not_allowed;

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/command.h"
 #include "cli/json_value.h"
 
 namespace muster {
@@ -19,6 +20,12 @@ struct ApiAddress {
 };
 // Throws CommandFailure for what is no http:// address.
 ApiAddress parse_api_address(std::string_view url);
+
+// The daemon does not know what was asked for.
+class NotThere : public CommandFailure {
+public:
+    using CommandFailure::CommandFailure;
+};
 
 // One thread. Every call throws CommandFailure: `unavailable` when there is no daemon, with where it was looked for and
 // how to start it; not allowed, or failed, in the daemon's own words and with what to do next.

@@ -25,8 +25,9 @@ public:
 
 struct CommandOption {
     // Where the value goes; bool is a flag without one. Outlived by what the command's `run` holds.
-    using Target = std::variant<bool*, std::string*, std::optional<std::string>*, std::vector<std::string>*,
-                                std::int64_t*, std::optional<std::int64_t>*, std::optional<double>*>;
+    using Target =
+        std::variant<bool*, std::string*, std::optional<std::string>*, std::vector<std::string>*,
+                     std::vector<std::int64_t>*, std::int64_t*, std::optional<std::int64_t>*, std::optional<double>*>;
 
     std::string name;   // "--region", or "LOBBY" for an argument by its place
     std::string value;  // what stands for the value in the help; empty for a flag or a place
@@ -38,6 +39,10 @@ struct CommandOption {
     bool is_file = false;                 // the completion offers files
 
     bool is_place() const { return !name.starts_with('-'); }
+    bool takes_many() const {
+        return std::holds_alternative<std::vector<std::string>*>(target) ||
+               std::holds_alternative<std::vector<std::int64_t>*>(target);
+    }
     bool is_flag() const { return std::holds_alternative<bool*>(target); }
 };
 

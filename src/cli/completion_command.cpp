@@ -89,7 +89,7 @@ std::string zsh_option(const CommandOption& option, int& place) {
     if (option.is_file) values = "_files";
     if (!option.choices.empty()) values = "(" + joined(option.choices) + ")";
     if (option.is_place()) {
-        const bool is_rest = std::holds_alternative<std::vector<std::string>*>(option.target);
+        const bool is_rest = option.takes_many();
         return fmt::format(" \\\n                '{}:{}:{}'", is_rest ? "*" : fmt::to_string(++place), help, values);
     }
     if (option.is_flag()) return fmt::format(" \\\n                '{}[{}]'", option.name, help);

@@ -1,6 +1,10 @@
-// `muster demo`: the real daemon with a lively fleet, on free ports, gone without a trace when it ends.
+// `muster demo`: the real daemon with a lively fleet, gone without a trace when it ends.
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -34,13 +38,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Where the other commands look for a daemon; taken by the demo when nobody else has it.
+constexpr std::uint16_t usual_port = 11030;
+constexpr const char* usual_http = "127.0.0.1:11030";
+constexpr const char* any_http = "127.0.0.1:0";
+
 constexpr std::chrono::seconds start_patience{30};
 constexpr std::chrono::milliseconds look_every{20};
 
 struct Arguments {
     std::optional<double> seconds;
     std::optional<std::int64_t> seed;
-    std::string http = "127.0.0.1:0";
+    std::optional<std::string> http;
     bool json = false;
 };
 
@@ -108,6 +117,31 @@ std::map<std::string, std::string> config_of(const DemoPace& pace, const Scratch
     };
 }
 
+bool usual_port_is_free() {
+    const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int yes = 1;  // as the daemon does it: what a demo before us left behind is no hindrance
+    setsockopt(probe, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(usual_port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const bool free =
+        bind(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 && listen(probe, 1) == 0;
+    close(probe);
+    return free;
+}
+
+std::unique_ptr<ChildProcess> launch(const DemoPace& pace, const ScratchFolder& folder, const std::string& http) {
+    const int log = open((folder.path / "log.txt").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    auto daemon = std::make_unique<ChildProcess>(
+        ChildProcess::Plan{.command = {own_path(), "serve", "--ports-file", (folder.path / "ports.json").string()},
+                           .environment = config_of(pace, folder, http),
+                           .clean = true,
+                           .output = log});
+    close(log);
+    return daemon;
+}
+
 // Waits for the daemon to write where it listens. None when the end was asked for meanwhile.
 std::optional<JsonValue> wait_until_ready(ChildProcess& daemon, const ScratchFolder& folder, const AwaitedEnd& end) {
     const std::filesystem::path ports = folder.path / "ports.json";
@@ -121,6 +155,12 @@ std::optional<JsonValue> wait_until_ready(ChildProcess& daemon, const ScratchFol
     return JsonValue::parse(text_of(ports)).value_or(JsonValue());
 }
 
+// Whether the other commands find it there as things are.
+bool is_where_commands_look(const std::string& url) {
+    const char* told = std::getenv("MUSTER_URL");
+    return url == (told && *told != '\0' ? told : fmt::format("http://{}", usual_http));
+}
+
 // Where it can be seen.
 void announce(const Arguments& arguments, const JsonValue& ports) {
     const std::string url = fmt::format("http://{}", ports["http"].text());
@@ -131,13 +171,15 @@ void announce(const Arguments& arguments, const JsonValue& ports) {
         print_json(out.finish());
         return;
     }
+    const std::string where = is_where_commands_look(url) ? "" : fmt::format("    export MUSTER_URL={}\n", url);
     const std::string until = arguments.seconds ? fmt::format("It ends by itself after {} s.", *arguments.seconds)
                                                 : std::string("Ctrl-C ends it.");
     print_result(
         fmt::format("Muster is alive, with a small fleet that plays.\n\n"
-                    "  the page      {}/\n"
-                    "  the terminal  MUSTER_URL={} {} top\n\n{}\n",
-                    url, url, own_path(), until));
+                    "  the page             {}/\n"
+                    "  in another terminal\n{}"
+                    "    {} top\n\n{}\n",
+                    url, where, own_path(), until));
 }
 
 int play(const Arguments& arguments, const JsonValue& ports, const DemoPace& pace, ChildProcess& daemon,
@@ -162,22 +204,32 @@ int play(const Arguments& arguments, const JsonValue& ports, const DemoPace& pac
     return 0;
 }
 
+int run(const Arguments& arguments, const AwaitedEnd& end) {
+    // In this order: whatever happens, the fleet leaves first, then the daemon ends, then its folder goes.
+    const ScratchFolder folder;
+    const DemoPace pace;
+    const bool usual = !arguments.http && usual_port_is_free();
+    auto daemon = launch(pace, folder, arguments.http.value_or(usual ? usual_http : any_http));
+    std::optional<JsonValue> ports;
+    try {
+        ports = wait_until_ready(*daemon, folder, end);
+    } catch (const CommandFailure&) {
+        if (!usual) throw;
+        // Somebody took the port just now.
+        daemon = launch(pace, folder, any_http);
+        ports = wait_until_ready(*daemon, folder, end);
+    }
+    if (!ports) return 0;
+    return play(arguments, *ports, pace, *daemon, folder, end);
+}
+
 int demo(const Arguments& arguments) {
     if (arguments.seconds && !(*arguments.seconds > 0 && *arguments.seconds < 1e9))
         throw CommandFailure(to_int(ExitCode::usage), "--seconds wants something above 0");
-    // In this order: whatever happens, the fleet leaves first, then the daemon ends, then its folder goes.
     const AwaitedEnd end;
-    const ScratchFolder folder;
-    const DemoPace pace;
-    const int log = open((folder.path / "log.txt").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    ChildProcess daemon({.command = {own_path(), "serve", "--ports-file", (folder.path / "ports.json").string()},
-                         .environment = config_of(pace, folder, arguments.http),
-                         .clean = true,
-                         .output = log});
-    close(log);
-    const auto ports = wait_until_ready(daemon, folder, end);
-    if (!ports) return 0;
-    return play(arguments, *ports, pace, daemon, folder, end);
+    const int code = run(arguments, end);
+    if (!arguments.json) print_result("\nThe demo has ended; nothing of it is left.\n");
+    return code;
 }
 
 }  // namespace
@@ -189,10 +241,13 @@ Command demo_command() {
         "See it alive: the daemon with a small fleet that plays",
         {{"--seconds", "N", "End by itself after so long", &arguments->seconds},
          {"--seed", "N", "Plays the same chances again", &arguments->seed},
-         {"--http", "ADDRESS", "Where the page is; port 0 is any free one", &arguments->http},
+         {"--http", "ADDRESS", "Where the page and the API are: 127.0.0.1:11030 if it is free, else any free port",
+          &arguments->http},
          {"--json", "", "Where it is, as one line of JSON", &arguments->json}},
         "Servers join, take matches, play, fall silent and come back; players come, idle and leave. Everything is on\n"
-        "this machine, on free ports, with a store of its own; nothing is left when it ends.\n",
+        "this machine, with a store of its own; nothing is left when it ends. The other commands show it as they show "
+        "any\n"
+        "daemon; where it is not at the usual port, it prints the MUSTER_URL that they need.\n",
         [arguments] { return demo(*arguments); }};
 }
 

@@ -1,5 +1,7 @@
-// `muster drain N` and `muster undrain N`: a server takes no new matches, or does again.
+// `muster drain N…` and `muster undrain N…`: servers take no new matches, or do again.
+#include <cstdio>
 #include <memory>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -12,37 +14,49 @@ namespace muster {
 namespace {
 
 struct Arguments {
-    std::int64_t id = 0;
+    std::vector<std::int64_t> ids;
     bool json = false;
 };
 
+// One that is not there does not keep the others from it.
 int set_draining(const Arguments& arguments, bool draining) {
     ApiClient api = ApiClient::from_environment();
-    const JsonValue done =
-        api.post(fmt::format("/servers/{}/drain", arguments.id), fmt::format("{{\"draining\":{}}}", draining));
-    if (arguments.json) return print_json(done.to_json());
-    return to_int(
-        print_result(draining ? fmt::format("server {} takes no new matches; those it has may finish\n", arguments.id)
-                              : fmt::format("server {} takes matches again\n", arguments.id)));
+    int worst = 0;
+    for (const std::int64_t id : arguments.ids) {
+        try {
+            const JsonValue done =
+                api.post(fmt::format("/servers/{}/drain", id), fmt::format("{{\"draining\":{}}}", draining));
+            const char* text = draining ? "server {} takes no new matches; those it has may finish\n"
+                                        : "server {} takes matches again\n";
+            const int printed =
+                arguments.json ? print_json(done.to_json()) : to_int(print_result(fmt::format(fmt::runtime(text), id)));
+            if (printed != 0) return printed;
+        } catch (const NotThere&) {
+            fmt::print(stderr, "muster: no server {}; `muster servers` lists them\n", id);
+            worst = exit_failed;
+        }
+    }
+    return worst;
 }
 
 Command command(const char* name, const char* summary, bool draining) {
     const auto arguments = std::make_shared<Arguments>();
     return {name,
             summary,
-            {{"ID", "", "The server's id", &arguments->id, true}, json_option(arguments->json)},
-            {},
+            {{"ID", "", "The server's id; several may follow each other", &arguments->ids, true},
+             json_option(arguments->json)},
+            "With --json, one object a line for each server.\n",
             [arguments, draining] { return set_draining(*arguments, draining); }};
 }
 
 }  // namespace
 
 Command drain_command() {
-    return command("drain", "Give a server no new matches; those it has may finish", true);
+    return command("drain", "Give servers no new matches; those they have may finish", true);
 }
 
 Command undrain_command() {
-    return command("undrain", "Give a server matches again", false);
+    return command("undrain", "Give servers matches again", false);
 }
 
 }  // namespace muster

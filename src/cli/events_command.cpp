@@ -1,21 +1,26 @@
 // `muster events`: what happened, and with --follow what happens.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/system_clock.h"
 #include "cli/commands.h"
+#include "cli/event_line.h"
 #include "cli/figures.h"
 #include "cli/listing.h"
 #include "cli/standard_output.h"
 #include "cli/terminal.h"
 #include "daemon/config_units.h"
 #include "daemon/exit_code.h"
+#include "daemon/nearest_name.h"
 
 namespace muster {
 namespace {
@@ -37,31 +42,73 @@ struct Arguments {
     bool json = false;
 };
 
-Style style_of(std::string_view type) {
-    if (type.ends_with("offline") || type.ends_with("aborted") || type.ends_with("refused") || type == "brake.on")
-        return Style::red;
-    if (type.starts_with("server.")) return Style::cyan;
-    if (type.starts_with("match.")) return Style::green;
-    if (type.starts_with("operator.") || type.starts_with("clock.")) return Style::yellow;
-    return Style::plain;
+// All that the daemon tells of.
+constexpr std::array<std::string_view, 22> types{
+    "server.registered", "server.resumed", "server.offline", "server.removed",  "server.draining", "match.offered",
+    "match.allocated",   "match.refused",  "match.ready",    "match.started",   "match.ended",     "match.aborted",
+    "player.login",      "player.resumed", "player.idle",    "player.active",   "player.closed",   "entity.deleted",
+    "clock.jump",        "brake.on",       "brake.off",      "operator.action",
+};
+
+// What was probably meant: types that have it in them, or the one that is nearest, or all beginnings.
+std::string nearest_types(std::string_view typed) {
+    std::vector<std::string> known;
+    std::string beginnings;
+    std::string holding;
+    for (const std::string_view type : types) {
+        const std::string beginning(type.substr(0, type.find('.') + 1));
+        if (std::find(known.begin(), known.end(), beginning) == known.end()) {
+            known.push_back(beginning);
+            beginnings += fmt::format("{}{}", beginnings.empty() ? "" : ", ", beginning);
+        }
+        known.emplace_back(type);
+        if (type.find(typed) != std::string_view::npos)
+            holding += fmt::format("{}{}", holding.empty() ? "" : " or ", type);
+    }
+    if (!holding.empty()) return fmt::format("did you mean {}?", holding);
+    if (const auto nearest = nearest_name(typed, known)) return fmt::format("did you mean {}?", *nearest);
+    return "they begin with " + beginnings;
+}
+
+// A type that no event has would wait for ever.
+void check_types(std::string_view wanted) {
+    while (!wanted.empty()) {
+        const std::string_view one = wanted.substr(0, wanted.find(','));
+        wanted.remove_prefix(std::min(one.size() + 1, wanted.size()));
+        const bool known =
+            std::any_of(types.begin(), types.end(), [&](std::string_view type) { return type.starts_with(one); });
+        if (!known)
+            throw CommandFailure(to_int(ExitCode::usage),
+                                 fmt::format("no event is of type {}; {}", safe_text(one), nearest_types(one)));
+    }
 }
 
 // On standard output at once, for whoever reads along.
-void print_event(const JsonValue& event, bool json) {
-    std::string line;
-    if (json) {
-        line = event.to_json() + "\n";
-    } else {
-        const std::string type = fmt::format("{:<17}", safe_text(event["type"].text()));
-        line = fmt::format("{}  {}  {}\n", moment_text(event["time_ms"].integer()),
-                           colours_wanted() ? styled(style_of(event["type"].text()), type) : type, event_text(event));
+class EventPrinter {
+public:
+    EventPrinter(ApiClient& api, bool json) : json_(json) {
+        if (!json) regions_.emplace(api);
     }
-    if (const ExitCode code = print_result(line); code != ExitCode::ok)
-        throw CommandFailure(to_int(code), "no more events");
-}
+
+    void print(const JsonValue& event) {
+        if (const ExitCode code = print_result((json_ ? event.to_json() : line(event)) + "\n"); code != ExitCode::ok)
+            throw CommandFailure(to_int(code), "no more events");
+    }
+
+private:
+    std::string line(const JsonValue& event) {
+        form_.moment_columns = std::max(form_.moment_columns, moment_text(event["time_ms"].integer()).size());
+        return event_line(event, *regions_, form_);
+    }
+
+    bool json_;
+    std::optional<RegionNames> regions_;  // none: as JSON
+    EventLineForm form_{.colours = colours_wanted()};
+};
 
 std::string filter_of(const Arguments& arguments) {
     std::string filter;
+    if (arguments.type) check_types(*arguments.type);
     if (arguments.type) filter += "&type=" + query_encoded(*arguments.type);
     if (arguments.server) filter += fmt::format("&server={}", *arguments.server);
     if (arguments.lobby) filter += fmt::format("&lobby={}", *arguments.lobby);
@@ -84,7 +131,7 @@ std::int64_t newest_id(const JsonValue& page) {
 }
 
 // Ends with the program, or by a failure: the daemon is gone for good.
-[[noreturn]] void follow(ApiClient& api, const Arguments& arguments, const std::string& filter, std::int64_t last) {
+[[noreturn]] void follow(ApiClient& api, EventPrinter& printer, const std::string& filter, std::int64_t last) {
     for (int attempts = 0;;) {
         try {
             api.follow(fmt::format("/events?after={}{}", last, filter), [&](std::string_view data) {
@@ -96,7 +143,7 @@ std::int64_t newest_id(const JsonValue& page) {
                     return;
                 }
                 last = std::max(last, (*event)["id"].integer());
-                print_event(*event, arguments.json);
+                printer.print(*event);
             });
         } catch (const CommandFailure& failure) {
             if (failure.exit_code != to_int(ExitCode::unavailable) || attempts >= attempts_max) throw;
@@ -116,9 +163,10 @@ int run(const Arguments& arguments) {
     const std::int64_t before = arguments.follow ? newest_id(api.get("/events?limit=1")) : 0;
     const JsonValue page = api.get(fmt::format("/events?limit={}{}", limit, filter));
     if (arguments.json && !arguments.follow) return print_json(page.to_json());
-    for (const JsonValue& event : page["events"].items()) print_event(event, arguments.json);
+    EventPrinter printer(api, arguments.json);
+    for (const JsonValue& event : page["events"].items()) printer.print(event);
     if (!arguments.follow) return 0;
-    follow(api, arguments, filter, std::max(before, newest_id(page)));
+    follow(api, printer, filter, std::max(before, newest_id(page)));
 }
 
 }  // namespace

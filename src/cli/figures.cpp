@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/terminal.h"
-
 namespace muster {
 namespace {
 
@@ -46,23 +44,19 @@ std::string share_text(double part, double whole) {
     return whole > 0 ? fmt::format("{:.0f} %", part / whole * 100) : "-";
 }
 
+std::string percent_text(double percent) {
+    return percent > 0 ? fmt::format("{:.0f} %", percent) : "-";
+}
+
+std::string round_trip_text(double milliseconds) {
+    return milliseconds > 0 ? fmt::format("{:.1f} ms", milliseconds) : "-";
+}
+
 std::string clock_text(const JsonValue& clock) {
     constexpr std::array days{"Sun.", "Mon.", "Tue.", "Wed.", "Thu.", "Fri.", "Sat."};
     const std::int64_t day = std::clamp<std::int64_t>(clock["day"].integer(), 1, 7);
     return fmt::format("{} {:02}:{:02}, speed {}", days[static_cast<std::size_t>(day - 1)], clock["hour"].integer(),
                        clock["minute"].integer(), clock["speed"].integer());
-}
-
-std::string event_text(const JsonValue& event) {
-    std::string text;
-    for (const auto& [name, value] : event.fields()) {
-        if (name == "id" || name == "time_ms" || name == "type") continue;
-        if (!text.empty()) text += ' ';
-        const std::string shown = value.text().empty() ? value.to_json() : std::string(value.text());
-        const bool spaced = shown.find(' ') != std::string::npos;
-        text += fmt::format("{}={}{}{}", safe_text(name), spaced ? "\"" : "", safe_text(shown), spaced ? "\"" : "");
-    }
-    return text;
 }
 
 }  // namespace muster

@@ -16,9 +16,11 @@ std::string short_number(double value);
 std::string moment_text(std::int64_t unix_ms);
 // The share in per cent, such as "37 %"; "-" of nothing.
 std::string share_text(double part, double whole);
+// "37 %", or "-" for 0: nobody has measured it yet.
+std::string percent_text(double percent);
+// "0.4 ms", or "-" for 0: nobody has measured it yet.
+std::string round_trip_text(double milliseconds);
 // "Tue. 14:30, speed 2" of {"day","hour","minute","speed"}.
 std::string clock_text(const JsonValue& clock);
-// What follows id, time and type of an event: "lobby_id=5 server_id=2 …", what others named made safe.
-std::string event_text(const JsonValue& event);
 
 }  // namespace muster

@@ -95,7 +95,7 @@ void FullScreen::draw(const std::vector<std::string>& lines) {
     const std::size_t shown = std::min(lines.size(), room.rows);
     for (std::size_t i = 0; i < shown; ++i) {
         // Cleared first: behind a line that fills the row, the last letter would be cleared.
-        text += "\x1b[K" + (plain ? std::string(cut_to(lines[i], room.columns)) : cut_styled(lines[i], room.columns));
+        text += "\x1b[K" + (plain ? cut_marked(lines[i], room.columns) : cut_styled(lines[i], room.columns));
         if (i + 1 < room.rows) text += "\r\n";
     }
     write_all(shown < room.rows ? text + "\x1b[J" : text);

@@ -30,7 +30,7 @@ public:
     // The next thing that happens, or nothing within `patience`.
     Input wait(std::chrono::milliseconds patience);
 
-    // In place of all that was shown. Lines may be styled; what does not fit is left out.
+    // In place of all that was shown. Lines may be styled; what does not fit is cut off, with a mark.
     void draw(const std::vector<std::string>& lines);
     TerminalSize size() const;
 

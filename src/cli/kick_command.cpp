@@ -17,13 +17,15 @@ struct Arguments {
     bool json = false;
 };
 
-int kick(const Arguments& arguments) {
+int kick(const Arguments& arguments) try {
     ApiClient api = ApiClient::from_environment();
     JsonFields body;
     if (!arguments.reason.empty()) body.text("reason", arguments.reason);
     const JsonValue done = api.post(fmt::format("/players/{}/kick", arguments.id), body.finish());
     if (arguments.json) return print_json(done.to_json());
     return to_int(print_result(fmt::format("player {} is out\n", arguments.id)));
+} catch (const NotThere&) {
+    throw CommandFailure(exit_failed, fmt::format("no player {} is here; `muster players` lists them", arguments.id));
 }
 
 }  // namespace

@@ -23,8 +23,7 @@ bool same_letters(std::string_view one, std::string_view other) {
 
 }  // namespace
 
-RegionNames::RegionNames(ApiClient& api) {
-    const JsonValue answer = api.get("/regions");
+RegionNames::RegionNames(const JsonValue& answer) {
     for (const JsonValue& region : answer["regions"].items()) names_[region["id"].integer()] = region["name"].text();
 }
 
@@ -58,6 +57,13 @@ Listing list(ApiClient& api, const ListQuery& query) {
     return all;
 }
 
+void Listing::cut_to(std::int64_t limit, std::string_view id) {
+    const auto most = static_cast<std::size_t>(limit);
+    if (limit <= 0 || rows.size() <= most) return;
+    rows.resize(most);
+    next = rows.back()[id];
+}
+
 std::string Listing::to_json(std::string_view name) const {
     return JsonValue(JsonValue::Fields{{std::string(name), JsonValue(rows)}, {"next", next}}).to_json();
 }
@@ -85,14 +91,20 @@ int print_json(const std::string& json) {
     return to_int(print_result(json + "\n"));
 }
 
-std::string described(const std::vector<std::pair<std::string, Cell>>& facts, bool colours) {
+std::string described(const std::vector<std::pair<std::string, Cell>>& facts, bool colours, std::size_t columns) {
     std::size_t width = 0;
     for (const auto& [name, fact] : facts) width = std::max(width, shown_width(name));
     std::string text;
     for (const auto& [name, fact] : facts) {
         const std::string fill(width - shown_width(name), ' ');
-        text += fmt::format("{}{}  {}\n", colours ? styled(Style::bold, name) : name, fill,
-                            colours ? styled(fact.style, fact.text) : fact.text);
+        text += fmt::format("{}{}", colours ? styled(Style::bold, name) : name, fill);
+        std::vector<std::string> lines{fact.text};
+        if (columns > width + 2 && shown_width(fact.text) > columns - width - 2)
+            lines = wrapped(fact.text, columns - width - 2);
+        for (std::size_t i = 0; i < lines.size(); ++i) {
+            text +=
+                fmt::format("{:>{}}  {}\n", "", i == 0 ? 0 : width, colours ? styled(fact.style, lines[i]) : lines[i]);
+        }
     }
     return text;
 }

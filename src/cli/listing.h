@@ -17,7 +17,9 @@ namespace muster {
 // The names of the regions, which the API's rows give by number.
 class RegionNames {
 public:
-    explicit RegionNames(ApiClient& api);
+    explicit RegionNames(ApiClient& api) : RegionNames(api.get("/regions")) {}
+    // Of the API's answer.
+    explicit RegionNames(const JsonValue& answer);
 
     // Safe to show; the number where there is no name.
     std::string name(std::int64_t id) const;
@@ -38,6 +40,8 @@ struct Listing {
     std::vector<JsonValue> rows;
     JsonValue next;  // null when these are all
 
+    // Only the first `limit` stay, the next of which has this `id`; 0: all.
+    void cut_to(std::int64_t limit, std::string_view id);
     // As the API would have answered it in one page.
     std::string to_json(std::string_view name) const;
 };
@@ -57,8 +61,8 @@ CommandOption limit_option(ListArguments& arguments);
 int print_list(const TextTable& table, const Listing& listing, std::string_view nothing);
 // `json` and a line end, on standard output. The exit code.
 int print_json(const std::string& json);
-// One row per line, names aligned: what is shown of one thing.
-std::string described(const std::vector<std::pair<std::string, Cell>>& facts, bool colours);
+// One row per line, names aligned: what is shown of one thing. Facts wrap at `columns`; 0: never.
+std::string described(const std::vector<std::pair<std::string, Cell>>& facts, bool colours, std::size_t columns = 0);
 
 Style status_style(std::string_view status);
 

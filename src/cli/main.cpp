@@ -1,12 +1,16 @@
 // The program `muster`: reads the command line and hands over to the command's own file.
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <variant>
 #include <vector>
@@ -26,6 +30,18 @@ using muster::CommandOption;
 using muster::ExitCode;
 using muster::to_int;
 
+template <class Value>
+constexpr bool is_integer = std::is_same_v<Value, std::int64_t> || std::is_same_v<Value, std::optional<std::int64_t>> ||
+                            std::is_same_v<Value, std::vector<std::int64_t>>;
+
+// What is wrong with it, if anything; the parser puts the option's name before it.
+std::string whole_number(const std::string& text) {
+    std::int64_t value = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool good = failure == std::errc() && end == text.data() + text.size();
+    return good ? "" : "a whole number is wanted, such as 7";
+}
+
 CLI::Option* add_option(CLI::App& parser, const CommandOption& option) {
     return std::visit(
         [&](auto* target) -> CLI::Option* {
@@ -35,6 +51,7 @@ CLI::Option* add_option(CLI::App& parser, const CommandOption& option) {
             } else {
                 CLI::Option* added = parser.add_option(option.name, *target, option.help);
                 if (!option.value.empty()) added->type_name(option.value);
+                if constexpr (is_integer<Value>) added->check(whole_number);
                 if constexpr (std::is_same_v<Value, std::string> || std::is_same_v<Value, std::int64_t>)
                     if (!option.required && !option.is_place()) added->capture_default_str();
                 return added;

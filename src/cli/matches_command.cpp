@@ -1,6 +1,9 @@
 // `muster matches`: what runs, and what was over lately.
+#include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,21 +21,39 @@ struct Arguments : ListArguments {
     std::optional<std::int64_t> server;
 };
 
-std::string since(const JsonValue& match) {
+constexpr const char* all_states = "all";
+constexpr const char* how_to_see_more =
+    "only those that run are shown; --state over shows the others, --state all both";
+
+// When it came into its state; 0 where that is not known.
+std::int64_t since_ms(const JsonValue& match) {
     for (const char* step : {"ended_at_ms", "started_at_ms", "ready_at_ms", "allocated_at_ms", "requested_at_ms"})
-        if (!match[step].is_null()) return moment_text(match[step].integer());
-    return "-";
+        if (!match[step].is_null()) return match[step].integer();
+    return 0;
+}
+
+// Those that run first, and the newest first among them and among the others.
+void sort_matches(std::vector<JsonValue>& matches) {
+    const auto key = [](const JsonValue& match) {
+        return std::pair(match["ended_at_ms"].is_null() ? 0 : 1, -since_ms(match));
+    };
+    std::stable_sort(matches.begin(), matches.end(),
+                     [&](const JsonValue& one, const JsonValue& other) { return key(one) < key(other); });
 }
 
 int show(const Arguments& arguments) {
     ApiClient api = ApiClient::from_environment();
     const RegionNames regions(api);
-    ListQuery query{"matches", {}, arguments.limit};
+    // The first to be shown may be the last of the API's.
+    ListQuery query{"matches", {}, arguments.json ? arguments.limit : 0};
     if (arguments.region) query.filter += fmt::format("&region={}", regions.id(*arguments.region));
-    if (arguments.state) query.filter += "&state=" + *arguments.state;
+    const std::string state_shown = arguments.state.value_or("live");
+    if (state_shown != all_states) query.filter += "&state=" + state_shown;
     if (arguments.server) query.filter += fmt::format("&server={}", *arguments.server);
-    const Listing listing = list(api, query);
+    Listing listing = list(api, query);
     if (arguments.json) return print_json(listing.to_json("matches"));
+    sort_matches(listing.rows);
+    listing.cut_to(arguments.limit, "lobby_id");
 
     constexpr auto right = Column::Align::right;
     TextTable table({{"LOBBY", right},
@@ -53,18 +74,21 @@ int show(const Arguments& arguments) {
                    {safe_text(match["chat_server"].text())},
                    {fmt::format("{}/{}", match["tokens_used"].integer(), match["player_count"].integer())},
                    {fmt::to_string(match["average_rating"].integer())},
-                   {since(match)},
+                   {since_ms(match) > 0 ? moment_text(since_ms(match)) : "-"},
                    {safe_text(match["reason"].text())}});
     }
-    return print_list(table, listing, "no such matches");
+    const int code = print_list(table, listing, arguments.state ? "no such matches" : "no match runs");
+    if (!arguments.state) fmt::print(stderr, "{}\n", how_to_see_more);
+    return code;
 }
 
 }  // namespace
 
 Command matches_command() {
     const auto arguments = std::make_shared<Arguments>();
-    CommandOption state{"--state", "STATE", "Only in this state; live and over are groups of them", &arguments->state};
-    state.choices = {"offering", "allocated", "ready", "started", "ended", "aborted", "live", "over"};
+    CommandOption state{"--state", "STATE", "Only in this state; live (the usual), over and all are groups",
+                        &arguments->state};
+    state.choices = {"offering", "allocated", "ready", "started", "ended", "aborted", "live", "over", all_states};
     return {"matches",
             "The matches that run, and those that were over lately",
             {{"--region", "REGION", "Only of this region, by name or number", &arguments->region},
@@ -72,7 +96,9 @@ Command matches_command() {
              {"--server", "ID", "Only on this server", &arguments->server},
              limit_option(*arguments),
              json_option(arguments->json)},
-            "PLAYERS is how many were let in, of how many are expected.\n",
+            "Those that run, unless --state says otherwise; the newest first. PLAYERS is how many were let in, of how "
+            "many\n"
+            "are expected.\n",
             [arguments] { return show(*arguments); }};
 }
 

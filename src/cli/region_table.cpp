@@ -1,5 +1,7 @@
 #include "cli/region_table.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cli/figures.h"
@@ -18,19 +20,20 @@ Cell count_cell(const JsonValue& count, Style style) {
 
 TextTable region_table(const JsonValue& regions) {
     constexpr auto right = Column::Align::right;
+    const bool noted = std::any_of(regions.items().begin(), regions.items().end(),
+                                   [](const JsonValue& region) { return region["brake"].flag(); });
     TextTable table({{"REGION"},
                      {"AVAILABLE", right},
                      {"FULL", right},
-                     {"DRAINING", right},
+                     {"DRAINING", right, 4},
                      {"OFFLINE", right},
                      {"MATCHES", right},
-                     {"ROOM", right},
-                     {"LOAD", right},
-                     {"CPU", right},
-                     {"MEMORY", right},
+                     {"LOAD", right, 3},
+                     {"CPU", right, 1},
+                     {"MEMORY", right, 2},
                      {"REQUESTS", right},
                      {"FAILED", right},
-                     {"NOTE"}});
+                     {noted ? "NOTE" : ""}});
     for (const JsonValue& region : regions.items()) {
         const JsonValue& servers = region["servers"];
         const auto load = static_cast<double>(region["load"].integer());
@@ -40,11 +43,10 @@ TextTable region_table(const JsonValue& regions) {
                    count_cell(servers["full"], Style::yellow),
                    count_cell(servers["draining"], Style::yellow),
                    count_cell(servers["offline"], Style::red),
-                   {fmt::to_string(region["load"].integer())},
-                   {fmt::to_string(region["capacity"].integer())},
+                   {fmt::format("{}/{}", region["load"].integer(), region["capacity"].integer())},
                    {share_text(load, capacity), load > almost_full * capacity ? Style::yellow : Style::plain},
-                   {fmt::format("{:.0f} %", region["cpu_percent"].number())},
-                   {fmt::format("{:.0f} %", region["memory_percent"].number())},
+                   {percent_text(region["cpu_percent"].number())},
+                   {percent_text(region["memory_percent"].number())},
                    {fmt::to_string(region["requests"].integer())},
                    count_cell(region["failures"], Style::red),
                    {region["brake"].flag() ? "many silent at once" : "", Style::red}});

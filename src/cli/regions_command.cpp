@@ -12,7 +12,11 @@ namespace muster {
 
 Command regions_command() {
     const auto json = std::make_shared<bool>(false);
-    return {"regions", "The fleet by region: servers, room and load", {json_option(*json)}, {}, [json] {
+    return {"regions",
+            "The fleet by region: servers, matches and load",
+            {json_option(*json)},
+            "MATCHES is how many there are, of how many have room.\n",
+            [json] {
                 ApiClient api = ApiClient::from_environment();
                 const JsonValue answer = api.get("/regions");
                 if (*json) return print_json(answer.to_json());

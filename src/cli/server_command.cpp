@@ -44,16 +44,22 @@ TextTable history_table(const JsonValue& history) {
     for (std::size_t i = samples.size() > shown_max ? samples.size() - shown_max : 0; i < samples.size(); ++i) {
         table.add({{moment_text(samples[i]["time_ms"].integer()).substr(0, 8)},
                    {fmt::to_string(samples[i]["matches"].integer())},
-                   {fmt::format("{:.0f} %", samples[i]["cpu"].number())},
-                   {fmt::format("{:.0f} %", samples[i]["memory"].number())},
-                   {fmt::format("{:.1f} ms", samples[i]["rtt_ms"].number())}});
+                   {percent_text(samples[i]["cpu"].number())},
+                   {percent_text(samples[i]["memory"].number())},
+                   {round_trip_text(samples[i]["rtt_ms"].number())}});
     }
     return table;
 }
 
+JsonValue server_of(ApiClient& api, std::int64_t id) try {
+    return api.get(fmt::format("/servers/{}", id));
+} catch (const NotThere&) {
+    throw CommandFailure(exit_failed, fmt::format("no server {}; `muster servers` lists them", id));
+}
+
 int show(const Arguments& arguments) {
     ApiClient api = ApiClient::from_environment();
-    const JsonValue server = api.get(fmt::format("/servers/{}", arguments.id));
+    const JsonValue server = server_of(api, arguments.id);
     if (arguments.json) return print_json(server.to_json());
     const RegionNames regions(api);
     const std::string status = safe_text(server["status"].text());
@@ -70,10 +76,14 @@ int show(const Arguments& arguments) {
                           server["max_matches"].integer(), server["reported_matches"].integer(),
                           server["held_matches"].integer(), server["offered_matches"].integer())}},
             {"lobbies", {lobbies_text(server["lobbies"])}},
-            {"load", {fmt::format("CPU {:.1f} %, memory {:.1f} %", server["cpu"].number(), server["memory"].number())}},
+            {"load",
+             {fmt::format("CPU {}, memory {}", percent_text(server["cpu"].number()),
+                          percent_text(server["memory"].number()))}},
             {"heard", {span_text(server["last_heartbeat_ms_ago"].number() / 1000) + " ago"}},
             {"round trip",
-             {fmt::format("{:.2f} ms, jitter {:.2f} ms", server["rtt_ms"].number(), server["jitter_ms"].number())}},
+             {server["rtt_ms"].number() > 0
+                  ? fmt::format("{:.2f} ms, jitter {:.2f} ms", server["rtt_ms"].number(), server["jitter_ms"].number())
+                  : std::string("-")}},
             {"chosen", {fmt::format("{} times", server["choices"].integer())}},
             {"registered",
              {fmt::format("{}, epoch {}", moment_text(server["registered_at_ms"].integer()),

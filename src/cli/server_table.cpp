@@ -38,14 +38,14 @@ TextTable server_table(const std::vector<JsonValue>& servers, const RegionNames&
     constexpr auto right = Column::Align::right;
     TextTable table({{"ID", right},
                      {"ADDRESS"},
-                     {"REGION"},
+                     {"REGION", Column::Align::left, 6},
                      {"STATUS"},
                      {"MATCHES", right},
-                     {"LOAD", right},
-                     {"CPU", right},
-                     {"MEMORY", right},
-                     {"HEARD", right},
-                     {"RTT", right}});
+                     {"LOAD", right, 5},
+                     {"CPU", right, 1},
+                     {"MEMORY", right, 2},
+                     {"HEARD", right, 4},
+                     {"RTT", right, 3}});
     for (const JsonValue& server : servers) {
         const std::string_view ip = server["ip"].text();
         const bool is_v6 = ip.find(':') != std::string_view::npos;
@@ -57,10 +57,10 @@ TextTable server_table(const std::vector<JsonValue>& servers, const RegionNames&
              {status, status_style(status)},
              {fmt::format("{}/{}", server["matches"].integer(), server["max_matches"].integer())},
              {share_text(server["matches"].number(), server["max_matches"].number())},
-             {fmt::format("{:.0f} %", server["cpu"].number())},
-             {fmt::format("{:.0f} %", server["memory"].number())},
+             {percent_text(server["cpu"].number())},
+             {percent_text(server["memory"].number())},
              {span_text(server["last_heartbeat_ms_ago"].number() / 1000) + " ago"},
-             {fmt::format("{:.1f} ms", server["rtt_ms"].number())}});
+             {round_trip_text(server["rtt_ms"].number())}});
     }
     return table;
 }

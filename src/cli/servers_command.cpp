@@ -31,11 +31,7 @@ int show(const Arguments& arguments) {
     Listing listing = list(api, query);
     sort_servers(listing.rows, arguments.order);
     if (arguments.reverse) std::reverse(listing.rows.begin(), listing.rows.end());
-    const auto limit = static_cast<std::size_t>(arguments.limit);
-    if (sorted && limit > 0 && listing.rows.size() > limit) {
-        listing.rows.resize(limit);
-        listing.next = listing.rows.back()["id"];
-    }
+    listing.cut_to(arguments.limit, "id");
     if (arguments.json) return print_json(listing.to_json("servers"));
     return print_list(server_table(listing.rows, regions), listing, "no such servers");
 }
@@ -46,7 +42,8 @@ Command servers_command() {
     const auto arguments = std::make_shared<Arguments>();
     CommandOption status{"--status", "STATUS", "Only those in this state", &arguments->status};
     status.choices = {"available", "full", "draining", "offline"};
-    CommandOption order{"--sort", "KEY", "By what, the greatest first", &arguments->order};
+    CommandOption order{"--sort", "KEY", "By what: id and region from the least on, all others from the greatest",
+                        &arguments->order};
     order.choices = server_orders;
     return {"servers",
             "The game servers",
@@ -56,7 +53,7 @@ Command servers_command() {
              {"--reverse", "", "The other way round", &arguments->reverse},
              limit_option(*arguments),
              json_option(arguments->json)},
-            {},
+            "MATCHES is how many it has, of how many it has room for. - stands for what nobody has measured yet.\n",
             [arguments] { return show(*arguments); }};
 }
 

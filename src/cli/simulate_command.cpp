@@ -1,12 +1,14 @@
 // `muster simulate`: a whole fleet under virtual time, with faults and judges, from a seed.
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <map>
 #include <memory>
 #include <optional>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "base/json_fields.h"
 #include "cli/commands.h"
@@ -147,7 +149,7 @@ std::string summary(const Sums& sums, double seconds) {
                           sums.invited)}},
             {"trace", {fmt::format("{:016x}", sums.hash)}},
         },
-        colours_wanted());
+        colours_wanted(), isatty(STDOUT_FILENO) == 1 ? terminal_size(STDOUT_FILENO).columns : 0);
 }
 
 std::string summary_json(const Sums& sums, const std::optional<sim::Objection>& objection, const std::string& again) {
@@ -183,31 +185,128 @@ void print_objection(const sim::SimReport& report, const sim::SimOptions& option
     fmt::print(stderr, "  again: {}\n", replay(options));
 }
 
+// Ctrl-C ends the playing, not the program: what was played is told. A second one ends it at once.
+class AwaitedInterrupt {
+public:
+    AwaitedInterrupt() {
+        struct sigaction wish{};
+        wish.sa_handler = [](int) { asked_ = 1; };
+        wish.sa_flags = static_cast<int>(SA_RESETHAND);
+        sigaction(SIGINT, &wish, nullptr);
+    }
+    ~AwaitedInterrupt() { std::signal(SIGINT, SIG_DFL); }
+    AwaitedInterrupt(const AwaitedInterrupt&) = delete;
+    AwaitedInterrupt& operator=(const AwaitedInterrupt&) = delete;
+
+    bool asked() const { return asked_ != 0; }
+
+private:
+    static inline volatile std::sig_atomic_t asked_ = 0;
+};
+
+// Thrown out of the run that Ctrl-C ends.
+struct Interrupted {};
+
+struct Played {
+    Sums sums;
+    sim::SimReport last;  // with the objection, if there is one
+    bool interrupted = false;
+};
+
+std::string seed_text(const Arguments& arguments, std::int64_t run) {
+    std::string text = fmt::format("{}: seed {}", arguments.scenario, arguments.seed + run);
+    if (arguments.seeds > 1) text += fmt::format(" ({} of {})", run + 1, arguments.seeds);
+    return text;
+}
+
+// `options` are those of the last run afterwards.
+Played play(const Arguments& arguments, sim::SimOptions& options) {
+    const AwaitedInterrupt interrupt;
+    Played played;
+    Progress progress(arguments.scenario);
+    std::int64_t run = 0;
+    options.on_progress = [&](double share) {
+        if (interrupt.asked()) throw Interrupted();
+        progress.share((static_cast<double>(run) + share) / static_cast<double>(arguments.seeds));
+    };
+    try {
+        for (; run < arguments.seeds && !played.last.objection; ++run) {
+            options.seed = static_cast<std::uint64_t>(arguments.seed + run);
+            progress.now(seed_text(arguments, run));
+            options.on_progress(0);
+            played.last = sim::run_simulation(options);
+            played.sums.add(played.last);
+        }
+    } catch (const Interrupted&) {
+        played.interrupted = true;
+    }
+    options.on_progress = {};
+    return played;
+}
+
+// As a shell expects it of a program that Ctrl-C ended.
+[[noreturn]] void end_interrupted(const Sums& sums, const Arguments& arguments) {
+    fmt::print(stderr, "muster: Ctrl-C, after {} of {} seed{}\n", sums.runs, arguments.seeds,
+               arguments.seeds == 1 ? "" : "s");
+    std::fflush(nullptr);
+    std::raise(SIGINT);
+    throw CommandFailure(exit_failed, "Ctrl-C does not end it");  // somebody made us deaf to it
+}
+
 int simulate(const Arguments& arguments) {
     sim::SimOptions options = options_of(arguments);
     const auto began = std::chrono::steady_clock::now();
-    Sums sums;
-    sim::SimReport report;
-    {
-        Progress progress(fmt::format("simulating {}", arguments.scenario));
-        for (std::int64_t run = 0; run < arguments.seeds && !report.objection; ++run) {
-            options.seed = static_cast<std::uint64_t>(arguments.seed + run);
-            if (arguments.seeds > 1) {
-                progress.share(static_cast<double>(run) / static_cast<double>(arguments.seeds));
-                progress.now(fmt::format("simulating {}, seed {}", arguments.scenario, options.seed));
-            }
-            report = sim::run_simulation(options);
-            sums.add(report);
-        }
-    }
+    const Played played = play(arguments, options);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-    const int printed = arguments.json ? print_json(summary_json(sums, report.objection, replay(options)))
-                                       : to_int(print_result(summary(sums, seconds)));
-    if (report.objection) {
-        print_objection(report, options);
+    const auto& objection = played.last.objection;
+    if (played.interrupted && played.sums.runs == 0) end_interrupted(played.sums, arguments);
+    const int printed = arguments.json ? print_json(summary_json(played.sums, objection, replay(options)))
+                                       : to_int(print_result(summary(played.sums, seconds)));
+    if (objection) {
+        print_objection(played.last, options);
         return exit_failed;
     }
+    if (played.interrupted) end_interrupted(played.sums, arguments);
     return printed;
+}
+
+const char* what_happens(sim::Scenario scenario) {
+    using enum sim::Scenario;
+    switch (scenario) {
+        case calm:
+            return "nothing: healthy servers, a fast disk";
+        case lossy:
+            return "links are slow, cut, half open; servers come and go";
+        case slow_disk:
+            return "the disk takes up to 40 s to write";
+        case full_disk:
+            return "the disk has no space for a while, again and again";
+        case crashing:
+            return "Muster is killed and started again";
+        case gaps:
+            return "Muster stands still for a while; the date is changed";
+        case mixed:
+            return "all of these";
+        case mass_silence:
+            return "much of a region falls silent at once";
+        case last_slot:
+            return "a thousand requests for one slot";
+        case reconnect:
+            return "all of a large fleet lose their links at once";
+        case players:
+            return "players do all that players do, most of it wrong";
+    }
+    return "";
+}
+
+std::string notes() {
+    std::string text =
+        "What is not given is the scenario's own. Exit code 1 when a rule of the specification was broken, with the\n"
+        "command that plays just that run again. Ctrl-C ends it, with a summary of the seeds played.\n\n"
+        "What goes wrong in each scenario:\n";
+    for (const sim::Scenario each : sim::scenarios)
+        text += fmt::format("  {:<12}  {}\n", sim::to_string(each), what_happens(each));
+    return text;
 }
 
 }  // namespace
@@ -216,24 +315,22 @@ Command simulate_command() {
     const auto arguments = std::make_shared<Arguments>();
     CommandOption scenario{"--scenario", "NAME", "What goes wrong", &arguments->scenario};
     for (const sim::Scenario each : sim::scenarios) scenario.choices.emplace_back(sim::to_string(each));
-    return {
-        "simulate",
-        "Play a fleet and its faults under virtual time, with judges",
-        {{"--seed", "N", "Decides everything: the same seed plays the same run", &arguments->seed},
-         {"--seeds", "N", "Play so many, from --seed on", &arguments->seeds},
-         scenario,
-         {"--minutes", "N", "How long the faults last, in virtual time", &arguments->minutes},
-         {"--hours", "N", "The same in hours", &arguments->hours},
-         {"--servers", "N", "Game servers", &arguments->servers},
-         {"--chat-servers", "N", "Chat servers", &arguments->chat_servers},
-         {"--players", "N", "Players", &arguments->players},
-         {"--slots", "N", "Matches that a server can hold", &arguments->slots},
-         {"--asks", "N", "Requests a minute of each chat server", &arguments->asks},
-         {"--trace", "", "When a rule is broken, show what led to it", &arguments->trace},
-         json_option(arguments->json)},
-        "What is not given is the scenario's own. Exit code 1 when a rule of the specification was broken, with the\n"
-        "command that plays just that run again.\n",
-        [arguments] { return simulate(*arguments); }};
+    return {"simulate",
+            "Play a fleet and its faults under virtual time, with judges",
+            {{"--seed", "N", "Decides everything: the same seed plays the same run", &arguments->seed},
+             {"--seeds", "N", "Play so many, from --seed on", &arguments->seeds},
+             scenario,
+             {"--minutes", "N", "How long the faults last, in virtual time", &arguments->minutes},
+             {"--hours", "N", "The same in hours", &arguments->hours},
+             {"--servers", "N", "Game servers", &arguments->servers},
+             {"--chat-servers", "N", "Chat servers", &arguments->chat_servers},
+             {"--players", "N", "Players", &arguments->players},
+             {"--slots", "N", "Matches that a server can hold", &arguments->slots},
+             {"--asks", "N", "Requests a minute of each chat server", &arguments->asks},
+             {"--trace", "", "When a rule is broken, show what led to it", &arguments->trace},
+             json_option(arguments->json)},
+            notes(),
+            [arguments] { return simulate(*arguments); }};
 }
 
 }  // namespace muster

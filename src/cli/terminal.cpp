@@ -2,6 +2,7 @@
 
 #include <sys/ioctl.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 
@@ -52,6 +53,19 @@ constexpr std::array combining{Range{0x0300, 0x036F}, Range{0xFE00, 0xFE0F}};
 std::size_t columns_of(std::uint32_t point) {
     if (within(combining, point)) return 0;
     return within(wide, point) ? 2 : 1;
+}
+
+// Without its styles.
+std::size_t styled_width(std::string_view text) {
+    std::size_t width = 0;
+    while (!text.empty()) {
+        const std::size_t style = text.find('\x1b');
+        width += shown_width(text.substr(0, style));
+        const std::size_t end = text.find('m', std::min(style, text.size()));
+        if (end == std::string_view::npos) break;
+        text.remove_prefix(end + 1);
+    }
+    return width;
 }
 
 }  // namespace
@@ -113,7 +127,14 @@ std::string_view cut_to(std::string_view text, std::size_t columns) {
     return text.substr(0, end);
 }
 
+std::string cut_marked(std::string_view text, std::size_t columns) {
+    if (columns == 0 || shown_width(text) <= columns) return std::string(cut_to(text, columns));
+    return std::string(cut_to(text, columns - 1)) + "…";
+}
+
 std::string cut_styled(std::string_view text, std::size_t columns) {
+    const bool cut = columns > 0 && styled_width(text) > columns;
+    if (cut) --columns;  // for the mark
     std::string out;
     while (!text.empty()) {
         const std::size_t style = text.find('\x1b');
@@ -126,7 +147,27 @@ std::string cut_styled(std::string_view text, std::size_t columns) {
         out += text.substr(style, end - style + 1);
         text.remove_prefix(end + 1);
     }
-    return out + "\x1b[0m";
+    return out + (cut ? "\x1b[0m…" : "\x1b[0m");
+}
+
+std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
+    std::vector<std::string> lines;
+    std::size_t width = 0;  // of the last line
+    while (!text.empty()) {
+        const std::string_view word = text.substr(0, text.find(' '));
+        text.remove_prefix(std::min(word.size() + 1, text.size()));
+        if (word.empty()) continue;
+        const std::size_t more = shown_width(word);
+        if (lines.empty() || width + 1 + more > columns) {
+            lines.emplace_back(word);
+            width = more;
+        } else {
+            lines.back() += ' ';
+            lines.back() += word;
+            width += 1 + more;
+        }
+    }
+    return lines;
 }
 
 TerminalSize terminal_size(int descriptor) {

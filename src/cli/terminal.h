@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace muster {
 
@@ -26,8 +27,13 @@ std::string safe_text(std::string_view text);
 std::size_t shown_width(std::string_view text);
 // Its beginning, as much as fits into `columns`.
 std::string_view cut_to(std::string_view text, std::size_t columns);
-// The same for what styled() made of it, which takes no columns for its styles and ends plain.
+// The same, and where something was cut off, the last column says so: "abc…".
+std::string cut_marked(std::string_view text, std::size_t columns);
+// That for what styled() made of it, which takes no columns for its styles and ends plain.
 std::string cut_styled(std::string_view text, std::size_t columns);
+
+// `text` in lines of at most `columns` where its blanks allow it; no line begins or ends with a blank.
+std::vector<std::string> wrapped(std::string_view text, std::size_t columns);
 
 struct TerminalSize {
     std::size_t columns = 80;

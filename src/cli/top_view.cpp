@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/event_line.h"
 #include "cli/figures.h"
 #include "cli/region_table.h"
 #include "cli/server_table.h"
@@ -16,12 +17,15 @@ constexpr std::size_t rates_max = 40;
 constexpr std::size_t event_lines_max = 6;
 constexpr std::size_t server_lines_min = 4;  // events make way before servers do
 
-std::string sparkline(const std::deque<double>& values) {
+// Of the newest `most`.
+std::string sparkline(const std::deque<double>& all, std::size_t most) {
     constexpr std::array steps{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    const double most = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+    const auto shown = static_cast<std::ptrdiff_t>(std::min(all.size(), most));
+    const std::vector<double> values(all.end() - shown, all.end());
+    const double highest = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
     std::string text;
     for (const double value : values) {
-        const double share = most > 0 ? value / most : 0;
+        const double share = highest > 0 ? value / highest : 0;
         text += steps[static_cast<std::size_t>(share * static_cast<double>(steps.size() - 1) + 0.5)];
     }
     return text;
@@ -60,11 +64,11 @@ void TopView::next_order() {
 }
 
 std::vector<std::string> TopView::lines(const TerminalSize& size, bool colours) const {
-    std::vector<std::string> all = head(colours);
+    std::vector<std::string> all = head(size.columns, colours);
     all.emplace_back();
-    append(all, region_table(overview_["regions"]).lines(colours));
+    append(all, region_table(overview_["regions"]).lines(colours, size.columns));
     all.emplace_back();
-    append(all, figures());
+    append(all, figures(size.columns));
     all.emplace_back();
 
     const std::size_t left = size.rows > all.size() ? size.rows - all.size() : 0;
@@ -74,7 +78,7 @@ std::vector<std::string> TopView::lines(const TerminalSize& size, bool colours) 
 
     const auto shown = static_cast<std::ptrdiff_t>(std::min(servers_.size(), for_servers));
     std::vector<std::string> table =
-        server_table({servers_.begin(), servers_.begin() + shown}, regions_).lines(colours);
+        server_table({servers_.begin(), servers_.begin() + shown}, regions_).lines(colours, size.columns);
     if (table.size() > for_servers) table.resize(for_servers);
     append(all, std::move(table));
     if (!events.empty()) {
@@ -84,21 +88,37 @@ std::vector<std::string> TopView::lines(const TerminalSize& size, bool colours) 
     return all;
 }
 
-std::vector<std::string> TopView::head(bool colours) const {
-    const JsonValue& overview = overview_;
-    const std::string health = safe_text(overview["health"]["status"].text());
-    std::vector<std::string> lines{
-        fmt::format("{}  up {}  health {}  servers by {}  (q quits, s sorts)  {}",
-                    in_style(Style::bold, fmt::format("muster {}", safe_text(overview["version"].text())), colours),
-                    span_text(overview["uptime_s"].number()), in_style(status_style(health), health, colours),
-                    server_orders[order_], safe_text(url_))};
+// Health and keys stay; the rest is shown as far as there are columns for it.
+std::string TopView::first_line(std::size_t columns, bool colours) const {
+    const std::string health = safe_text(overview_["health"]["status"].text());
+    const std::string keys = fmt::format("servers by {}  q quits, s sorts", server_orders[order_]);
+    const std::string version = " " + safe_text(overview_["version"].text());
+    const std::string up = "  up " + span_text(overview_["uptime_s"].number());
+    const std::string url = "  " + safe_text(url_);
+    constexpr std::size_t fixed = std::string_view("muster  health   ").size();
+    std::size_t left = columns - std::min(columns, fixed + shown_width(health) + shown_width(keys));
+    const auto if_it_fits = [&left](const std::string& part) {
+        const std::size_t width = shown_width(part);
+        if (width > left) return std::string();
+        left -= width;
+        return part;
+    };
+    const std::string name = "muster" + if_it_fits(version);
+    const std::string age = if_it_fits(up);
+    return fmt::format("{}{}  health {}  {}{}", in_style(Style::bold, name, colours), age,
+                       in_style(status_style(health), health, colours), keys, if_it_fits(url));
+}
+
+std::vector<std::string> TopView::head(std::size_t columns, bool colours) const {
+    const std::string health = safe_text(overview_["health"]["status"].text());
+    std::vector<std::string> lines{first_line(columns, colours)};
     if (!trouble_.empty()) lines.push_back(in_style(Style::red, trouble_, colours));
-    for (const JsonValue& reason : overview["health"]["reasons"].items())
+    for (const JsonValue& reason : overview_["health"]["reasons"].items())
         lines.push_back(in_style(status_style(health), safe_text(reason.text()), colours));
     return lines;
 }
 
-std::vector<std::string> TopView::figures() const {
+std::vector<std::string> TopView::figures(std::size_t columns) const {
     const JsonValue& overview = overview_;
     const JsonValue& allocations = overview["allocations"];
     const JsonValue& matches = overview["matches"];
@@ -108,11 +128,14 @@ std::vector<std::string> TopView::figures() const {
         const auto seconds = allocations_.seconds(share);
         return seconds ? span_text(*seconds) : std::string("-");
     };
-    return {
-        fmt::format("Allocations  {}/s  {} in flight  last minute: {} given  p50 {}  p95 {}  p99 {}  {}",
+    std::string rates =
+        fmt::format("Allocations  {}/s  {} in flight  last minute: {} given  p50 {}  p95 {}  p99 {}  ",
                     short_number(allocations_.per_second()), allocations["in_flight"].integer(),
                     share_text(allocations_.share_given().value_or(0), allocations_.share_given() ? 1 : 0),
-                    percentile(0.50), percentile(0.95), percentile(0.99), sparkline(rates_)),
+                    percentile(0.50), percentile(0.95), percentile(0.99));
+    rates += sparkline(rates_, columns - std::min(columns, shown_width(rates)));
+    return {
+        rates,
         fmt::format("Matches      {} started  {} ready  {} allocated  {} offering", matches["started"].integer(),
                     matches["ready"].integer(), matches["allocated"].integer(), matches["offering"].integer()),
         fmt::format("Players      {} connected  {} idle  {} away    clock {}", players["connected"].integer(),
@@ -128,11 +151,8 @@ std::vector<std::string> TopView::figures() const {
 std::vector<std::string> TopView::event_lines(std::size_t most, bool colours) const {
     std::vector<std::string> lines;
     const auto& events = events_.items();
-    for (std::size_t i = events.size() > most ? events.size() - most : 0; i < events.size(); ++i) {
-        lines.push_back(fmt::format("{}  {}  {}", moment_text(events[i]["time_ms"].integer()),
-                                    in_style(Style::cyan, safe_text(events[i]["type"].text()), colours),
-                                    event_text(events[i])));
-    }
+    for (std::size_t i = events.size() > most ? events.size() - most : 0; i < events.size(); ++i)
+        lines.push_back(event_line(events[i], regions_, {.colours = colours}));
     return lines;
 }
 

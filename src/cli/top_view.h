@@ -35,8 +35,9 @@ public:
     std::vector<std::string> lines(const TerminalSize& size, bool colours) const;
 
 private:
-    std::vector<std::string> head(bool colours) const;
-    std::vector<std::string> figures() const;
+    std::string first_line(std::size_t columns, bool colours) const;
+    std::vector<std::string> head(std::size_t columns, bool colours) const;
+    std::vector<std::string> figures(std::size_t columns) const;
     std::vector<std::string> event_lines(std::size_t most, bool colours) const;
 
     std::string url_;
