@@ -1,0 +1,153 @@
+// What changes something: the API's actions, and the gate before them.
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "http/api_fixture.h"
+#include "protocol/error_texts.h"
+
+using namespace muster;
+using namespace muster::testing;
+using namespace std::chrono_literals;
+
+TEST_CASE_FIXTURE(Asking, "O-2: a drain goes to the game with who asked, and its answer comes back") {
+    add_servers(1);
+    (void)send("GET", "/servers");
+    api.fleet_made(std::make_shared<const FleetView>(view), 1s);
+    (void)send("GET", "/servers");
+    CHECK(game.fleet_asked == 1);
+    const auto answer = send("POST", "/servers/1/drain", R"({"draining":true})");
+    REQUIRE(game.acts.size() == 1);
+    CHECK(game.acts[0].who == "10.1.2.3");
+    const auto* drain = std::get_if<action::Drain>(&game.acts[0].action);
+    REQUIRE(drain);
+    CHECK(drain->server == ServerId(1));
+    CHECK(drain->draining);
+    CHECK(answer->status == 0);
+    api.acted(game.acts[0].number, {});
+    CHECK(answer->status == 200);
+    CHECK(answer->body == "{\"id\":1,\"draining\":true}\n");
+    // Who acts sees what came of it: the view from before is not shown again.
+    (void)send("GET", "/servers");
+    CHECK(game.fleet_asked == 2);
+
+    const auto missing = send("POST", "/servers/77/drain", R"({"draining":false})");
+    ActionOutcome none;
+    none.kind = ActionOutcome::Kind::not_found;
+    api.acted(game.acts[1].number, none);
+    CHECK(missing->status == 404);
+    CHECK(send("POST", "/servers/x/drain", R"({"draining":true})")->status == 400);
+    CHECK(send("POST", "/servers/1/drain", R"({"draining":true,"now":1})")->status == 400);
+    CHECK(send("POST", "/servers/1/drain", "draining=true")->status == 400);
+    CHECK(send("POST", "/servers/1/drain", R"({"draining":true})", {})->status == 415);
+    CHECK(send("GET", "/servers/1/drain")->status == 405);
+    CHECK(game.acts.size() == 2);
+}
+
+TEST_CASE_FIXTURE(Asking, "O-2: abort, kick and the clock reach the game as they were meant") {
+    (void)send("POST", "/matches/5/abort", R"({"reason":"late"})");
+    (void)send("POST", "/players/7/kick", "");
+    (void)send("PUT", "/clock", R"({"day":3,"hour":4,"minute":5})");
+    const auto clock_set = send("PUT", "/clock", R"({"speed":60})");
+    REQUIRE(game.acts.size() == 4);
+    const auto& abort = std::get<action::Abort>(game.acts[0].action);
+    CHECK(abort.lobby == LobbyId(5));
+    CHECK(abort.reason == "late");
+    CHECK(std::get<action::Kick>(game.acts[1].action).player == AccountId(7));
+    CHECK(std::get<action::Kick>(game.acts[1].action).reason.empty());
+    const auto& time = std::get<action::SetClock>(game.acts[2].action);
+    CHECK(time.time);
+    CHECK(time.to.day == 3);
+    CHECK(time.to.minute == 5);
+    CHECK_FALSE(time.speed);
+    CHECK_FALSE(std::get<action::SetClock>(game.acts[3].action).time);
+    CHECK(std::get<action::SetClock>(game.acts[3].action).speed == 60);
+    ActionOutcome outcome;
+    outcome.clock = {3, 4, 5, 60};
+    api.acted(game.acts[3].number, outcome);
+    CHECK(clock_set->body == "{\"day\":3,\"hour\":4,\"minute\":5,\"speed\":60}\n");
+
+    MatchRecord ended;
+    ended.lobby = LobbyId(6);
+    ended.state = MatchState::ended;
+    over.note(ended);
+    CHECK(send("POST", "/matches/6/abort", "{}")->status == 409);
+    CHECK(send("PUT", "/clock", "{}")->status == 400);
+    CHECK(send("PUT", "/clock", R"({"day":3})")->status == 400);
+    CHECK(send("PUT", "/clock", R"({"day":8,"hour":4,"minute":5})")->status == 400);
+    CHECK(send("PUT", "/clock", R"({"speed":0})")->status == 400);
+    CHECK(game.acts.size() == 4);
+}
+
+TEST_CASE_FIXTURE(Asking, "A-8: an allocation over HTTP is answered when it is made, or refused with its status") {
+    const std::string wish =
+        R"({"lobby_id":5,"region":2,"game_type":6,"game_mode":3,"player_count":10,"average_rating":1650})";
+    const auto answer = send("POST", "/matches", wish);
+    REQUIRE(game.acts.size() == 1);
+    const AllocationRequest& request = std::get<action::Allocate>(game.acts[0].action).request;
+    CHECK(request == AllocationRequest{LobbyId(5), 6, 3, RegionId(2), 10, 1650});
+    ActionOutcome done;
+    done.server = ServerId(3);
+    done.ip = "10.0.0.1";
+    done.port = 7777;
+    done.token = "MATCH_5_x_1";
+    done.allocated_at = UnixMs{9};
+    api.acted(game.acts[0].number, done);
+    CHECK(answer->body ==
+          "{\"lobby_id\":5,\"server_id\":3,\"ip\":\"10.0.0.1\",\"port\":7777,\"token\":\"MATCH_5_x_1\","
+          "\"allocated_at_ms\":9}\n");
+
+    const std::pair<Refusal, unsigned> statuses[] = {
+        {Refusal::server_busy, 503},          {Refusal::no_servers_available, 503},
+        {Refusal::region_not_supported, 400}, {Refusal::invalid_match_lobby_id, 409},
+        {Refusal::store_unavailable, 503},    {Refusal::allocation_cancelled, 409},
+    };
+    for (const auto& [why, status] : statuses) {
+        const auto refused = send("POST", "/matches", wish);
+        ActionOutcome outcome;
+        outcome.kind = ActionOutcome::Kind::refused;
+        outcome.error = text(why);
+        api.acted(game.acts.back().number, outcome);
+        CHECK(refused->status == status);
+        CHECK(refused->body == fmt::format("{{\"error\":\"{}\"}}\n", text(why)));
+    }
+    const std::size_t asked = game.acts.size();
+    CHECK(send("POST", "/matches", R"({"lobby_id":5,"region":2})")->status == 400);
+    CHECK(send("POST", "/matches", R"({"lobby_id":0,"region":2,"player_count":10})")->status == 400);
+    CHECK(send("POST", "/matches", R"({"lobby_id":5,"region":2,"player_count":128})")->status == 400);
+    CHECK(game.acts.size() == asked);
+}
+
+TEST_CASE_FIXTURE(Asking, "O-2: an action that the loop does not come to is 503 in time, and its answer finds nobody") {
+    const auto drain = send("POST", "/servers/1/drain", R"({"draining":true})");
+    const auto allocate = send("POST", "/matches", R"({"lobby_id":5,"region":2,"player_count":10})");
+    clock.advance(5s);
+    thread->turn();
+    CHECK(drain->status == 503);
+    CHECK(allocate->status == 0);
+    clock.advance(25s);
+    thread->turn();
+    CHECK(allocate->status == 503);
+    for (const auto& act : game.acts) api.acted(act.number, {});
+    game.takes = false;
+    CHECK(send("POST", "/servers/1/drain", R"({"draining":true})")->status == 503);
+}
+
+TEST_CASE_FIXTURE(Asking, "fault 70: the gate stands before every action, and before every read off loopback") {
+    const auto right = [](std::string_view token) { return token == "right"; };
+    gate.set_rules({true, false, right});
+    routes.for_each([&](const std::string& method, const std::string& path) {
+        const std::string target = path.substr(std::string("/api/v1").size());
+        CHECK_MESSAGE(send(method, target, "{}")->status == 401, method, " ", path);
+    });
+    CHECK(game.fleet_asked == 0);
+    CHECK(game.acts.empty());
+    gate.set_rules({true, true, right});
+    CHECK(get("/servers").status == 200);
+    CHECK(send("POST", "/servers/1/drain", R"({"draining":true})")->status == 401);
+    (void)send("POST", "/servers/1/drain", R"({"draining":true})",
+               {{"Content-Type", "application/json"}, {"Authorization", "Bearer right"}});
+    CHECK(game.acts.size() == 1);
+}

@@ -1,0 +1,134 @@
+// The API under test: a game that is played by hand, a thread that is turned by hand, and who asks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/virtual_clock.h"
+#include "http/api.h"
+
+namespace muster::testing {
+
+using namespace std::chrono_literals;
+
+// Turned by hand: what was posted runs at turn(), what is due at the clock's time too.
+class HandThread final : public HttpThread {
+public:
+    explicit HandThread(const Clock& clock) : clock_(clock) {}
+    void post(std::function<void()> work) override { due_.emplace(clock_.now(), std::move(work)); }
+    void after(Duration delay, std::function<void()> work) override {
+        due_.emplace(clock_.now() + delay, std::move(work));
+    }
+    void turn() {
+        while (!due_.empty() && due_.begin()->first <= clock_.now()) {
+            const auto work = std::move(due_.begin()->second);
+            due_.erase(due_.begin());
+            work();
+        }
+    }
+
+private:
+    const Clock& clock_;
+    std::multimap<Time, std::function<void()>> due_;
+};
+
+class PlayedGame final : public ApiGame {
+public:
+    bool ask_for_fleet() override { return ++fleet_asked, takes; }
+    bool ask_for_players() override { return ++players_asked, takes; }
+    bool act(std::uint64_t number, const Action& action, const std::string& who, Time) override {
+        acts.push_back({number, action, who});
+        return takes;
+    }
+    ProcessFigures figures() override { return {}; }
+
+    struct Act {
+        std::uint64_t number;
+        Action action;
+        std::string who;
+    };
+    bool takes = true;
+    int fleet_asked = 0;
+    int players_asked = 0;
+    std::vector<Act> acts;
+};
+
+class NoArchive final : public EventArchive {
+public:
+    std::vector<EventRecord> after(std::int64_t, std::size_t) override { return {}; }
+    std::vector<EventRecord> before(std::int64_t, std::size_t) override { return {}; }
+};
+
+struct ApiAnswer {
+    unsigned status = 0;  // 0: none yet
+    std::string body;
+    std::shared_ptr<HttpStream> stream;
+};
+
+struct Asking {
+    Asking() { api.add_routes(routes); }
+
+    std::shared_ptr<ApiAnswer> send(std::string method, std::string_view target, std::string body = {},
+                                    std::vector<HttpHeader> headers = {{"Content-Type", "application/json"}}) {
+        HttpRequest request;
+        request.method = std::move(method);
+        request.path = "/api/v1" + std::string(target.substr(0, target.find('?')));
+        if (target.find('?') != target.npos) request.query = target.substr(target.find('?') + 1);
+        request.headers = std::move(headers);
+        request.body = std::move(body);
+        request.known_host = true;
+        request.peer = *IpAddress::parse("10.1.2.3");
+        auto answer = std::make_shared<ApiAnswer>();
+        routes.handle(std::move(request),
+                      HttpResponder([answer](HttpResponse&& got) { *answer = {got.status, got.body, got.stream}; }));
+        thread->turn();
+        return answer;
+    }
+    // With a view at hand when one is wanted.
+    ApiAnswer get(std::string_view target) {
+        const int fleet = game.fleet_asked;
+        const int players = game.players_asked;
+        const auto answer = send("GET", target);
+        if (game.fleet_asked > fleet) api.fleet_made(std::make_shared<const FleetView>(view), 1ms);
+        if (game.players_asked > players) api.players_made(std::make_shared<const PlayersView>(sessions), 1ms);
+        return *answer;
+    }
+    void add_servers(std::int32_t count) {
+        for (std::int32_t id = 1; id <= count; ++id) {
+            ServerRow row;
+            row.id = ServerId(id);
+            row.region = RegionId(id % 2 == 0 ? 2 : 0);
+            row.status = id % 3 == 0 ? ServerStatus::full : ServerStatus::available;
+            row.ip = *IpAddress::parse("10.0.0.1");
+            view.servers.push_back(row);
+        }
+    }
+    static std::vector<int> ids(const std::string& body, const std::string& name = "id") {
+        std::vector<int> out;
+        const std::string key = "{\"" + name + "\":";
+        for (std::size_t at = body.find(key); at != body.npos; at = body.find(key, at + 1))
+            out.push_back(std::stoi(body.substr(at + key.size())));
+        return out;
+    }
+
+    VirtualClock clock;
+    std::shared_ptr<HandThread> thread = std::make_shared<HandThread>(clock);
+    PlayedGame game;
+    AdminGate gate{clock, {false, true, nullptr}};
+    EventRing ring;
+    NoArchive archive;
+    OverMatches over;
+    FleetView view;
+    PlayersView sessions;
+    Api api{Api::Parts{game, gate, ring, archive, slow_reads, over, clock, thread}};
+    SlowReads slow_reads;
+    Routes routes;
+};
+
+}  // namespace muster::testing
