@@ -605,6 +605,8 @@ class Bench(unittest.TestCase):
     def test_the_yardsticks_are_listed_and_one_that_is_not_built_says_how_O_3(self):
         listed = json.loads(muster("bench", "--json").stdout)["yardsticks"]
         self.assertIn("fleet_load", [one["name"] for one in listed])
+        with open(os.path.join(os.path.dirname(__file__), "../bench/README.md"), encoding="utf-8") as readme:
+            self.assertEqual(re.findall(r"^\| `(\w+)`", readme.read(), re.M), [one["name"] for one in listed], "the README has them all")
         self.assertIn("MEASURES", muster("bench").stdout)
         self.assertEqual(muster("bench", "nothing_bench").returncode, 64)
         with tempfile.TemporaryDirectory() as folder:

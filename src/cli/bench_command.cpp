@@ -36,7 +36,7 @@ constexpr std::array yardsticks{
     Yardstick{"sessions_bench", "a million players without sockets"},
     Yardstick{"store_bench", "commits and rows a second; beside a bare SQLite loop", "src/store"},
     Yardstick{"fleet_load", "the real daemon under a whole fleet; beside a bare allocator"},
-    Yardstick{"api_load", "what readers of the HTTP API cost the fleet"},
+    Yardstick{"api_load", "what readers of the HTTP API cost the fleet; beside a bare server"},
     Yardstick{"player_load", "the real daemon with many players"},
 };
 

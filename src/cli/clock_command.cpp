@@ -83,10 +83,11 @@ Command clock_command() {
     const auto arguments = std::make_shared<Arguments>();
     return {"clock",
             "Show the world's time, or set it",
-            {{"ACTION", "", "set DAY HH:MM, as it shall show from now on; nothing: only look", &arguments->words},
+            {{"ACTION", "", "set DAY HH:MM, as it shall show from now on, or set with --speed; nothing: only look",
+              &arguments->words},
              {"--speed", "N", "Game minutes that pass in a minute, from now on: 1 to 3600", &arguments->speed},
              json_option(arguments->json)},
-            "  muster clock set 3 14:30          Tuesday, half past two\n"
+            "  muster clock set tue 14:30        Tuesday (or 3), half past two\n"
             "  muster clock set --speed 60       an hour passes in a minute\n",
             [arguments] { return run(*arguments); }};
 }
