@@ -105,7 +105,7 @@ void Api::add_routes(Routes& routes) {
     add_view_read(routes, "/clock", fleet_,
                   [](const HttpRequest&, const FleetView& view) { return row_answer(view.clock); });
     add_view_read(routes, "/overview", fleet_, [this](const HttpRequest&, const FleetView& view) {
-        return json_answer(overview_json(view, parts_.game.figures()));
+        return json_answer(overview_json(view, parts_.game.figures(), failures_));
     });
     add_event_routes(routes);
     add_action_routes(routes);
@@ -147,7 +147,9 @@ void Api::add_view_read(Routes& routes, std::string path, LatestView<View>& view
 void Api::start_sampling() {
     parts_.thread->after(ServerSamples::every, [this] {
         fleet_.with_view([this](const FleetView* view) {
-            if (view) samples_.add(*view);
+            if (!view) return;
+            samples_.add(*view);
+            failures_.add(*view);
         });
         start_sampling();
     });

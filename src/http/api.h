@@ -19,6 +19,7 @@
 #include "http/http_server.h"
 #include "http/latest_view.h"
 #include "http/over_matches.h"
+#include "http/recent_failures.h"
 #include "http/routes.h"
 #include "http/server_samples.h"
 #include "http/slow_reads.h"
@@ -86,6 +87,7 @@ private:
     LatestView<PlayersView> players_;
     ActionDesk actions_;
     ServerSamples samples_;
+    RecentFailures failures_;
     std::shared_ptr<EventStreamCount> streams_ = std::make_shared<EventStreamCount>();
     // Answers that wait for the disk, by number: only the number travels.
     std::uint64_t last_read_ = 0;

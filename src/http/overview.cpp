@@ -126,7 +126,7 @@ void describe_loop(const ProcessFigures& process, FieldSink& out) {
 
 }  // namespace
 
-HealthVerdict verdict_of(const FleetView& view, const ProcessFigures& process) {
+HealthVerdict verdict_of(const FleetView& view, const ProcessFigures& process, const RecentFailures& recent) {
     HealthVerdict verdict;
     const auto say = [&verdict](std::string_view status, std::string reason) {
         if (verdict.status != "bad") verdict.status = status;
@@ -147,6 +147,7 @@ HealthVerdict verdict_of(const FleetView& view, const ProcessFigures& process) {
             say("warn", fmt::format("{} is almost full: {} of {} matches", region.name, sum.load, sum.capacity));
         }
     }
+    if (auto complaint = recent.complaint(view)) say("warn", std::move(*complaint));
     return verdict;
 }
 
@@ -178,12 +179,12 @@ void describe_regions(const FleetView& view, FieldSink& out) {
     out.end_list();
 }
 
-std::string overview_json(const FleetView& view, const ProcessFigures& process) {
+std::string overview_json(const FleetView& view, const ProcessFigures& process, const RecentFailures& recent) {
     JsonFields out;
     out.integer("time_ms", view.time.value);
     out.text("version", process.version);
     out.integer("uptime_s", static_cast<std::int64_t>(process.uptime_s));
-    const HealthVerdict verdict = verdict_of(view, process);
+    const HealthVerdict verdict = verdict_of(view, process, recent);
     out.begin_object("health");
     out.text("status", verdict.status);
     out.begin_list("reasons");

@@ -9,6 +9,7 @@
 #include "base/fields.h"
 #include "core/views.h"
 #include "http/api_game.h"
+#include "http/recent_failures.h"
 
 namespace muster {
 
@@ -17,11 +18,11 @@ struct HealthVerdict {
     std::string_view status = "ok";
     std::vector<std::string> reasons;
 };
-HealthVerdict verdict_of(const FleetView& view, const ProcessFigures& process);
+HealthVerdict verdict_of(const FleetView& view, const ProcessFigures& process, const RecentFailures& recent);
 
 // A list of {"id","name","servers":{…},"capacity",…}, one per region. Averages are over servers that are not offline.
 void describe_regions(const FleetView& view, FieldSink& out);
 
-std::string overview_json(const FleetView& view, const ProcessFigures& process);
+std::string overview_json(const FleetView& view, const ProcessFigures& process, const RecentFailures& recent);
 
 }  // namespace muster

@@ -42,6 +42,7 @@ struct Fleet {
 
     FleetView view;
     ProcessFigures process;
+    RecentFailures recent;
 };
 
 }  // namespace
@@ -57,25 +58,25 @@ TEST_CASE_FIXTURE(Fleet, "F-11: a region is the sum of its servers, averages and
 }
 
 TEST_CASE_FIXTURE(Fleet, "O-2: health is the worst that is known, with every reason") {
-    CHECK(verdict_of(view, process).status == "ok");
+    CHECK(verdict_of(view, process, recent).status == "ok");
     add(ServerStatus::available, 1, 10, 0);
-    CHECK(verdict_of(view, process).reasons.empty());
+    CHECK(verdict_of(view, process, recent).reasons.empty());
     add(ServerStatus::offline, 0, 10, 0).braked = true;
-    CHECK(verdict_of(view, process).status == "warn");
+    CHECK(verdict_of(view, process, recent).status == "warn");
     view.servers[0].load = 10;
     view.servers[0].status = ServerStatus::full;
-    const HealthVerdict full = verdict_of(view, process);
+    const HealthVerdict full = verdict_of(view, process, recent);
     CHECK(full.status == "warn");
     REQUIRE(full.reasons.size() == 2);
     CHECK(full.reasons[1] == "No server of EU can take a match");
     view.servers[0].status = ServerStatus::offline;
-    CHECK(verdict_of(view, process).status == "bad");
+    CHECK(verdict_of(view, process, recent).status == "bad");
     view.servers.clear();
     view.store_up = false;
-    CHECK(verdict_of(view, process).status == "bad");
+    CHECK(verdict_of(view, process, recent).status == "bad");
     view.store_up = true;
     process.problems = {"Not ready: draining"};
-    CHECK(verdict_of(view, process).reasons == process.problems);
+    CHECK(verdict_of(view, process, recent).reasons == process.problems);
 }
 
 TEST_CASE_FIXTURE(Fleet, "O-2: the overview has every part of its shape") {
@@ -89,7 +90,7 @@ TEST_CASE_FIXTURE(Fleet, "O-2: the overview has every part of its shape") {
     process.version = "1.2";
     process.uptime_s = 12.9;
     process.tick_avg_ms = 0.5;
-    const std::string text = overview_json(view, process);
+    const std::string text = overview_json(view, process, recent);
     for (const char* part : {
              R"("time_ms":5,"version":"1.2","uptime_s":12,"health":{"status":"ok","reasons":[]},"regions":[{"id":2)",
              R"("allocations":{"requests":7,"successes":4,"failures":{"no_servers_available":2,"server_busy":1},)",
@@ -103,4 +104,16 @@ TEST_CASE_FIXTURE(Fleet, "O-2: the overview has every part of its shape") {
          }) {
         CHECK_MESSAGE(text.find(part) != std::string::npos, part, " is not in ", text);
     }
+}
+
+TEST_CASE_FIXTURE(Fleet, "O-2: health warns while allocations fail, and says with what") {
+    add(ServerStatus::available, 0, 10, 20);
+    recent.add(view);
+    CHECK(verdict_of(view, process, recent).status == "ok");
+    view.failures["no_servers_available"] += 10;
+    view.regions[0].requests += 10;
+    const HealthVerdict verdict = verdict_of(view, process, recent);
+    CHECK(verdict.status == "warn");
+    CHECK(verdict.reasons == std::vector<std::string>{"10 of 10 allocations failed in the last minute, most of them "
+                                                      "with \"No servers available\""});
 }
