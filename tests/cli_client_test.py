@@ -312,7 +312,7 @@ class Actions(WithDaemon):
         self.shown("by hand", "matches", "--state", "over")
         again = self.run_muster("abort", "42")
         self.assertEqual(again.returncode, 1)
-        self.assertIn("over already", again.stderr)
+        self.assertIn("lobby 42: The match is over already", again.stderr)
         unknown = self.run_muster("abort", "4242")
         self.assertEqual((unknown.returncode, unknown.stderr), (1, "muster: no match of lobby 4242; `muster matches` lists them\n"))
         self.daemon.chat_server("lobby-7").request(43)
@@ -546,6 +546,15 @@ class Top(WithDaemon):
         self.assertEqual(result.returncode, 64)
         self.assertIn("muster status", result.stderr)
 
+    def test_status_wraps_at_the_width_of_the_terminal(self):
+        narrow = self.terminal("status", columns=50, NO_COLOR="1")
+        narrow.read_until("REGION")
+        self.assertEqual(narrow.end(), 0)
+        facts = narrow.text.replace("\r", "").split("\n\n")[0]
+        self.assertLessEqual(max(map(len, facts.split("\n"))), 50)
+        self.assertRegex(facts, r"\n {14}in flight|\n {14}\S+.*none failed")
+        self.assertEqual(len(self.ok("status").split("\n\n")[0].split("\n")), 10, "whole lines where it is no terminal")
+
     def test_colours_are_for_terminals_and_not_with_no_color(self):
         coloured = self.terminal("status")
         coloured.read_until("REGION")
@@ -583,7 +592,7 @@ class Simulate(unittest.TestCase):
         self.assertEqual(len(told), 11)
 
     def test_a_long_run_tells_how_far_it_is_and_plays_the_same_on_a_terminal_O_3(self):
-        run = ["simulate", "--scenario", "calm", "--hours", "40", "--servers", "2", "--chat-servers", "1", "--players", "1"]
+        run = ["simulate", "--scenario", "calm", "--hours", "8", "--servers", "2", "--chat-servers", "1", "--players", "1"]
         terminal = Terminal(run, columns=60, NO_COLOR="1")
         self.addCleanup(terminal.close)
         self.assertEqual(terminal.end(), 0)

@@ -45,6 +45,9 @@ int abort(const Arguments& arguments) try {
 } catch (const NotThere&) {
     throw CommandFailure(exit_failed,
                          fmt::format("no match of lobby {}; `muster matches` lists them", arguments.lobby));
+} catch (const CommandFailure& failure) {
+    if (failure.exit_code != exit_failed) throw;
+    throw CommandFailure(exit_failed, fmt::format("lobby {}: {}", arguments.lobby, failure.what()));
 }
 
 }  // namespace

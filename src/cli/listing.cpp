@@ -99,7 +99,8 @@ std::string described(const std::vector<std::pair<std::string, Cell>>& facts, bo
         const std::string fill(width - shown_width(name), ' ');
         text += fmt::format("{}{}", colours ? styled(Style::bold, name) : name, fill);
         std::vector<std::string> lines{fact.text};
-        if (columns > width + 2 && shown_width(fact.text) > columns - width - 2)
+        const bool one_line = fact.text.find('\n') == std::string::npos;
+        if (one_line && columns > width + 2 && shown_width(fact.text) > columns - width - 2)
             lines = wrapped(fact.text, columns - width - 2);
         for (std::size_t i = 0; i < lines.size(); ++i) {
             text +=

@@ -61,7 +61,7 @@ CommandOption limit_option(ListArguments& arguments);
 int print_list(const TextTable& table, const Listing& listing, std::string_view nothing);
 // `json` and a line end, on standard output. The exit code.
 int print_json(const std::string& json);
-// One row per line, names aligned: what is shown of one thing. Facts wrap at `columns`; 0: never.
+// One row per line, names aligned: what is shown of one thing. Facts of one line wrap at `columns`; 0: never.
 std::string described(const std::vector<std::pair<std::string, Cell>>& facts, bool colours, std::size_t columns = 0);
 
 Style status_style(std::string_view status);

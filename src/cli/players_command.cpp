@@ -37,8 +37,8 @@ int show(const Arguments& arguments) {
         table.add({{fmt::to_string(player["id"].integer())},
                    {safe_text(player["name"].text())},
                    state_of(player),
-                   {fmt::format("{:.1f} ms", player["latency_ms"].number())},
-                   {fmt::format("{:.1f} ms", player["jitter_ms"].number())},
+                   {round_trip_text(player["latency_ms"].number())},
+                   {player["latency_ms"].number() > 0 ? fmt::format("{:.1f} ms", player["jitter_ms"].number()) : "-"},
                    {moment_text(player["connected_at_ms"].integer())},
                    {span_text(player["last_message_ms_ago"].number() / 1000) + " ago"}});
     }

@@ -8,7 +8,6 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "base/json_fields.h"
 #include "cli/commands.h"
@@ -149,7 +148,7 @@ std::string summary(const Sums& sums, double seconds) {
                           sums.invited)}},
             {"trace", {fmt::format("{:016x}", sums.hash)}},
         },
-        colours_wanted(), isatty(STDOUT_FILENO) == 1 ? terminal_size(STDOUT_FILENO).columns : 0);
+        colours_wanted(), output_columns());
 }
 
 std::string summary_json(const Sums& sums, const std::optional<sim::Objection>& objection, const std::string& again) {

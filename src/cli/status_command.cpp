@@ -77,7 +77,7 @@ std::string status_text(const JsonValue& overview, bool colours) {
                                  : std::string("down"),
               store["up"].flag() ? Style::plain : Style::red}},
         },
-        colours);
+        colours, output_columns());
     return text + "\n" + region_table(overview["regions"]).to_text(colours);
 }
 

@@ -176,4 +176,8 @@ TerminalSize terminal_size(int descriptor) {
     return {size.ws_col, size.ws_row};
 }
 
+std::size_t output_columns() {
+    return isatty(STDOUT_FILENO) == 1 ? terminal_size(STDOUT_FILENO).columns : 0;
+}
+
 }  // namespace muster

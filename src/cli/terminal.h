@@ -41,5 +41,7 @@ struct TerminalSize {
 };
 // Of the terminal behind this descriptor; the usual one where there is none.
 TerminalSize terminal_size(int descriptor);
+// Where text on standard output wraps; 0 where it is not a terminal: whoever reads it there wants whole lines.
+std::size_t output_columns();
 
 }  // namespace muster

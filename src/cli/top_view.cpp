@@ -140,11 +140,10 @@ std::vector<std::string> TopView::figures(std::size_t columns) const {
                     matches["ready"].integer(), matches["allocated"].integer(), matches["offering"].integer()),
         fmt::format("Players      {} connected  {} idle  {} away    clock {}", players["connected"].integer(),
                     players["idle"].integer(), players["in_grace"].integer(), clock_text(overview["clock"])),
-        fmt::format(
-            "Loop         {} passes/s  {:.2f} ms each  {:.1f} ms at most  {} messages/s  {} too long  {} errors",
-            short_number(loop["ticks_per_second"].number()), loop["tick_avg_ms"].number(), loop["tick_max_ms"].number(),
-            short_number(loop["messages_per_second"].number()), loop["overruns"].integer(),
-            loop["callback_errors"].integer()),
+        fmt::format("Loop         {} passes/s  {:.2f} ms, at most {:.1f}  {} messages/s  {} too long  {} errors",
+                    short_number(loop["ticks_per_second"].number()), loop["tick_avg_ms"].number(),
+                    loop["tick_max_ms"].number(), short_number(loop["messages_per_second"].number()),
+                    loop["overruns"].integer(), loop["callback_errors"].integer()),
     };
 }
 
