@@ -591,19 +591,13 @@ class Simulate(unittest.TestCase):
         self.assertEqual(list(told), choices)
         self.assertEqual(len(told), 11)
 
-    def test_a_long_run_tells_how_far_it_is_and_plays_the_same_on_a_terminal_O_3(self):
-        run = ["simulate", "--scenario", "calm", "--hours", "8", "--servers", "2", "--chat-servers", "1", "--players", "1"]
-        terminal = Terminal(run, columns=60, NO_COLOR="1")
+    def test_the_summary_wraps_at_the_width_of_the_terminal_O_3(self):
+        terminal = Terminal(["simulate", "--seed", "3"], columns=60, NO_COLOR="1")
         self.addCleanup(terminal.close)
         self.assertEqual(terminal.end(), 0)
-        terminal.read(1)
-        shares = [int(share) for share in re.findall(r"\] +(\d+) % calm: seed 1 \d+ s", terminal.text)]
-        self.assertGreater(len(set(shares)), 2, terminal.text)
-        self.assertEqual(shares, sorted(shares))
-        summary = terminal.text.rsplit("\x1b[K", 1)[1].replace("\r", "")
+        summary = terminal.text.rsplit("\x1b[K", 1)[-1].replace("\r", "")
         self.assertLessEqual(max(map(len, summary.split("\n"))), 60)
-        trace = re.search(r"trace +(\w+)", summary)[1]
-        self.assertEqual(json.loads(muster(*run, "--json").stdout)["trace"], trace)
+        self.assertRegex(summary, r"refusals +\d+ × .*\n {13}\S")
 
     def test_what_cannot_be_played_is_64(self):
         for bad in (["--scenario", "sunny"], ["--minutes", "0"], ["--servers", "0"], ["--seeds", "0"], ["--asks", "-1"], ["--players", "0"], ["--hours", "9999"]):
@@ -860,10 +854,16 @@ class Demo(unittest.TestCase):
         self.assertTrue(played, terminal.text)
         self.assertIn(f"Ctrl-C, after {played[1]} of 100000 seeds", terminal.text)
 
-    def test_ctrl_c_ends_one_long_run_too(self):
-        terminal = Terminal(["simulate", "--hours", "700"])
+    def test_a_long_run_tells_how_far_it_is_and_ctrl_c_ends_it_O_3(self):
+        terminal = Terminal(["simulate", "--scenario", "calm", "--hours", "700"])
         self.addCleanup(terminal.close)
-        terminal.read_until("mixed: seed 1 ")
+        shares = []
+        end = time.monotonic() + PATIENCE_S
+        while len(set(shares)) < 2:  # some hours more make a per cent
+            self.assertLess(time.monotonic(), end, terminal.text)
+            terminal.read(0.1)
+            shares = [int(share) for share in re.findall(r"\] +(\d+) % calm: seed 1 \d+ s", terminal.text)]
+        self.assertEqual(shares, sorted(shares))
         terminal.type("\x03")
         self.assertEqual(terminal.end(), -signal.SIGINT)
         self.assertIn("Ctrl-C, after 0 of 1 seed\r\n", terminal.text)
