@@ -1,6 +1,8 @@
 #include "sim/invitation_judge.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <variant>
 
 #include "protocol/error_texts.h"
@@ -8,6 +10,8 @@
 
 namespace muster::sim {
 namespace {
+
+constexpr LobbyId last_lobby{std::numeric_limits<std::int32_t>::max()};
 
 bool contains(const std::vector<AccountId>& accounts, AccountId account) {
     return std::find(accounts.begin(), accounts.end(), account) != accounts.end();
@@ -35,8 +39,8 @@ void InvitationJudge::list(LobbyId lobby, Accounts accounts) {
     if (!known.before) known.before = known.accounts;
     known.before->insert(known.before->end(), accounts.begin(), accounts.end());
     known.accounts = std::move(accounts);
-    unsettled_ = true;
-    std::erase_if(told_, [&](const Told& told) { return told.second == lobby; });
+    unsettled_.insert(lobby);
+    told_.erase(lobby);
 }
 
 bool InvitationJudge::may_be_listed(LobbyId lobby, AccountId account) const {
@@ -64,7 +68,7 @@ void InvitationJudge::said(const Scene& scene, LinkNumber link, const PlayerMatc
     const SeenOffer* held = seen ? seen->held() : nullptr;
     if (!held || held->token != start.token.view())
         return object(scene, "A-10", "a player is told to come with another token", lobby);
-    if (!told_.insert({link, lobby}).second) return object(scene, "A-10", "a player is told to come twice", lobby);
+    if (!told_[lobby].insert(link).second) return object(scene, "A-10", "a player is told to come twice", lobby);
     ever_told_.insert({link, lobby});
     owed_starts_.erase({link, lobby});
 }
@@ -148,6 +152,7 @@ void InvitationJudge::fell_through(LobbyId lobby, bool must_be_told) {
 
 // Who logs in anew is the same account, and hears what it missed; so may one who is back before the pass ends.
 void InvitationJudge::happened(const Scene&, const event::PlayerClosed& event) {
+    left_.insert(event.player);
     if (event.reason == "Logged in elsewhere") return;
     std::erase_if(must_hear_, [&](const Due& due) { return due.first == event.player; });
 }
@@ -164,7 +169,8 @@ void InvitationJudge::run_began(const Scene&, const Core& core) {
     });
     lists_.clear();
     for (const auto& [lobby, accounts] : kept_) lists_[lobby] = {accounts, std::nullopt};
-    unsettled_ = false;
+    left_.clear();
+    unsettled_.clear();
 }
 
 void InvitationJudge::pass_ended(const Scene& scene, const Core& core) {
@@ -177,10 +183,14 @@ void InvitationJudge::pass_ended(const Scene& scene, const Core& core) {
         if (session && session->link != 0 && players_.welcomed(session->link))
             return object(scene, "A-11", "a listed player is not told that its match fell through", lobby);
     }
-    std::erase_if(may_hear_, [&](const Due& due) { return !players_.of(due.first); });
-    if (!unsettled_ || core.ledger().in_flight() != 0 || core.ledger().waiting()) return;
-    for (auto& [lobby, list] : lists_) list.before.reset();
-    unsettled_ = false;
+    for (const AccountId account : std::exchange(left_, {})) {
+        if (players_.of(account)) continue;
+        may_hear_.erase(may_hear_.lower_bound({account, {}}), may_hear_.upper_bound({account, last_lobby}));
+    }
+    if (unsettled_.empty() || core.ledger().in_flight() != 0 || core.ledger().waiting()) return;
+    for (const LobbyId lobby : std::exchange(unsettled_, {})) {
+        if (const auto list = lists_.find(lobby); list != lists_.end()) list->second.before.reset();
+    }
 }
 
 void InvitationJudge::object(const Scene& scene, std::string rule, std::string what, LobbyId lobby) {

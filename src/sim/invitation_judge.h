@@ -65,15 +65,16 @@ private:
     Objections& objections_;
     const SlotJudge& slots_;
     const PlayerJudge& players_;
-    std::map<LobbyId, Accounts> kept_;  // on the disk
-    std::map<LobbyId, List> lists_;     // that count in this run
-    std::set<LobbyId> ready_;           // and not started
-    std::set<Told> told_;               // since the latest list
+    std::map<LobbyId, Accounts> kept_;              // on the disk
+    std::map<LobbyId, List> lists_;                 // that count in this run
+    std::set<LobbyId> ready_;                       // and not started
+    std::map<LobbyId, std::set<LinkNumber>> told_;  // since the latest list
     std::set<Told> ever_told_;
-    std::set<Told> owed_starts_;  // in this pass
-    std::set<Due> may_hear_;      // that its match fell through
-    std::set<Due> must_hear_;     // the same, as soon as it is connected
-    bool unsettled_ = false;      // some list has a `before`
+    std::set<Told> owed_starts_;   // in this pass
+    std::set<Due> may_hear_;       // that its match fell through
+    std::set<Due> must_hear_;      // the same, as soon as it is connected
+    std::set<AccountId> left_;     // in this pass
+    std::set<LobbyId> unsettled_;  // their list has a `before`
     std::uint64_t invited_ = 0;
     std::uint64_t sent_away_ = 0;
 };

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""`muster demo`, and progress on a terminal (O-3).
+
+    cli_demo_test.py PATH_TO_MUSTER [unittest arguments]
+"""
+
+import contextlib
+import glob
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import served
+from cli_terminal import PATIENCE_S, USUAL_URL, Terminal, environment, muster
+from served import Served
+
+
+class Demo(unittest.TestCase):
+    def processes(self, marker):
+        """Whose environment has it."""
+        found = []
+        for path in glob.glob("/proc/[0-9]*/environ"):
+            with contextlib.suppress(OSError), open(path, "rb") as file:
+                if marker.encode() in file.read():
+                    found.append(path)
+        return found
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.marker = f"DEMO_OF_TEST={os.path.basename(folder.name)}"
+
+    def start(self, *arguments):
+        demo = self.launched(*arguments)
+        lines = [demo.stdout.readline() for _ in range(4)]
+        match = re.search(r"(http://\S+)/", "".join(lines))
+        self.assertTrue(match, lines + [demo.stderr.read() if demo.poll() is not None else ""])
+        return demo, match[1]
+
+    def launched(self, *arguments):
+        name, value = self.marker.split("=")
+        demo = subprocess.Popen([Served.muster, "demo", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                env=environment(TMPDIR=self.folder, **{name: value}))
+        self.addCleanup(demo.kill)
+        return demo
+
+    def ends_clean(self, demo):
+        self.assertEqual(demo.wait(PATIENCE_S), 0, demo.stderr.read())
+        rest = demo.stdout.read()
+        demo.stdout.close()
+        demo.stderr.close()
+        self.assertEqual(os.listdir(self.folder), [])
+        self.assertEqual(self.processes(self.marker), [])
+        return rest
+
+    def test_the_demo_takes_the_port_where_commands_look_and_says_so_when_it_cannot_O_3(self):
+        demo, url = self.start()
+        demo.send_signal(signal.SIGINT)
+        told = self.ends_clean(demo)
+        if url == USUAL_URL:
+            self.assertNotIn("export", told)
+        else:  # somebody else has it
+            with self.assertRaises(OSError), socket.create_server(("127.0.0.1", 11030)):
+                pass
+        with contextlib.suppress(OSError):
+            holder = socket.create_server(("127.0.0.1", 11030))
+            self.addCleanup(holder.close)
+        demo, url = self.start()
+        self.assertNotEqual(url, USUAL_URL)
+        demo.send_signal(signal.SIGTERM)
+        told = self.ends_clean(demo)
+        self.assertIn(f"    export MUSTER_URL={url}\n", told)
+        self.assertTrue(told.endswith("\nThe demo has ended; nothing of it is left.\n"), told)
+
+    def test_the_demo_is_lively_and_ctrl_c_ends_it_clean_O_3(self):
+        demo, url = self.start("--seed", "1")
+
+        def lively():
+            result = muster("status", "--json", MUSTER_URL=url)
+            self.assertIn(result.returncode, (0, 1), result.stderr)
+            status = json.loads(result.stdout)
+            return (sum(region["servers"]["available"] for region in status["regions"]) > 10 and status["matches"]["started"] > 3
+                    and status["players"]["connected"] > 10 and status["managers"] == 2)
+
+        end = time.monotonic() + PATIENCE_S
+        while not lively():
+            self.assertLess(time.monotonic(), end, "servers, matches and players by and by")
+            time.sleep(0.2)
+        demo.send_signal(signal.SIGINT)
+        self.ends_clean(demo)
+
+    def test_the_demo_ends_by_itself_after_its_seconds_and_tells_where_it_is_as_json_O_3(self):
+        began = time.monotonic()
+        demo = self.launched("--seconds", "1.5", "--json")
+        where = json.loads(demo.stdout.readline())
+        self.assertEqual(set(where), {"url", "servers", "managers", "players"})
+        self.assertIn(muster("status", MUSTER_URL=where["url"]).returncode, (0, 1))
+        self.ends_clean(demo)
+        self.assertGreater(time.monotonic() - began, 1.5)
+
+    def test_the_daemon_of_a_demo_that_was_killed_ends_too(self):
+        demo, url = self.start()
+        demo.kill()
+        demo.wait()
+        end = time.monotonic() + PATIENCE_S
+        while self.processes(self.marker) and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertEqual(self.processes(self.marker), [])
+        demo.stdout.close()
+        demo.stderr.close()
+
+    def test_progress_is_for_terminals(self):
+        terminal = Terminal(["simulate", "--scenario", "calm", "--seeds", "100000"])
+        self.addCleanup(terminal.close)
+        terminal.read_until("[....")
+        terminal.read_until("of 100000)")
+        terminal.type("\x03")
+        self.assertEqual(terminal.end(), -signal.SIGINT)
+        played = re.search(r"played(?:\x1b\[0m)? +(\d+) runs, ", terminal.text)
+        self.assertTrue(played, terminal.text)
+        self.assertIn(f"Ctrl-C, after {played[1]} of 100000 seeds", terminal.text)
+
+    def test_a_long_run_tells_how_far_it_is_and_ctrl_c_ends_it_O_3(self):
+        terminal = Terminal(["simulate", "--scenario", "calm", "--hours", "200"])
+        self.addCleanup(terminal.close)
+        shares = []
+        end = time.monotonic() + PATIENCE_S
+        while len(set(shares)) < 2:  # some hours more make a per cent
+            self.assertLess(time.monotonic(), end, terminal.text)
+            terminal.read(0.1)
+            shares = [int(share) for share in re.findall(r"\] +(\d+) % calm: seed 1 \d+ s", terminal.text)]
+        self.assertEqual(shares, sorted(shares))
+        terminal.type("\x03")
+        self.assertEqual(terminal.end(), -signal.SIGINT)
+        self.assertIn("Ctrl-C, after 0 of 1 seed\r\n", terminal.text)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    served.main()
