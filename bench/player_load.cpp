@@ -192,7 +192,9 @@ private:
         at(now_ + seconds_of(away(random_)), [this, i] { links_.open(i, port_); });
     }
 
+    // Each sign of life is noted before it is sent: what is counted from it is never early.
     void opened(std::size_t link) override {
+        players_[link].last_echo = players_[link].last_activity = now();
         links_.send(link, PlayerLogin{NameText("player-" + std::to_string(link)), "",
                                       ResumeTokenText(players_[link].resume_token)});
     }
@@ -203,8 +205,8 @@ private:
         if (code == Ping::code) {
             ++figures_.pings;
             if (player.role == Role::mute && !is_itself(player)) return;
-            links_.send(link, PingEcho{});
             player.last_echo = now();
+            links_.send(link, PingEcho{});
         } else if (code == PlayerLoginResponse::code) {
             logged_in(player, payload);
         } else if (code == ServerClose::code) {
@@ -225,7 +227,6 @@ private:
         player.id = accepted->player.value;
         player.resume_token = accepted->resume_token.string();
         player.logged_in = true;
-        player.last_echo = player.last_activity = now();
     }
 
     void closed(std::size_t link) override {
