@@ -2,12 +2,12 @@
 //
 //   api_load [--servers N] [--requests N] [--rounds N] [--seconds N] [--path PATH] [--check] [--muster PATH]
 //
-// Starts `muster serve`, registers the game servers, and lets them heartbeat at their usual rate. In turns, some seconds
-// each: nobody asks for anything; readers ask a bare server (bench/limits/bare_http.cpp) for the bytes of a list of
-// servers so many times a second; and the same readers ask Muster. Prints the round trip of heartbeats in all three. The
-// aim is 1.10 at most of nobody asking, with 10,000 servers and 1,000 requests a second. The readers, too, take time of
-// the machine's cores: the ratio to the bare server tells what of it is Muster's. With --check the exit code is 1 when
-// the aim is missed, or when the readers were not answered.
+// Starts `muster serve`, registers the game servers, and lets them heartbeat at their usual rate. In turns, some
+// seconds each: nobody asks for anything; readers ask a bare server (bench/limits/bare_http.cpp) for the bytes of a
+// list of servers so many times a second; and the same readers ask Muster. Prints the round trip of heartbeats in all
+// three. The aim is 1.10 at most of nobody asking, with 10,000 servers and 1,000 requests a second. The readers, too,
+// take time of the machine's cores: the ratio to the bare server tells what of it is Muster's. With --check the exit
+// code is 1 when the aim is missed, or when the readers were not answered.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
