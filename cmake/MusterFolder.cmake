@@ -45,7 +45,8 @@ function(muster_unit_tests program)
     add_custom_target(unit_tests)
   endif()
   add_dependencies(unit_tests ${program})
-  # Most of a build's time goes into optimising tests, which nobody waits for: the code under test is optimised as ever.
+  # Most of a build's time goes into optimising tests, which nobody waits for. The libraries under test are optimised as
+  # ever; what stands in headers only is as the test is.
   if(MUSTER_SANITIZE)
     target_compile_options(${program} PRIVATE -O0)
   elseif(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
