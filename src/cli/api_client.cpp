@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "cli/terminal.h"
+#include "daemon/config.h"
 #include "daemon/exit_code.h"
 #include "daemon/version.h"
 
@@ -24,7 +25,10 @@ namespace http = boost::beast::http;
 using boost::beast::error_code;
 using Request = http::request<http::string_body>;
 
-constexpr const char* default_url = "http://127.0.0.1:11030";
+// Where a daemon is that nobody told otherwise.
+std::string default_url() {
+    return fmt::format("http://{}", Config{}.listen.http.to_string());
+}
 constexpr std::chrono::seconds usual_patience{10};
 constexpr std::chrono::seconds connect_patience{5};
 // The feed says something every 15 s.
@@ -194,7 +198,7 @@ private:
 ApiAddress parse_api_address(std::string_view url) {
     const auto bad = [&](const char* why) -> CommandFailure {
         return {to_int(ExitCode::usage),
-                fmt::format("MUSTER_URL is {}: {}; it looks like {}", safe_text(url), why, default_url)};
+                fmt::format("MUSTER_URL is {}: {}; it looks like {}", safe_text(url), why, default_url())};
     };
     constexpr std::string_view scheme = "http://";
     if (url.starts_with("https://")) throw bad("only http:// is spoken, put a tunnel before it (ssh -L)");
@@ -229,7 +233,7 @@ ApiAddress parse_api_address(std::string_view url) {
 
 ApiClient ApiClient::from_environment() {
     const std::string url = variable("MUSTER_URL");
-    return {parse_api_address(url.empty() ? default_url : url), variable("MUSTER_ADMIN_TOKEN")};
+    return {parse_api_address(url.empty() ? default_url() : url), variable("MUSTER_ADMIN_TOKEN")};
 }
 
 ApiClient::ApiClient(ApiAddress address, std::string token)

@@ -30,6 +30,7 @@
 #include "cli/listing.h"
 #include "cli/progress.h"
 #include "cli/standard_output.h"
+#include "daemon/config.h"
 #include "daemon/config_units.h"
 #include "daemon/exit_code.h"
 
@@ -39,8 +40,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Where the other commands look for a daemon; taken by the demo when nobody else has it.
-constexpr std::uint16_t usual_port = 11030;
-constexpr const char* usual_http = "127.0.0.1:11030";
+ListenAddress usual_http() {
+    return Config{}.listen.http;
+}
 constexpr const char* any_http = "127.0.0.1:0";
 
 constexpr std::chrono::seconds start_patience{30};
@@ -123,7 +125,7 @@ bool usual_port_is_free() {
     setsockopt(probe, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     sockaddr_in address{};
     address.sin_family = AF_INET;
-    address.sin_port = htons(usual_port);
+    address.sin_port = htons(usual_http().port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     const bool free =
         bind(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 && listen(probe, 1) == 0;
@@ -158,7 +160,7 @@ std::optional<JsonValue> wait_until_ready(ChildProcess& daemon, const ScratchFol
 // Whether the other commands find it there as things are.
 bool is_where_commands_look(const std::string& url) {
     const char* told = std::getenv("MUSTER_URL");
-    return url == (told && *told != '\0' ? told : fmt::format("http://{}", usual_http));
+    return url == (told && *told != '\0' ? told : fmt::format("http://{}", usual_http().to_string()));
 }
 
 // Where it can be seen.
@@ -209,7 +211,7 @@ int run(const Arguments& arguments, const AwaitedEnd& end) {
     const ScratchFolder folder;
     const DemoPace pace;
     const bool usual = !arguments.http && usual_port_is_free();
-    auto daemon = launch(pace, folder, arguments.http.value_or(usual ? usual_http : any_http));
+    auto daemon = launch(pace, folder, arguments.http.value_or(usual ? usual_http().to_string() : any_http));
     std::optional<JsonValue> ports;
     try {
         ports = wait_until_ready(*daemon, folder, end);
