@@ -92,7 +92,7 @@ class Sessions(Served):
         other = self.daemon.player("ann")
         self.assertEqual(back.closed_for(), "Logged in elsewhere")
         other.close()
-        self.soon(lambda: self.figure("muster_players_in_grace") == 0 and self.figure("muster_players ") == 0, "the grace ends")
+        self.soon(lambda: self.figures("muster_players_in_grace", "muster_players ") == (0, 0), "the grace ends")
         self.daemon.player("ann", resume_token=other.resume_token)
         self.soon(lambda: self.figure("muster_logins_total") == 3, "that was a fresh login")
         self.assertEqual(self.figure("muster_resumes_total"), 1)

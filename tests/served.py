@@ -36,11 +36,19 @@ class Served(unittest.TestCase):
         connection.close()
         return answer.status, body
 
+    def figures(self, *line_starts):
+        """What the metrics say of each at one moment: two answers may tell of two."""
+        lines = self.get("/metrics")[1].splitlines()
+        found = []
+        for start in line_starts:
+            line = next((line for line in lines if line.startswith(start)), None)
+            if line is None:
+                self.fail(f"no metric {start}")
+            found.append(float(line.rsplit(" ", 1)[1]))
+        return tuple(found)
+
     def figure(self, line_start):
-        for line in self.get("/metrics")[1].splitlines():
-            if line.startswith(line_start):
-                return float(line.rsplit(" ", 1)[1])
-        self.fail(f"no metric {line_start}")
+        return self.figures(line_start)[0]
 
     def soon(self, condition, what):
         end = time.monotonic() + 20
