@@ -27,6 +27,7 @@
 #include "core/records.h"
 #include "core/region.h"
 #include "core/server.h"
+#include "core/visit_after.h"
 #include "protocol/error_texts.h"
 #include "protocol/server_messages.h"
 #include "runtime/events.h"
@@ -140,6 +141,11 @@ public:
     template <class Visit>
     void for_each(Visit visit) const {
         for (const auto& [id, server] : servers_) visit(server);
+    }
+    // Those that come after `last`, at most `left`, which tells how many are still left. False when there are more.
+    template <class Visit>
+    bool visit_after(ServerId last, std::size_t& left, Visit visit) const {
+        return muster::visit_after(servers_, last, left, visit);
     }
 
 private:

@@ -54,6 +54,7 @@
 #include "core/match_figures.h"
 #include "core/match_watcher.h"
 #include "core/over_lobbies.h"
+#include "core/visit_after.h"
 #include "protocol/error_texts.h"
 #include "protocol/manager_messages.h"
 #include "protocol/server_messages.h"
@@ -143,9 +144,15 @@ public:
     const MatchFigures& figures() const { return figures_; }
     const std::vector<LobbyId>& held_on(ServerId server) const;
 
+    // By ascending lobby.
     template <class Visit>
     void for_each(Visit visit) const {
         for (const auto& [lobby, match] : matches_) visit(match);
+    }
+    // Those that come after `last`, at most `left`, which tells how many are still left. False when there are more.
+    template <class Visit>
+    bool visit_after(LobbyId last, std::size_t& left, Visit visit) const {
+        return muster::visit_after(matches_, last, left, visit);
     }
 
 private:

@@ -1,7 +1,7 @@
 // What there is, row by row, for people to look at: plain values, no link back to core, no secret in them.
 //
-// The game thread makes a view by one walk over the registry and hands it over whole; whoever shows it does so on a
-// thread of its own. A match's token is in no row (K-3).
+// The game thread makes a view (view_walk.h) and hands it over whole; whoever shows it does so on a thread of its own.
+// A match's token is in no row (K-3).
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,8 @@
 #include "base/time.h"
 #include "core/records.h"
 #include "protocol/server_status.h"
-#include "runtime/pass.h"
 
 namespace muster {
-
-class Core;
 
 struct ServerRow {
     ServerId id;
@@ -112,7 +109,7 @@ struct ClockRow {
     int speed = 1;
 };
 
-// Everything but the players' rows, at one moment.
+// Everything but the players' rows.
 struct FleetView {
     UnixMs time;
     std::vector<ServerRow> servers;  // by ascending id
@@ -130,22 +127,13 @@ struct FleetView {
     bool store_up = true;
 };
 
-// Every session, by ascending id. Made in several steps, each at a moment of its own.
+// Every session, by ascending id.
 struct PlayersView {
     std::vector<PlayerRow> players;
 };
 
 // The name of the chat server that asks for matches over HTTP. It is Muster itself and no row of a view.
 inline constexpr const char* operator_chat_server = "http";
-
-// Looks at every server and match once. `pass` is the present one, `time` what its date is.
-FleetView fleet_view_of(const Core& core, const Pass& pass, UnixMs time);
-
-// Adds the sessions in `count` places from `first` on. Returns the place to go on from; none when that was the last.
-std::optional<std::uint32_t> add_players(const Core& core, std::uint32_t first, std::size_t count, PlayersView& view);
-// Once all are added: puts them in order. A player that was seen in two places, in between a logout and a login, is
-// kept as it was seen last.
-void put_in_order(PlayersView& view);
 
 // A match's record as a row.
 MatchRow match_row_of(const MatchRecord& record, std::int32_t tokens_used);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/thread_name.h"
 #include "daemon/game_config.h"
 
 namespace muster {
@@ -85,6 +86,7 @@ void Game::start(const RecoveredState& recovered, std::function<void()> on_ready
 }
 
 void Game::run() {
+    name_this_thread("game");
     turn_until_ready();
     if (!draining_) {
         publish(Pass{clock_.now(), loop_.time().running()});  // figures are there from the first moment on

@@ -92,41 +92,41 @@ private:
 
 }  // namespace
 
-bool GameOperator::ask_for_fleet() {
-    return parts_.game.ask([this](const Pass& pass, Game::Inside& game) {
-        const Time begun = parts_.clock.now();
-        auto view = std::make_shared<const FleetView>(fleet_view_of(game.core, pass, game.wall));
-        const Duration cost = parts_.clock.now() - begun;
-        parts_.thread->post([this, view = std::move(view), cost] { api_->fleet_made(view, cost); });
-    });
-}
-
-struct GameOperator::PlayersStep {
-    std::shared_ptr<PlayersView> view = std::make_shared<PlayersView>();
-    std::uint32_t place = 0;
+template <class Walk>
+struct GameOperator::Making {
+    Walk walk;
     Duration cost{0};
 };
 
-bool GameOperator::ask_for_players() {
-    return step(std::make_shared<PlayersStep>());
+bool GameOperator::ask_for_fleet() {
+    return walk_on(std::make_shared<Making<FleetWalk>>());
 }
 
-// So many sessions at a time: the loop does other things in between.
-bool GameOperator::step(const std::shared_ptr<PlayersStep>& step) {
-    return parts_.game.ask([this, step](const Pass&, Game::Inside& game) {
+bool GameOperator::ask_for_players() {
+    return walk_on(std::make_shared<Making<PlayersWalk>>());
+}
+
+// One step in a pass: the loop does other things in between.
+template <class Walk>
+bool GameOperator::walk_on(const std::shared_ptr<Making<Walk>>& making) {
+    return parts_.game.ask([this, making](const Pass& pass, Game::Inside& game) {
         const Time begun = parts_.clock.now();
-        const auto next = add_players(game.core, step->place, players_per_step, *step->view);
-        step->cost += parts_.clock.now() - begun;
-        if (next) {
-            step->place = *next;
-            (void)this->step(step);  // a full mailbox leaves the question unanswered, and it is asked again
+        const bool was_last = making->walk.step(game.core, pass, game.wall);
+        making->cost += parts_.clock.now() - begun;
+        if (!was_last) {
+            (void)walk_on(making);  // a full mailbox leaves the question unanswered, and it is asked again
             return;
         }
-        parts_.thread->post([this, step] {
-            put_in_order(*step->view);
-            api_->players_made(step->view, step->cost);
-        });
+        parts_.thread->post([this, making] { made(*making); });
     });
+}
+
+void GameOperator::made(Making<FleetWalk>& making) {
+    api_->fleet_made(std::make_shared<const FleetView>(making.walk.take()), making.cost);
+}
+
+void GameOperator::made(Making<PlayersWalk>& making) {
+    api_->players_made(std::make_shared<const PlayersView>(making.walk.take()), making.cost);
 }
 
 bool GameOperator::act(std::uint64_t number, const Action& action, const std::string& who, Time not_after) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/time.h"
+#include "core/view_walk.h"
 #include "daemon/game.h"
 #include "http/api.h"
 #include "http/api_game.h"
@@ -18,9 +19,6 @@ namespace muster {
 // HTTP thread only. All of what it is given outlives it.
 class GameOperator final : public ApiGame {
 public:
-    // Sessions that are looked at in one step of the game thread.
-    static constexpr std::size_t players_per_step = 2'000;
-
     struct Parts {
         Game& game;
         const Store& store;
@@ -39,9 +37,14 @@ public:
     ProcessFigures figures() override;
 
 private:
-    struct PlayersStep;
+    // A view that is being made, and what the game thread has spent on it.
+    template <class Walk>
+    struct Making;
 
-    bool step(const std::shared_ptr<PlayersStep>& step);
+    template <class Walk>
+    bool walk_on(const std::shared_ptr<Making<Walk>>& making);
+    void made(Making<FleetWalk>& making);
+    void made(Making<PlayersWalk>& making);
 
     const Parts parts_;
     const Time started_;

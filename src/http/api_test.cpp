@@ -134,24 +134,69 @@ TEST_CASE_FIXTURE(Asking, "O-2: managers, regions and the clock") {
 
 TEST_CASE_FIXTURE(Asking, "O-2: who asks now and then sees what is now, and who asks all the time shares") {
     add_servers(1);
-    // A view costs 1 ms here, and 20 are saved up.
-    for (int i = 1; i <= 20; ++i) {
+    // A view costs 1 ms here. 20 are saved up, and spent on at most 1/20 of the time, while which 2 more are saved.
+    for (int i = 1; i <= 22; ++i) {
         CHECK(get("/servers").status == 200);
         CHECK(game.fleet_asked == i);
+        clock.advance(19ms);
+        CHECK(get(i % 2 == 0 ? "/servers" : "/overview").status == 200);
+        CHECK(game.fleet_asked == i);
+        clock.advance(1ms);
     }
-    for (int i = 0; i < 50; ++i) CHECK(get(i % 2 == 0 ? "/servers" : "/overview").status == 200);
-    CHECK(game.fleet_asked == 20);
+    CHECK(get("/servers").status == 200);
+    CHECK(game.fleet_asked == 23);
     // From then on as much as 1/200 of the time allows.
-    clock.advance(1ms);
+    clock.advance(160ms);
+    CHECK(get("/servers").status == 200);
+    CHECK(game.fleet_asked == 23);
     add_servers(2);
+    clock.advance(1ms);
     CHECK(ids(get("/servers").body).size() == 3);
-    CHECK(game.fleet_asked == 21);
+    CHECK(game.fleet_asked == 24);
     clock.advance(199ms);
     CHECK(get("/servers").status == 200);
-    CHECK(game.fleet_asked == 21);
-    clock.advance(1ms);
+    CHECK(game.fleet_asked == 24);
+    clock.advance(2ms);
     CHECK(get("/servers").status == 200);
-    CHECK(game.fleet_asked == 22);
+    CHECK(game.fleet_asked == 25);
+}
+
+TEST_CASE_FIXTURE(Asking, "O-2: who looks after an action is not shown a view that was begun before it") {
+    const auto before = send("GET", "/servers");
+    api.acted(0, {});
+    const auto after = send("GET", "/servers");
+    CHECK(game.fleet_asked == 1);
+    api.fleet_made(std::make_shared<const FleetView>(view), 1ms);
+    CHECK(before->status == 200);
+    CHECK(after->status == 0);
+    CHECK(game.fleet_asked == 2);
+
+    // Whoever comes meanwhile shares the new one.
+    const auto meanwhile = send("GET", "/servers");
+    CHECK(meanwhile->status == 0);
+    CHECK(game.fleet_asked == 2);
+    add_servers(1);
+    api.fleet_made(std::make_shared<const FleetView>(view), 1ms);
+    CHECK(ids(after->body) == Ids{1});
+    CHECK(ids(meanwhile->body) == Ids{1});
+    CHECK(get("/servers").status == 200);
+    CHECK(game.fleet_asked == 2);
+}
+
+TEST_CASE_FIXTURE(Asking, "O-2: a loop that answers nobody tells so who came before an action and who came after it") {
+    const auto before = send("GET", "/servers");
+    api.acted(0, {});
+    clock.advance(1s);
+    const auto after = send("GET", "/servers");
+    clock.advance(2s);
+    thread->turn();
+    CHECK(before->status == 503);
+    CHECK(after->status == 0);
+    CHECK(game.fleet_asked == 2);
+    clock.advance(3s);
+    thread->turn();
+    CHECK(after->status == 503);
+    CHECK(get("/servers").status == 200);
 }
 
 TEST_CASE_FIXTURE(Asking, "O-2: whatever a view costs, after a second it is too old") {

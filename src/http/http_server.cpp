@@ -13,6 +13,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/core.h>
 
+#include "base/thread_name.h"
 #include "http/http_connection.h"
 
 namespace muster {
@@ -106,6 +107,7 @@ private:
 
     // Out of memory in one connection must not end the others (fault 8).
     void run() {
+        name_this_thread("http");
         while (!context_->stopped()) {
             try {
                 context_->run();

@@ -19,12 +19,13 @@ namespace muster {
 // HTTP thread only. The clock and the thread outlive it.
 //
 // Who asks now and then is shown what is now: a view is made for it. Making views may take 1/200 of the game thread's
-// time, and what was not taken is saved up; once that is used up, readers are shown what was a moment ago, at most
-// `age_max`.
+// time, and what was not taken is saved up, to be spent at 1/20 of its time; otherwise readers are shown what was a
+// moment ago, at most `age_max`.
 template <class View>
 class LatestView {
 public:
     static constexpr int cost_share = 200;
+    static constexpr int cost_share_most = 20;
     static constexpr std::chrono::milliseconds saved_up_max{20};
     static constexpr std::chrono::seconds age_max{1};
     static constexpr std::chrono::seconds patience{3};
@@ -44,26 +45,29 @@ public:
     // Calls back once: now, or when a fresh view is there.
     void with_view(OnView on_view) {
         if (good_enough()) return on_view(view_.get());
+        // One is being made; but what was begun before a change may not show it.
+        if (begun_before_change_) return after_change_.push_back(std::move(on_view));
         waiting_.push_back(std::move(on_view));
-        if (waiting_.size() > 1) return;  // one is being made
-        const std::uint64_t number = ++asked_;
-        if (!ask_()) return gave_up(number);
-        thread_.after(patience, [this, number] { gave_up(number); });
+        if (waiting_.size() == 1) ask();
     }
 
     // The game thread made a view; it took `cost`.
     void made(std::shared_ptr<const View> view, Duration cost) {
+        saved_up_ = saved_up() - cost;
+        cost_ = cost;
         view_ = std::move(view);
         answers_.clear();
-        saved_up_ = saved_up() - cost;
         made_at_ = clock_.now();
-        outdated_ = false;
+        outdated_ = begun_before_change_;
         const auto kept = view_;  // should one of them ask for the next
-        for (const OnView& on_view : std::exchange(waiting_, {})) on_view(kept.get());
+        for (const OnView& on_view : next_waiting()) on_view(kept.get());
     }
 
-    // Something was changed by who will look next: the latest view is too old.
-    void outdated() { outdated_ = true; }
+    // Something was changed by who will look next: the latest view is too old, and so is one that is being made.
+    void outdated() {
+        outdated_ = true;
+        begun_before_change_ = !waiting_.empty();
+    }
 
     // The text made for `key` from this very view; null when there is none.
     Answer kept_answer(const std::string& key) const {
@@ -78,16 +82,30 @@ public:
 
 private:
     bool good_enough() const {
-        return view_ && !outdated_ && saved_up() <= Duration{0} && clock_.now() - made_at_ < Duration(age_max);
+        if (!view_ || outdated_) return false;
+        const Duration age = clock_.now() - made_at_;
+        return age < Duration(age_max) && (saved_up() <= Duration{0} || age < cost_ * cost_share_most);
     }
     // The game thread's time that the next view may take.
     Duration saved_up() const {
         return std::min<Duration>(saved_up_ + (clock_.now() - made_at_) / cost_share, saved_up_max);
     }
 
+    void ask() {
+        const std::uint64_t number = ++asked_;
+        if (!ask_()) return gave_up(number);
+        thread_.after(patience, [this, number] { gave_up(number); });
+    }
     void gave_up(std::uint64_t number) {
         if (number != asked_) return;
-        for (const OnView& on_view : std::exchange(waiting_, {})) on_view(nullptr);
+        for (const OnView& on_view : next_waiting()) on_view(nullptr);
+    }
+    // Those whose waiting is over. For who came after the change, the next view is begun.
+    std::vector<OnView> next_waiting() {
+        std::vector<OnView> over = std::exchange(waiting_, std::exchange(after_change_, {}));
+        begun_before_change_ = false;
+        if (!waiting_.empty()) ask();
+        return over;
     }
 
     const Clock& clock_;
@@ -95,10 +113,13 @@ private:
     const Ask ask_;
     std::shared_ptr<const View> view_;
     Time made_at_{};
+    Duration cost_{0};
     Duration saved_up_ = saved_up_max;
     bool outdated_ = false;
     std::vector<OnView> waiting_;
     std::uint64_t asked_ = 0;  // how often; the latest is under way while somebody waits
+    bool begun_before_change_ = false;
+    std::vector<OnView> after_change_;
     std::unordered_map<std::string, Answer> answers_;
 };
 

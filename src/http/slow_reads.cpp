@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/thread_name.h"
+
 namespace muster {
 
 SlowReads::SlowReads() : thread_([this] { run(); }) {}
@@ -27,6 +29,7 @@ bool SlowReads::submit(std::function<void()> work) {
 }
 
 void SlowReads::run() {
+    name_this_thread("history");
     std::unique_lock lock(mutex_);
     while (true) {
         changed_.wait(lock, [this] { return ending_ || !waiting_.empty(); });

@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "base/check.h"
+#include "base/thread_name.h"
 
 namespace muster {
 namespace {
@@ -26,7 +27,7 @@ void block_signals() {
 
 void run_worker(NetWorker& worker, std::size_t number) {
     block_signals();
-    pthread_setname_np(pthread_self(), ("net-" + std::to_string(number)).c_str());
+    name_this_thread("net-" + std::to_string(number));
     try {
         while (!worker.is_stopped()) worker.do_work(std::nullopt);
     } catch (const std::exception& error) {

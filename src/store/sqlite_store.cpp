@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/thread_name.h"
 
 namespace muster {
 
@@ -91,6 +92,7 @@ void SqliteStore::prune(UnixMs now) {
 }
 
 void SqliteStore::run() {
+    name_this_thread("store");
     try {
         std::vector<RecordBatch> taken;
         for (Turn turn = wait(taken); turn != Turn::end; turn = wait(taken)) {

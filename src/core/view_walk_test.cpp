@@ -1,16 +1,31 @@
-#include "core/views.h"
+#include "core/view_walk.h"
+
+#include <optional>
+#include <vector>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "core/core_fixture.h"
+#include "core/player_fixture.h"
 
 using namespace muster;
 using namespace muster::testing;
 
 namespace {
 
+// The walk to its end; `meanwhile` is called between its steps, with how many there were.
+template <class Walk, class Meanwhile>
+auto walked(CoreWorld& world, Meanwhile meanwhile) {
+    Walk walk;
+    for (int steps = 1;
+         !walk.step(*world.core, Pass{world.loop.time().now(), world.loop.time().running()}, UnixMs{1'000}); ++steps)
+        meanwhile(steps);
+    return walk.take();
+}
+
 FleetView view_of(CoreWorld& world) {
-    return fleet_view_of(*world.core, Pass{world.loop.time().now(), world.loop.time().running()}, UnixMs{1'000});
+    return walked<FleetWalk>(world, [](int) { FAIL("so few take one step"); });
 }
 
 }  // namespace
@@ -118,4 +133,49 @@ TEST_CASE("O-2: managers are shown by name, without the one that stands for the 
     CHECK(view.managers[0].regions.size() == 3);
     CHECK(view.managers[0].last_seen_ms_ago == 2000);
     CHECK(view.managers[1].id == "chat-b");
+}
+
+TEST_CASE("O-2: a large fleet is looked at in steps, and what changes in between is shown at most once") {
+    CoreWorld world;
+    constexpr std::size_t servers = 3 * ViewWalk::rows_least;
+    std::vector<TestServer> fleet;
+    for (std::size_t i = 0; i < servers; ++i) fleet.push_back(join(world, static_cast<std::int32_t>(2000 + i)));
+    const ConnectionId chat = join_chat(world);
+    (void)allocate(world, chat, fleet.front(), 42);
+    int between = 0;
+    std::optional<TestServer> late;
+    const FleetView view = walked<FleetWalk>(world, [&](int steps) {
+        between = steps;
+        if (steps != 1) return;
+        // The walk has come to here, and goes on from a server that is gone.
+        world.send(fleet[ViewWalk::rows_least - 1].link, ServerGoodbye{fleet[ViewWalk::rows_least - 1].id});
+        world.send(fleet.back().link, ServerGoodbye{fleet.back().id});
+        late = join(world, 9999);
+    });
+    CHECK(between == 3);
+    REQUIRE(view.servers.size() == servers);
+    for (std::size_t i = 1; i < view.servers.size(); ++i) CHECK(view.servers[i - 1].id < view.servers[i].id);
+    CHECK(view.servers[ViewWalk::rows_least - 1].id == fleet[ViewWalk::rows_least - 1].id);
+    CHECK(view.servers.back().id == late->id);
+    CHECK(view.matches.size() == 1);
+    CHECK(view.regions.size() == 3);
+}
+
+TEST_CASE("P-8: players are looked at in steps, and shown by ascending id, each once") {
+    CoreWorld world;
+    constexpr std::size_t count = 2 * ViewWalk::rows_least + 10;
+    std::vector<TestPlayer> players;
+    for (std::size_t i = 0; i < count; ++i) players.push_back(log_in(world, fmt::format("p{}", i)));
+    const PlayersView view = walked<PlayersWalk>(world, [&](int steps) {
+        if (steps != 1) return;
+        // Logs out where the walk was, and in again where it will be: the place it had is another's by then.
+        world.send(players.front().link, PlayerLogout{});
+        world.advance(5ms);
+        (void)log_in(world, "late");
+        (void)log_in(world, "p0");
+    });
+    REQUIRE(view.players.size() == count);
+    for (std::size_t i = 1; i < view.players.size(); ++i) CHECK(view.players[i - 1].id < view.players[i].id);
+    CHECK(view.players[0].name == "p0");
+    CHECK(view.players[0].connected_at > view.players[1].connected_at);
 }

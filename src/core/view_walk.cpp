@@ -1,0 +1,149 @@
+#include "core/view_walk.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/core.h"
+
+namespace muster {
+namespace {
+
+std::int64_t whole_ms(Duration d) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
+}
+
+ServerRow row_of(const Server& server, const Pass& pass) {
+    ServerRow row;
+    row.id = server.id;
+    row.ip = server.endpoint.ip;
+    row.port = server.endpoint.port;
+    row.region = server.region;
+    row.status = server.status();
+    row.connected = server.connected();
+    row.drained_by_server = server.drained_by_server;
+    row.drained_by_operator = server.drained_by_operator;
+    row.braked = server.braked;
+    row.load = server.load();
+    row.reported_matches = server.reported_matches;
+    row.held = server.held;
+    row.offered = server.offered;
+    row.max_matches = server.max_matches;
+    row.cpu_percent = server.cpu_percent;
+    row.memory_percent = server.memory_percent;
+    row.jitter_ms = static_cast<float>(server.jitter_ms);
+    row.rtt_us = server.rtt_us;
+    row.epoch = server.epoch;
+    row.last_heartbeat_ms_ago = std::max<std::int64_t>(whole_ms(pass.running - server.last_heartbeat), 0);
+    row.choices = server.choices;
+    row.registered_at = server.registered_at;
+    return row;
+}
+
+std::uint64_t value_of(const std::map<RegionId, std::uint64_t>& counts, RegionId region) {
+    const auto found = counts.find(region);
+    return found == counts.end() ? 0 : found->second;
+}
+
+void add(Distribution& sum, const Histogram& one) {
+    sum.bounds.assign(one.bounds().begin(), one.bounds().end());
+    sum.counts.resize(one.counts().size());
+    for (std::size_t i = 0; i < sum.counts.size(); ++i) sum.counts[i] += one.counts()[i];
+}
+
+void add_regions(const Core& core, FleetView& view) {
+    core.telemetry().for_each_region([&](RegionId id, const Telemetry::OfRegion& figures) {
+        add(view.allocation_seconds, figures.allocation_seconds);
+        for (const auto& [label, count] : figures.failures) view.failures[std::string(label)] += count;
+        if (id.value < 0) return;  // what named no region of ours
+        RegionRow row;
+        row.id = id;
+        row.name = figures.name;
+        row.requests = value_of(core.matches().figures().requests, id);
+        row.retries = value_of(core.matches().figures().retries, id);
+        row.successes = figures.allocations;
+        row.timeouts = figures.timeouts;
+        for (const auto& [label, count] : figures.failures) row.failures.emplace(label, count);
+        view.regions.push_back(std::move(row));
+    });
+}
+
+// So few at a time that nobody waits long for the loop, and more of very many, so that the walk comes to an end.
+std::size_t step_of(std::size_t all) {
+    return std::max(ViewWalk::rows_least, all / ViewWalk::steps_about);
+}
+
+}  // namespace
+
+bool FleetWalk::step(const Core& core, const Pass& pass, UnixMs time) {
+    const Fleet& fleet = core.fleet();
+    const Matches& matches = core.matches();
+    if (view_.servers.empty()) {
+        view_.servers.reserve(fleet.size());
+        view_.matches.reserve(matches.size());
+    }
+    std::size_t left = step_of(fleet.size() + matches.size());
+    const ServerId server = view_.servers.empty() ? ServerId{} : view_.servers.back().id;
+    const LobbyId lobby = view_.matches.empty() ? LobbyId{} : view_.matches.back().lobby;
+    const auto add_server = [&](const Server& one) { view_.servers.push_back(row_of(one, pass)); };
+    const auto add_match = [&](const Match& one) {
+        view_.matches.push_back(match_row_of(one.record, static_cast<std::int32_t>(one.used.size())));
+    };
+    if (!fleet.visit_after(server, left, add_server) || !matches.visit_after(lobby, left, add_match)) return false;
+    add_the_rest(core, pass);
+    view_.time = time;
+    return true;
+}
+
+// What is few, and what is counted.
+void FleetWalk::add_the_rest(const Core& core, const Pass& pass) {
+    core.chat_servers().for_each([&](const ChatServer& chat_server) {
+        if (chat_server.id == operator_chat_server) return;
+        view_.managers.push_back({chat_server.id, chat_server.regions,
+                                  std::max<std::int64_t>(whole_ms(pass.running - chat_server.last_seen), 0)});
+    });
+    std::sort(view_.managers.begin(), view_.managers.end(),
+              [](const ManagerRow& one, const ManagerRow& other) { return one.id < other.id; });
+    add_regions(core, view_);
+    view_.allocations_in_flight = core.matches().in_flight();
+    const PlayerFigures& players = core.players().figures();
+    view_.players_connected = players.connected;
+    view_.players_in_grace = players.in_grace;
+    view_.players_idle = players.idle;
+    add(view_.player_rtt_seconds, players.rtt_seconds);
+    const GameTime shown = core.world().shown();
+    view_.clock = {shown.day, shown.hour, shown.minute, core.world().speed()};
+    view_.store_up = core.ledger().store_up();
+}
+
+bool PlayersWalk::step(const Core& core, const Pass&, UnixMs) {
+    place_ = core.players().visit_from(place_, step_of(core.players().places()), [this](const PlayerView& player) {
+        PlayerRow row;
+        row.id = player.player;
+        row.name = player.name;
+        row.connected = player.connected;
+        row.idle = player.idle;
+        row.latency_us = player.latency_us;
+        row.jitter_us = player.jitter_us;
+        row.connected_at = player.connected_at;
+        row.last_message_ms_ago = whole_ms(player.since_message);
+        if (player.since_ping_sent) row.last_ping_sent_ms_ago = whole_ms(*player.since_ping_sent);
+        row.last_ping_received_ms_ago = whole_ms(player.since_echo);
+        row.entity = player.entity;
+        row.failed_heartbeats = player.failed_heartbeats;
+        view_.players.push_back(std::move(row));
+    });
+    return place_ == Sessions::none;
+}
+
+PlayersView PlayersWalk::take() {
+    const auto by_id = [](const PlayerRow& one, const PlayerRow& other) { return one.id < other.id; };
+    std::stable_sort(view_.players.begin(), view_.players.end(), by_id);
+    // From the end: the last seen of each id comes first there, and stays.
+    const auto kept = std::unique(view_.players.rbegin(), view_.players.rend(),
+                                  [](const PlayerRow& one, const PlayerRow& other) { return one.id == other.id; });
+    view_.players.erase(view_.players.begin(), kept.base());
+    return std::move(view_);
+}
+
+}  // namespace muster

@@ -1,0 +1,17 @@
+// A walk over a map in pieces: who goes on from the last key may let others change the map in between.
+#pragma once
+
+#include <cstddef>
+
+namespace muster {
+
+// Calls visit(value) for the entries that come after the key `last`, at most `left` of them, and takes them off it.
+// False when there are more.
+template <class Map, class Visit>
+bool visit_after(const Map& map, const typename Map::key_type& last, std::size_t& left, Visit& visit) {
+    auto next = map.upper_bound(last);
+    for (; next != map.end() && left > 0; ++next, --left) visit(next->second);
+    return next == map.end();
+}
+
+}  // namespace muster
