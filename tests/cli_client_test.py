@@ -128,7 +128,7 @@ class Reads(WithDaemon):
 class Actions(WithDaemon):
     def test_drain_and_undrain_O_3(self):
         server = self.daemon.game_server(27000)
-        self.assertIn("takes no new matches", self.ok("drain", str(server.id)))
+        self.assertIn("takes no new matches", self.ok("drain", str(server.id), "--reason", "a \"new\" kernel"))
         self.assertEqual(server.expect(0x100F).take("i"), server.id)
         self.shown("draining", "servers")
         self.assertEqual(self.json("undrain", str(server.id)), {"id": server.id, "draining": False})
@@ -139,6 +139,7 @@ class Actions(WithDaemon):
             self.assertIn(f"server {each.id} takes no new matches", several.stdout)
             self.assertEqual(each.expect(0x100F).take("i"), each.id)
         self.shown("server.registered  server_id=1 region=EU endpoint=127.0.0.1:27000", "events")
+        self.shown('a \\"new\\" kernel', "events", "--type", "operator.")
 
     def test_allocate_waits_for_the_answer_and_abort_ends_the_match_O_3(self):
         server = self.daemon.game_server(27000)

@@ -1,10 +1,12 @@
 // `muster drain N…` and `muster undrain N…`: servers take no new matches, or do again.
 #include <cstdio>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/json_fields.h"
 #include "cli/api_client.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
@@ -15,17 +17,21 @@ namespace {
 
 struct Arguments {
     std::vector<std::int64_t> ids;
+    std::string reason;
     bool json = false;
 };
 
 // One that is not there does not keep the others from it.
 int set_draining(const Arguments& arguments, bool draining) {
     ApiClient api = ApiClient::from_environment();
+    JsonFields body;
+    body.flag("draining", draining);
+    if (!arguments.reason.empty()) body.text("reason", arguments.reason);
+    const std::string wish = body.finish();
     int worst = 0;
     for (const std::int64_t id : arguments.ids) {
         try {
-            const JsonValue done =
-                api.post(fmt::format("/servers/{}/drain", id), fmt::format("{{\"draining\":{}}}", draining));
+            const JsonValue done = api.post(fmt::format("/servers/{}/drain", id), wish);
             const char* text = draining ? "server {} takes no new matches; those it has may finish\n"
                                         : "server {} takes matches again\n";
             const int printed =
@@ -44,6 +50,7 @@ Command command(const char* name, const char* summary, bool draining) {
     return {name,
             summary,
             {{"ID", "", "The server's id; several may follow each other", &arguments->ids, true},
+             {"--reason", "TEXT", "Why, for the event history", &arguments->reason},
              json_option(arguments->json)},
             "With --json, one object a line for each server.\n",
             [arguments, draining] { return set_draining(*arguments, draining); }};

@@ -22,9 +22,16 @@ Style style_of(std::string_view type) {
     return Style::plain;
 }
 
+// A value of several words is in quotes; one that has some itself cannot pass for several pairs.
 std::string pair_text(std::string_view name, std::string_view value) {
-    const bool spaced = value.find(' ') != std::string_view::npos;
-    return fmt::format("{}={}{}{}", safe_text(name), spaced ? "\"" : "", safe_text(value), spaced ? "\"" : "");
+    if (value.find_first_of(" \"") == std::string_view::npos)
+        return fmt::format("{}={}", safe_text(name), safe_text(value));
+    std::string escaped;
+    for (const char c : value) {
+        if (c == '"' || c == '\\') escaped += '\\';
+        escaped += c;
+    }
+    return fmt::format("{}=\"{}\"", safe_text(name), safe_text(escaped));
 }
 
 // "31.2s" for 31.2431: milliseconds at most, and one word.

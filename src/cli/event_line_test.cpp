@@ -28,6 +28,12 @@ TEST_CASE("O-3: an event is one line: the region by its name, times rounded, not
     CHECK(told(R"({"type":"brake.off"})") == "brake.off");
 }
 
+TEST_CASE("O-3: a reason with quotes in it does not pass for several fields") {
+    CHECK(told(R"({"type":"operator.action","reason":"x\" who=\"root"})") ==
+          R"(operator.action    reason="x\" who=\"root")");
+    CHECK(told(R"({"type":"operator.action","reason":"a\\b"})") == R"(operator.action    reason=a\b)");
+}
+
 TEST_CASE("lines of several days stand in columns") {
     const JsonValue event = *JsonValue::parse(R"({"time_ms":5,"type":"brake.on"})");
     const std::string line = event_line(event, RegionNames(JsonValue()), {.moment_columns = 30});

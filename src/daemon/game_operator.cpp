@@ -24,6 +24,7 @@ struct Acting {
         if (!game.core.drain(drain.server, drain.draining)) return not_found();
         event::OperatorAction done = action_on(drain.draining ? "drain" : "undrain", "server", drain.server.value);
         done.server = drain.server;
+        done.reason = drain.reason;
         game.events.publish(done);
         tell({});
     }

@@ -64,8 +64,9 @@ void Api::drain(HttpRequest&& request, HttpResponder&& responder) {
     if (!server) return responder.send(http_error(400, "A server's id is a positive number"));
     JsonBody body(request.body);
     const bool draining = body.flag("draining");
+    std::string reason = body.optional_text("reason", ReasonText::size_max);
     if (const auto error = body.error()) return responder.send(http_error(400, *error));
-    actions_.act(action::Drain{*server, draining}, request, std::move(responder), action_limit,
+    actions_.act(action::Drain{*server, draining, std::move(reason)}, request, std::move(responder), action_limit,
                  [server = *server, draining](const ActionOutcome& outcome) {
                      if (outcome.kind == ActionOutcome::Kind::not_found) return http_error(404, "No such server");
                      JsonFields out;

@@ -39,7 +39,9 @@ TEST_CASE_FIXTURE(Asking, "O-2: a drain goes to the game with who asked, and its
     api.acted(game.acts[1].number, none);
     CHECK(missing->status == 404);
     CHECK(send("POST", "/servers/x/drain", R"({"draining":true})")->status == 400);
+    CHECK(drain->reason.empty());
     CHECK(send("POST", "/servers/1/drain", R"({"draining":true,"now":1})")->status == 400);
+    CHECK(send("POST", "/servers/1/drain", R"({"draining":true,"reason":7})")->status == 400);
     CHECK(send("POST", "/servers/1/drain", "draining=true")->status == 400);
     CHECK(send("POST", "/servers/1/drain", R"({"draining":true})", {})->status == 415);
     CHECK(send("GET", "/servers/1/drain")->status == 405);

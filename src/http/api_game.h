@@ -20,6 +20,7 @@ namespace action {
 struct Drain {
     ServerId server;
     bool draining = false;
+    std::string reason;
 };
 struct Abort {
     LobbyId lobby;
