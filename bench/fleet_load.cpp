@@ -5,7 +5,7 @@
 //
 // Starts `muster serve` on free ports with a store of its own, registers the game servers and the chat servers, and
 // asks for matches at a steady rate. Each game server acknowledges after 0 to --ack ms, is ready, starts, ends after
-// --match ms (keeps it until all were asked for, when that is negative), and heartbeats all the while. The same peers
+// --match ms (keeps it until all were answered, when that is negative), and heartbeats all the while. The same peers
 // then do the same to a bare server (bench/limits/bare_allocator.cpp), and the ratio of the two servers' CPU is
 // printed.
 //

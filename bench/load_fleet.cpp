@@ -103,7 +103,7 @@ void LoadFleet::allocate(const std::function<void(const LoadFigures&)>& progress
             lobbies_[figures_.asked].due = due_of(figures_.asked);
             ask();
         }
-        if (figures_.asked == lobbies_.size()) {
+        if (figures_.answered == lobbies_.size()) {
             for (const auto& [server, lobby] : kept_) end(server, lobby);
             kept_.clear();
         }

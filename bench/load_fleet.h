@@ -22,7 +22,7 @@ struct LoadOptions {
     std::size_t chat_servers = 20;
     std::size_t allocations = 50'000;
     std::chrono::milliseconds ack_max{4'000};  // an offer is acknowledged after 0 to this
-    std::chrono::milliseconds match{1'000};    // from the start to the end; negative: until all were asked for
+    std::chrono::milliseconds match{1'000};    // from the start to the end; negative: until all were answered
     double per_second = 1'000;                 // requests; each is due at its moment, whatever became of those before
     std::int32_t max_matches = 10;
     std::uint64_t seed = 1;
