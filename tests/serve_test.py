@@ -103,7 +103,7 @@ class Journey(Served):
     def test_threads_have_names_that_top_shows_L_1(self):
         tasks = f"/proc/{self.daemon.process.pid}/task"
         names = [open(f"{tasks}/{task}/comm").read().strip() for task in os.listdir(tasks)]
-        for name in ("game", "net-0", "store", "http", "history"):
+        for name in ("game", "net-0", "store", "http", "history", "log"):
             self.assertEqual(names.count(name), 1, names)
 
     def test_sigterm_ends_it_in_time_with_exit_0_and_the_match_is_there_after_the_restart_X_3_fault_10(self):

@@ -23,6 +23,8 @@
 #include <spdlog/sinks/sink.h>
 #include <unistd.h>
 
+#include "base/thread_name.h"
+
 namespace muster {
 namespace {
 
@@ -111,7 +113,8 @@ int own_descriptor(int fd) {
 }
 
 // Signals go to the thread that waits for them; a broken pipe is an error code here.
-void block_signals() {
+void begin_thread() {
+    name_this_thread("log");
     sigset_t all;
     sigfillset(&all);
     for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&all, fault);
@@ -215,7 +218,7 @@ private:
 class LogOutput::Queue {
 public:
     explicit Queue(std::shared_ptr<Writer> writer)
-        : pool_(std::make_shared<spdlog::details::thread_pool>(lines_waiting_max, 1, block_signals)),
+        : pool_(std::make_shared<spdlog::details::thread_pool>(lines_waiting_max, 1, begin_thread)),
           logger_(std::make_shared<spdlog::async_logger>("muster", std::move(writer), pool_,
                                                          spdlog::async_overflow_policy::overrun_oldest)) {
         logger_->set_level(spdlog::level::trace);
