@@ -6,10 +6,10 @@
 // Starts `muster serve`, registers the game servers, and lets them heartbeat at their usual rate. In turns, some
 // seconds each: nobody asks for anything; readers ask a bare server (bench/limits/bare_http.cpp) for the bytes of a
 // list of servers so many times a second, at an even rate, or with --at-once four at the same moment; and the same
-// readers ask Muster. Prints the round trip of heartbeats in all three. The aim is 1.10 at most of nobody asking, in the
-// median, with 10,000 servers and 1,000 requests a second. The readers, too, take time of the machine's cores: the ratio
-// to the bare server tells what of it is Muster's. With --check the exit code is 1 when the aim is missed, or when the
-// readers were not answered.
+// readers ask Muster. Prints the round trip of heartbeats in all three. The aim is 1.10 at most of nobody asking, in
+// the median, with 10,000 servers and 1,000 requests a second. The readers, too, take time of the machine's cores: the
+// ratio to the bare server tells what of it is Muster's. With --check the exit code is 1 when the aim is missed, or
+// when the readers were not answered.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -306,7 +306,8 @@ int run(const Options& options) {
         [&] { beside_bare.each.push_back(of_bare.during([&] { return fleet.run(turn); })); },
         [&] { beside_muster.each.push_back(of_muster.during([&] { return fleet.run(turn); })); }};
     for (std::size_t round = 0; round < options.rounds; ++round)
-        for (std::size_t i = 0; i < kinds.size(); ++i) kinds[(round + i) % kinds.size()]();  // each goes first in its turn
+        for (std::size_t i = 0; i < kinds.size(); ++i)
+            kinds[(round + i) % kinds.size()]();  // each goes first in its turn
 
     const double seconds = static_cast<double>(options.rounds) * options.seconds;
     std::printf("%zu servers, GET %s, %.1f KiB each; answers/s: the bare server %.0f, muster %.0f\n", options.servers,

@@ -1,9 +1,9 @@
 // The name of a thread, as `top -H` and debuggers show it.
 #pragma once
 
-#include <pthread.h>
-
 #include <string>
+
+#include <pthread.h>
 
 namespace muster {
 
