@@ -33,16 +33,27 @@ describe("the page and its daemon", () => {
         expect([...asked]).toEqual([new URL(driver.url).origin]);
     });
 
-    it("O-2: shows a server that joins, drains it at a click, and says what that means for the whole", async () => {
+    it("O-2: shows a server that joins, drains it for a reason, by keyboard, and says what that means for the whole", async () => {
         await tab.open(driver, "#/servers");
         await tab.page.getByRole("table").waitFor();
         const { server } = await driver.tell("join");
         await tab.page.getByLabel("Find").fill(String(server));
         const drain = tab.page.getByRole("button", { name: `Drain server ${server}`, exact: true });
         await drain.waitFor();
-        await drain.click();
+        await drain.focus();
+        await tab.page.keyboard.press("Enter");
+        await tab.page.getByRole("dialog").getByText(`Drain server ${server}?`).waitFor();
+        await tab.page.keyboard.press("Escape");
+        await tab.page.getByRole("dialog").waitFor({ state: "hidden" });
+        await tab.page.keyboard.press("Enter");
+        await tab.page.getByRole("dialog").getByLabel("Reason (optional)").waitFor();
+        await tab.page.keyboard.type("new kernel");
+        await tab.shot("drain_asks_why");
+        await tab.page.keyboard.press("Enter");
         await tab.sign(driver);
         await tab.page.getByRole("button", { name: `Undrain server ${server}`, exact: true }).waitFor();
+        // Whoever came by keyboard goes on from there.
+        await expect.poll(() => tab.page.evaluate(() => document.activeElement?.getAttribute("aria-label"))).toBe(`Undrain server ${server}`);
         await tab.row(String(server)).filter({ hasText: "draining" }).first().waitFor();
         await tab.shot("servers_draining");
         if (program !== undefined) {
@@ -55,6 +66,8 @@ describe("the page and its daemon", () => {
         await tab.page.getByRole("link", { name: String(server), exact: true }).click();
         await tab.page.getByRole("heading", { name: `Server ${server}`, exact: true }).waitFor();
         await tab.seen("draining (by operator)");
+        const happened = tab.page.getByRole("region", { name: "What happened to it" });
+        await happened.getByRole("listitem").filter({ hasText: "Operator: drain" }).filter({ hasText: /reason\snew kernel/ }).waitFor();
         await tab.page.getByRole("button", { name: "Undrain" }).click();
         await tab.page.getByRole("button", { name: "Drain server" }).waitFor();
         await tab.seen("Server registered");

@@ -120,7 +120,7 @@ export class ApiServer {
                 world.setClock(body);
                 return world.clockView();
             case "POST servers/ID/drain":
-                return done(world.drain(Number(id), body.draining));
+                return done(world.drain(Number(id), body.draining, body.reason));
             case "POST matches/ID/abort":
                 return done(world.abort(Number(id), body.reason));
             case "POST players/ID/kick":

@@ -251,12 +251,12 @@ export class World {
         }
     }
 
-    drain(id, draining) {
+    drain(id, draining, reason) {
         const server = this.servers.get(id);
         if (!server) return false;
         server.drained_by_operator = server.draining = draining;
         this.note("server.draining", { server_id: id, draining, by: "operator" });
-        this.acted(draining ? "drain" : "undrain", `server ${id}`);
+        this.acted(draining ? "drain" : "undrain", `server ${id}`, { server_id: id, reason });
         return true;
     }
 
@@ -287,8 +287,8 @@ export class World {
         this.acted("clock", `day ${day} ${hour}:${minute} speed ${speed}`);
     }
 
-    acted(action, target) {
-        this.note("operator.action", { who: "admin@127.0.0.1", action, target });
+    acted(action, target, more = {}) {
+        this.note("operator.action", { who: "admin@127.0.0.1", action, target, ...more });
     }
 
     note(type, fields) {

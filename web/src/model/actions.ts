@@ -11,9 +11,9 @@ export class Actions {
         private readonly notices: Notices,
     ) {}
 
-    drain(server: number, draining: boolean): Promise<boolean> {
+    drain(server: number, draining: boolean, reason = ""): Promise<boolean> {
         const done = draining ? `Server ${server} is draining: it gets no new match` : `Server ${server} takes matches again`;
-        return this.act("POST", `servers/${server}/drain`, { draining }, done, `Server ${server}`);
+        return this.act("POST", `servers/${server}/drain`, reason === "" ? { draining } : { draining, reason }, done, `Server ${server}`);
     }
 
     abort(lobby: number, reason: string): Promise<boolean> {

@@ -1,4 +1,4 @@
-// A question before something that hurts, and the reason that goes with it.
+// A question before something that matters, and the reason that goes with it.
 
 import { Store } from "./store";
 
@@ -9,6 +9,8 @@ export interface ConfirmQuestion {
     action: string;
     // The reason that stands in the field at first.
     reason: string;
+    // It cannot be undone.
+    hurts: boolean;
 }
 
 export class Confirmation {

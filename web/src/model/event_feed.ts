@@ -1,6 +1,7 @@
 // The newest events, for a feed that may get thousands a second: kept up to a limit, shown a few times a second.
 
 import type { FleetEvent } from "../api/shapes";
+import { isNotable, NOTABLE_TYPES } from "./event_text";
 import { Store } from "./store";
 
 export const EVENTS_MAX = 500;
@@ -45,9 +46,17 @@ export class EventFeed {
     }
 }
 
-export const EVENT_KINDS = ["server", "match", "player", "entity", "clock", "brake", "operator"] as const;
+export const NOTABLE = "notable";
+export const EVENT_KINDS = [NOTABLE, "server", "match", "player", "entity", "clock", "brake", "operator"] as const;
 
-// "match.ready" is of the kind "match".
-export function kindOf(event: FleetEvent): string {
-    return event.type.split(".", 1)[0] ?? event.type;
+// "match.ready" is of the kind "match"; what is notable is of several. Every event is of the kind "".
+export function isOfKind(event: FleetEvent, kind: string): boolean {
+    if (kind === NOTABLE) return isNotable(event);
+    return kind === "" || event.type.split(".", 1)[0] === kind;
+}
+
+// The types of a kind, as the API takes them.
+export function typesOf(kind: string): string {
+    if (kind === NOTABLE) return NOTABLE_TYPES.join();
+    return kind === "" ? "" : `${kind}.`;
 }

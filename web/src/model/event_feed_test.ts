@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { FleetEvent } from "../api/shapes";
-import { EVENTS_MAX, EventFeed, kindOf, PUBLISH_EVERY_MS } from "./event_feed";
+import { EVENTS_MAX, EventFeed, isOfKind, NOTABLE, PUBLISH_EVERY_MS, typesOf } from "./event_feed";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -49,6 +49,11 @@ it("keeps the newest up to its limit", () => {
     expect(ids(feed).at(-1)).toBe(4);
 });
 
-it("knows an event's kind", () => {
-    expect(kindOf(event(1))).toBe("match");
+it("knows an event's kind, and the types to ask for", () => {
+    const ready = event(1);
+    const aborted = { ...ready, type: "match.aborted" };
+    expect(["", "match", "server", NOTABLE].map((kind) => isOfKind(ready, kind))).toEqual([true, true, false, false]);
+    expect(["", "match", "server", NOTABLE].map((kind) => isOfKind(aborted, kind))).toEqual([true, true, false, true]);
+    expect([typesOf(""), typesOf("match")]).toEqual(["", "match."]);
+    expect(typesOf(NOTABLE).split(",")).toContain("server.");
 });

@@ -15,7 +15,7 @@ export function figure(value: number | null | undefined): string {
     if (value === null || value === undefined || !Number.isFinite(value)) return NONE;
     const size = Math.abs(value);
     if (size >= 100 || value === 0) return whole.format(value);
-    if (size < 0.01) return "< 0.01";
+    if (size < 0.01) return `<${TIE}0.01`;
     return String(Number(value.toPrecision(size < 1 ? 2 : 3)));
 }
 
@@ -37,9 +37,27 @@ export function milliseconds(value: number | null | undefined): string {
     return Math.abs(value) >= 1000 ? `${figure(value / 1000)}${TIE}s` : `${figure(value)}${TIE}ms`;
 }
 
-// A round trip that the daemon gives as 0 has not been measured yet.
+// The lines of a chart's scale, all in the unit of the highest.
+export function millisecondsScale(levels: readonly number[]): string[] {
+    const seconds = Math.max(0, ...levels) >= 1000;
+    return levels.map((level) => (seconds ? `${figure(level / 1000)}${TIE}s` : `${figure(level)}${TIE}ms`));
+}
+
+// A round trip in a column of them: always in ms, and as many decimals as its neighbours, so that they can be compared.
+export function roundTrip(ms: number | null): string {
+    if (ms === null || !Number.isFinite(ms)) return NONE;
+    const tiny = ms > 0 && ms < 0.01;
+    return `${tiny ? figure(ms) : ms < 100 ? ms.toFixed(2) : whole.format(ms)}${TIE}ms`;
+}
+
+// A round trip that the daemon gives as 0 has not been measured yet: it counts in microseconds, and none is that fast.
 export function measured(ms: number | null): number | null {
     return ms === 0 ? null : ms;
+}
+
+// No jitter at all is a figure too, once there is a round trip.
+export function measuredJitter(jitterMs: number | null, roundTripMs: number | null): number | null {
+    return measured(roundTripMs) === null ? null : jitterMs;
 }
 
 // The two largest units: 12 s, 3 min 5 s, 2 h 10 min, 4 d 3 h.
@@ -61,6 +79,15 @@ export function ago(ms: number | null | undefined): string {
 export function timeOfDay(unixMs: number): string {
     const date = new Date(unixMs);
     return [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":");
+}
+
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+// The time of day, and the day where it is not `now`'s.
+export function momentText(unixMs: number, now: number): string {
+    const date = new Date(unixMs);
+    if (date.toDateString() === new Date(now).toDateString()) return timeOfDay(unixMs);
+    return `${date.getDate()}${TIE}${MONTHS[date.getMonth()]}${TIE}${timeOfDay(unixMs)}`;
 }
 
 export function isoTime(unixMs: number): string {

@@ -1,12 +1,30 @@
 import { describe, expect, it } from "vitest";
-import { ago, count, duration, figure, foreign, gameTime, measured, milliseconds, NONE, percent, perSecond, reasonWords, share } from "./format";
+import {
+    ago,
+    count,
+    duration,
+    figure,
+    foreign,
+    gameTime,
+    measured,
+    measuredJitter,
+    milliseconds,
+    millisecondsScale,
+    momentText,
+    NONE,
+    percent,
+    perSecond,
+    reasonWords,
+    roundTrip,
+    share,
+} from "./format";
 
 // A space that no line ends at is a space to the reader.
 const plain = (text: string) => text.replaceAll("\u00A0", " ");
 
 describe("figures", () => {
     it("have at most three digits that mean something", () => {
-        expect([0, 0.004, 0.256, 3.14159, 42.42, 99.99, 123.4, 12345.6].map(figure)).toEqual([
+        expect([0, 0.004, 0.256, 3.14159, 42.42, 99.99, 123.4, 12345.6].map((value) => plain(figure(value)))).toEqual([
             "0",
             "< 0.01",
             "0.26",
@@ -43,6 +61,33 @@ describe("figures", () => {
         expect(measured(0.04)).toBe(0.04);
     });
 
+    it("of nothing at all are 0, where 0 is a figure", () => {
+        expect(plain(percent(0))).toBe("0 %");
+        expect(measuredJitter(0, 0.04)).toBe(0);
+        expect(plain(roundTrip(measuredJitter(0, 0.04)))).toBe("0.00 ms");
+        expect(measuredJitter(0, 0)).toBeNull();
+        expect(measuredJitter(null, 3)).toBeNull();
+    });
+
+    it("of round trips stay in one unit, with decimals below each other", () => {
+        expect([0.004, 0.01, 6.9, 11.654, 99.99, 100, 2345.6].map((ms) => plain(roundTrip(ms)))).toEqual([
+            "< 0.01 ms",
+            "0.01 ms",
+            "6.90 ms",
+            "11.65 ms",
+            "99.99 ms",
+            "100 ms",
+            "2,346 ms",
+        ]);
+        expect(roundTrip(null)).toBe(NONE);
+    });
+
+    it("of one scale share the unit of the highest", () => {
+        expect(millisecondsScale([0, 2500, 5000]).map(plain)).toEqual(["0 s", "2.5 s", "5 s"]);
+        expect(millisecondsScale([0, 500, 1000]).map(plain)).toEqual(["0 s", "0.5 s", "1 s"]);
+        expect(millisecondsScale([0, 250, 500]).map(plain)).toEqual(["0 ms", "250 ms", "500 ms"]);
+    });
+
     it("make no share of nothing", () => {
         expect(share(1, 4)).toBe(25);
         expect(share(0, 0)).toBeNull();
@@ -61,6 +106,13 @@ it("durations have their two largest units", () => {
         "4 d 4 h",
         "0 s",
     ]);
+});
+
+it("a moment of another day has its day", () => {
+    const at = (day: number, hour: number) => new Date(2026, 10, day, hour, 4, 5).getTime();
+    expect(momentText(at(16, 0), at(16, 23))).toBe("00:04:05");
+    expect(plain(momentText(at(15, 23), at(16, 0)))).toBe("15 Nov 23:04:05");
+    expect(plain(momentText(new Date(2025, 10, 16, 3, 4, 5).getTime(), at(16, 3)))).toBe("16 Nov 03:04:05");
 });
 
 it("C-1: the world clock's days run from 1, Sunday", () => {

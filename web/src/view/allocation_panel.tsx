@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import type { Overview } from "../api/shapes";
-import { count, duration, figure, milliseconds, perSecond, reasonWords } from "../model/format";
+import { count, duration, figure, milliseconds, millisecondsScale, perSecond, reasonWords } from "../model/format";
 import { TIMES_WINDOW_MS, type Figure, type Trail, type TrailColumns } from "../model/trail";
 import { Chart, type ChartLine } from "./chart";
 
@@ -44,7 +44,13 @@ export function AllocationPanel({ overview, trail, columns }: AllocationPanelPro
             <h2 id="allocations">Allocations</h2>
             <div class="halves">
                 <Chart title="Per second" seconds={columns.seconds} lines={rates} format={perSecond} />
-                <Chart title={`Time to answer, last ${duration(TIMES_WINDOW_MS)}`} seconds={columns.seconds} lines={times} format={milliseconds} />
+                <Chart
+                    title={`Time to answer, last ${duration(TIMES_WINDOW_MS)}`}
+                    seconds={columns.seconds}
+                    lines={times}
+                    format={milliseconds}
+                    scale={millisecondsScale}
+                />
                 <Chart title="Failures by reason, last minute" seconds={columns.seconds} lines={failures} format={figure} least={4} none="none" />
                 <Chart title="Matches on the fleet" seconds={columns.seconds} lines={room} format={figure} least={4} />
             </div>

@@ -22,6 +22,8 @@ interface ChartProps {
     seconds: number[];
     lines: ChartLine[];
     format: (value: number) => string;
+    // What stands at the lines of the scale, where it is not each by `format`.
+    scale?: (levels: readonly number[]) => string[];
     // The top of the scale at least.
     least?: number;
     // What a chart without any line says, when that is good news.
@@ -33,7 +35,7 @@ const SPAN_SECONDS_MIN = 60;
 // A cursor in one chart points at the same moment in all others, so that they can be compared.
 const SYNC_KEY = "moment";
 
-export function Chart({ title, seconds, lines, format, least = 1, none = "" }: ChartProps) {
+export function Chart({ title, seconds, lines, format, scale = (levels) => levels.map(format), least = 1, none = "" }: ChartProps) {
     const place = useRef<HTMLDivElement>(null);
     const chart = useRef<uPlot | null>(null);
     const [pointed, setPointed] = useState<number | null>(null);
@@ -44,7 +46,7 @@ export function Chart({ title, seconds, lines, format, least = 1, none = "" }: C
     useEffect(() => {
         const element = place.current;
         if (element === null) return;
-        const made = new uPlot(optionsOf(element, lines, format, least, setPointed), dataOf(seconds, lines), element);
+        const made = new uPlot(optionsOf(element, lines, scale, least, setPointed), dataOf(seconds, lines), element);
         chart.current = made;
         const watcher = new ResizeObserver(() => {
             if (element.clientWidth > 0) made.setSize({ width: element.clientWidth, height: HEIGHT });
@@ -92,7 +94,7 @@ function dataOf(seconds: number[], lines: ChartLine[]): uPlot.AlignedData {
 function optionsOf(
     element: HTMLElement,
     lines: ChartLine[],
-    format: (value: number) => string,
+    scale: (levels: readonly number[]) => string[],
     least: number,
     pointed: (at: number | null) => void,
 ): uPlot.Options {
@@ -124,7 +126,7 @@ function optionsOf(
                 space: 70,
                 values: (_, splits) => splits.map((second) => timeOfDay(second * 1000)),
             },
-            { stroke: text, font, grid, ticks: { show: false }, size: 58, splits: () => levels, values: (_, splits) => splits.map(format) },
+            { stroke: text, font, grid, ticks: { show: false }, size: 58, splits: () => levels, values: (_, splits) => scale(splits) },
         ],
         series: [
             {},

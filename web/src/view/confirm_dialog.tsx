@@ -27,9 +27,10 @@ export function ConfirmDialog() {
                     <h2 id="confirm-title">{question.title}</h2>
                     <p>{question.text}</p>
                     <label>
-                        Reason
+                        {question.reason === "" ? "Reason (optional)" : "Reason"}
                         <input
                             type="text"
+                            autoComplete="off"
                             maxLength={REASON_CHARACTERS_MAX}
                             value={reason}
                             onInput={(event) => setReason(event.currentTarget.value)}
@@ -39,7 +40,7 @@ export function ConfirmDialog() {
                         <button type="button" onClick={() => confirmation.answer(null)}>
                             Leave it
                         </button>
-                        <button type="submit" class="main hurts">
+                        <button type="submit" class={question.hurts ? "main hurts" : "main"}>
                             {question.action}
                         </button>
                     </div>

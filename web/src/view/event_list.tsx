@@ -21,7 +21,7 @@ export function EventList({ events, without, empty }: EventListProps) {
                     <Moment at={event.time_ms} /> <span class="what">{eventTitle(event)}</span>{" "}
                     {eventParts(event, regionName, without).map(({ label, text, server }) => (
                         <span key={label} class="part">
-                            <span class="label">{label}</span> {server === undefined ? text : <a href={routeToServer(server)}>{text}</a>}{" "}
+                            <span class="label">{label}</span>{"\u00A0"}{server === undefined ? text : <a href={routeToServer(server)}>{text}</a>}{" "}
                         </span>
                     ))}
                 </li>

@@ -1,9 +1,9 @@
 // The live feed, and the history behind it.
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { StreamState } from "../api/event_stream";
 import type { EventPage, FleetEvent } from "../api/shapes";
-import { EVENT_KINDS, kindOf } from "../model/event_feed";
+import { EVENT_KINDS, isOfKind, NOTABLE, typesOf } from "../model/event_feed";
 import { eventParts, eventTitle } from "../model/event_text";
 import { count, foreign } from "../model/format";
 import { finder } from "../model/table_rows";
@@ -22,20 +22,23 @@ const STREAM_WORDS: Record<StreamState, string> = {
 };
 
 export function EventsView() {
-    const { feed, route, streamState } = usePage();
+    const { feed, notable, route, streamState } = usePage();
     const { kind = "", q = "" } = useStore(route.route).filter;
-    const live = useStore(feed.shown);
+    // What is notable has a feed of its own, which the everyday course does not wash away.
+    const live = useStore(kind === NOTABLE ? notable.shown : feed.shown);
     const state = useStore(streamState);
     const regionName = useRegionName();
     const [announced, setAnnounced] = useState(false);
     // While the operator reads, the list stands still; newest first, as in the feed.
     const [held, setHeld] = useState<readonly FleetEvent[] | null>(null);
     const older = useOlder(held ?? live, kind, setHeld);
+    // What was held or loaded for one kind has holes for another.
+    useEffect(() => setHeld(null), [kind]);
 
     const found = finder(q);
     const words = (event: FleetEvent) => eventParts(event, regionName).map((part) => `${part.label} ${part.text}`);
     const shown = (held ?? live).filter(
-        (event) => (kind === "" || kindOf(event) === kind) && found(event.type, eventTitle(event), ...words(event)),
+        (event) => isOfKind(event, kind) && found(event.type, eventTitle(event), ...words(event)),
     );
     const unseen = held === null ? 0 : live.filter((event) => event.id > (held[0]?.id ?? 0)).length;
     return (
@@ -72,12 +75,14 @@ function useOlder(shown: readonly FleetEvent[], kind: string, hold: (events: rea
     const [busy, setBusy] = useState(false);
     const [end, setEnd] = useState(false);
     const [error, setError] = useState<string | null>(null);
+    useEffect(() => setEnd(false), [kind]);
     const load = async () => {
         setBusy(true);
         try {
             const oldest = shown.at(-1);
             const before = oldest === undefined ? "" : `&before=${oldest.id}`;
-            const type = kind === "" ? "" : `&type=${encodeURIComponent(`${kind}.`)}`;
+            const types = typesOf(kind);
+            const type = types === "" ? "" : `&type=${encodeURIComponent(types)}`;
             const page = await api.get<EventPage>(`events?limit=${OLDER_EVENTS}${before}${type}`);
             hold([...shown, ...page.events.toReversed()]);
             setEnd(page.previous === null);

@@ -33,8 +33,12 @@ export function KeyFigures({ overview, trail }: { overview: Overview; trail: Tra
                 <Tile label="Room in use" value={percent(share(load, capacity))}>
                     {count(load)} of {count(capacity)} matches
                 </Tile>
-                <Tile label="Allocations" value={perSecond(trail.rates().requests)} tone={successTone(success)}>
-                    {trail.spanMs() > 0 && `${succeeded} in ${window}, `}
+                <Tile label="Allocations" value={perSecond(trail.rates().requests)}>
+                    {trail.spanMs() > 0 && (
+                        <>
+                            <span class={successTone(success)}>{succeeded}</span> in {window},{" "}
+                        </>
+                    )}
                     {count(allocations.in_flight)} in flight
                 </Tile>
                 <Tile label="Allocation p95" value={milliseconds(times.p95)}>
@@ -73,7 +77,7 @@ interface TileProps {
     label: string;
     value: string;
     href?: string;
-    tone?: "plain" | "warn" | "bad";
+    tone?: "plain" | "bad";
     children: preact.ComponentChildren;
 }
 

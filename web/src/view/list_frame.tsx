@@ -50,13 +50,14 @@ export function emptyText<Row>(list: LoadedList<Row>, nothing: string, noMatch: 
     return list.rows.length === 0 ? nothing : noMatch;
 }
 
-export function TextFilter({ name, label, hint }: { name: string; label: string; hint: string }) {
+export function TextFilter({ name, label, hint, short = false }: { name: string; label: string; hint: string; short?: boolean }) {
     const { route } = usePage();
     return (
         <label>
             {label}
             <input
                 type="search"
+                class={short ? "short" : undefined}
                 placeholder={hint}
                 value={route.route.value.filter[name] ?? ""}
                 onInput={(event) => route.filter(name, event.currentTarget.value)}

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import type { Overview } from "../api/shapes";
-import { count, figure, milliseconds, perSecond } from "../model/format";
+import { count, figure, milliseconds, millisecondsScale, perSecond } from "../model/format";
 import type { TrailColumns } from "../model/trail";
 import { Chart } from "./chart";
 
@@ -16,7 +16,7 @@ export function LoopPanel({ overview, columns }: { overview: Overview; columns: 
     return (
         <section class="panel" aria-labelledby="loop">
             <h2 id="loop">Game loop</h2>
-            <Chart title="Pass time" seconds={columns.seconds} lines={lines} format={milliseconds} />
+            <Chart title="Pass time" seconds={columns.seconds} lines={lines} format={milliseconds} scale={millisecondsScale} />
             <dl class="facts four">
                 <div>
                     <dt>Passes</dt>

@@ -57,7 +57,7 @@ export function MatchesView() {
                         label="Region"
                         choices={regions.map(({ id, name }) => ({ value: String(id), label: name }))}
                     />
-                    <TextFilter name="server" label="Server" hint="id" />
+                    <TextFilter name="server" label="Server" hint="id" short />
                 </>
             }
         >
@@ -66,7 +66,7 @@ export function MatchesView() {
                 columns={columns(regionName, now, list.reload)}
                 rows={rows}
                 rowKey={(match) => match.lobby_id}
-                first={{ column: "lobby", descending: true }}
+                first={{ column: "requested", descending: false }}
                 subject={`${q} ${state} ${server} ${region}`}
                 empty={emptyText(list, "There is no match.", "No match fits.")}
             />
@@ -107,10 +107,10 @@ function columns(regionName: (id: number) => string, now: number, changed: () =>
             wide: true,
         },
         {
-            name: "allocated",
-            label: "Allocated",
-            value: (match) => (match.allocated_at_ms === null ? null : -match.allocated_at_ms),
-            show: (match) => (match.allocated_at_ms === null ? NONE : ago(now - match.allocated_at_ms)),
+            name: "requested",
+            label: "Requested",
+            value: (match) => (match.requested_at_ms === null ? null : -match.requested_at_ms),
+            show: (match) => (match.requested_at_ms === null ? NONE : ago(now - match.requested_at_ms)),
             numeric: true,
             wide: true,
         },
@@ -137,6 +137,7 @@ function AbortButton({ match, changed }: { match: Match; changed: () => void }) 
             text: `Its ${match.player_count} players lose it, and its game server is told to end it. This cannot be undone.`,
             action: "Abort the match",
             reason: "Aborted by operator",
+            hurts: true,
         });
         if (reason !== null && (await actions.abort(match.lobby_id, reason))) changed();
     };

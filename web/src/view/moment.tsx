@@ -1,9 +1,9 @@
-import { isoTime, timeOfDay } from "../model/format";
+import { isoTime, momentText } from "../model/format";
 
 export function Moment({ at }: { at: number }) {
     return (
         <time dateTime={isoTime(at)} title={new Date(at).toLocaleString()}>
-            {timeOfDay(at)}
+            {momentText(at, Date.now())}
         </time>
     );
 }

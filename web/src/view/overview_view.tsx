@@ -1,6 +1,7 @@
 // The whole at a glance, most urgent first: is it well, how full is it, do allocations work; then the rest.
 
 import { useMemo } from "preact/hooks";
+import { NOTABLE } from "../model/event_feed";
 import { routeTo } from "../model/route";
 import { AllocationPanel } from "./allocation_panel";
 import { ClockPanel } from "./clock_panel";
@@ -48,7 +49,7 @@ function NotableEvents() {
     return (
         <section class="panel recent" aria-labelledby="recent-events">
             <h2 id="recent-events">
-                Notable events <a href={routeTo("events")}>all</a>
+                Notable events <a href={routeTo("events", { kind: NOTABLE })}>all</a>
             </h2>
             <EventList events={events.slice(0, EVENTS_SHOWN)} empty="Nothing that needs an eye has happened." />
         </section>

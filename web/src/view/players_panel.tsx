@@ -74,7 +74,7 @@ function Latency({ histogram, since }: { histogram: Histogram; since: string }) 
                                 <Bar percent={(100 * bar.share) / largest} />
                             </td>
                             <td class="number" title={`${count(bar.count)} pings`}>
-                                {bar.count > 0 && bar.share < 0.005 ? "< 1\u00A0%" : percent(100 * bar.share)}
+                                {bar.count > 0 && bar.share < 0.005 ? "<\u00A01\u00A0%" : percent(100 * bar.share)}
                             </td>
                         </tr>
                     ))}

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import type { Player } from "../api/shapes";
-import { ago, duration, foreign, measured, milliseconds, NONE } from "../model/format";
+import { ago, duration, foreign, measured, measuredJitter, NONE, roundTrip } from "../model/format";
 import { finder } from "../model/table_rows";
 import { DataTable, type Column } from "./data_table";
 import { ChoiceFilter, emptyText, ListFrame, TextFilter } from "./list_frame";
@@ -80,14 +80,14 @@ function columns(now: number, changed: () => void): Column<Player>[] {
             name: "latency",
             label: "Latency",
             value: (player) => measured(player.latency_ms),
-            show: (player) => milliseconds(measured(player.latency_ms)),
+            show: (player) => roundTrip(measured(player.latency_ms)),
             numeric: true,
         },
         {
             name: "jitter",
             label: "Jitter",
-            value: (player) => measured(player.jitter_ms),
-            show: (player) => milliseconds(measured(player.jitter_ms)),
+            value: (player) => measuredJitter(player.jitter_ms, player.latency_ms),
+            show: (player) => roundTrip(measuredJitter(player.jitter_ms, player.latency_ms)),
             numeric: true,
             wide: true,
         },
@@ -146,6 +146,7 @@ function KickButton({ player, changed }: { player: Player; changed: () => void }
             text: "The player's session ends at once and cannot be resumed; they can log in again.",
             action: "Kick the player",
             reason: "Kicked",
+            hurts: true,
         });
         if (reason !== null && (await actions.kick(player, reason))) changed();
     };

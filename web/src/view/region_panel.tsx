@@ -1,7 +1,7 @@
 import type { Overview, RegionView } from "../api/shapes";
-import { count, percent, perSecond, share } from "../model/format";
+import { count, duration, percent, perSecond, share } from "../model/format";
 import { routeTo } from "../model/route";
-import type { Trail } from "../model/trail";
+import { FAILURES_WINDOW_MS, type Trail } from "../model/trail";
 import { Bar, loadTone } from "./bar";
 import { StatusMark } from "./status_mark";
 
@@ -26,7 +26,7 @@ export function RegionPanel({ overview, trail }: { overview: Overview; trail: Tr
                             Requests
                         </th>
                         <th scope="col" class="number">
-                            Failed<span class="wide">, 1 min</span>
+                            Failed<span class="wide">, {trail.spanMs() < FAILURES_WINDOW_MS ? duration(trail.spanMs()) : "1\u00A0min"}</span>
                         </th>
                     </tr>
                 </thead>

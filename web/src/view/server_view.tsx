@@ -2,7 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import type { ServerWithHistory } from "../api/shapes";
-import { ago, count, duration, figure, foreign, measured, milliseconds, percent } from "../model/format";
+import { ago, count, duration, figure, foreign, measured, measuredJitter, milliseconds, millisecondsScale, percent, roundTrip } from "../model/format";
 import type { HeartbeatTrail } from "../model/heartbeat_trail";
 import { routeTo } from "../model/route";
 import { Chart } from "./chart";
@@ -18,11 +18,19 @@ const SAMPLES_SHOWN = 12;
 const SILENCE_MS_USUAL = 10_000; // the longest that a server is silent when all is well
 
 export function ServerView({ id }: { id: number }) {
-    const { server, heartbeats, events, gone, error, reload } = useServer(id);
+    const { server, heartbeats, events, matchEvents, gone, error, reload } = useServer(id);
     const happened = (
         <section class="panel" aria-labelledby="server-events">
             <h2 id="server-events">What happened to it</h2>
             <EventList events={events} without="server_id" empty="Nothing is on record." />
+        </section>
+    );
+    const played = (
+        <section class="panel" aria-labelledby="server-matches">
+            <h2 id="server-matches">
+                Its matches <a href={routeTo("matches", { server: id })}>all</a>
+            </h2>
+            <EventList events={matchEvents} without="server_id" empty="It has not been asked to take a match." />
         </section>
     );
     return (
@@ -44,8 +52,11 @@ export function ServerView({ id }: { id: number }) {
                     <Facts server={server} gone={gone} changed={reload} />
                     <Figures server={server} heartbeats={heartbeats} />
                     <div class="halves">
+                        <div>
+                            {happened}
+                            {played}
+                        </div>
                         <Reports server={server} />
-                        {happened}
                     </div>
                 </div>
             )}
@@ -60,7 +71,7 @@ function Facts({ server, gone, changed }: { server: ServerWithHistory; gone: boo
     const draining = server.drained_by_operator ? " (by operator)" : server.draining ? " (by itself)" : "";
     return (
         <section class="panel" aria-label="Facts">
-            <dl class="facts">
+            <dl class="facts seven">
                 <div>
                     <dt>Status</dt>
                     <dd class="status">
@@ -77,8 +88,8 @@ function Facts({ server, gone, changed }: { server: ServerWithHistory; gone: boo
                 <Fact label="CPU">{percent(server.cpu)}</Fact>
                 <Fact label="Memory">{percent(server.memory)}</Fact>
                 <Fact label="Last heartbeat">{ago(server.last_heartbeat_ms_ago)}</Fact>
-                <Fact label="Round trip">{milliseconds(measured(server.rtt_ms))}</Fact>
-                <Fact label="Jitter">{milliseconds(measured(server.jitter_ms))}</Fact>
+                <Fact label="Round trip">{roundTrip(measured(server.rtt_ms))}</Fact>
+                <Fact label="Jitter">{roundTrip(measuredJitter(server.jitter_ms, server.rtt_ms))}</Fact>
                 <Fact label="Link">{server.connected ? "connected" : "lost"}</Fact>
                 <Fact label="Registered for">{duration(now - server.registered_at_ms)}</Fact>
                 <Fact label="Chosen">{count(server.choices)} times</Fact>
@@ -86,7 +97,6 @@ function Facts({ server, gone, changed }: { server: ServerWithHistory; gone: boo
             </dl>
             <p class="buttons">
                 {!gone && <DrainButton server={server} changed={changed} />}
-                <a href={routeTo("matches", { server: server.id })}>Its matches</a>
             </p>
         </section>
     );
@@ -121,11 +131,18 @@ function Figures({ server, heartbeats }: { server: ServerWithHistory; heartbeats
     return (
         <section class="panel" aria-labelledby="server-load">
             <h2 id="server-load">Heartbeats and load</h2>
-            <div class="thirds">
-                <Chart title="Silence before each heartbeat" seconds={beats.seconds} lines={beats.lines} format={milliseconds} least={SILENCE_MS_USUAL} />
+            <div class="quarters">
+                <Chart
+                    title="Silence before each heartbeat"
+                    seconds={beats.seconds}
+                    lines={beats.lines}
+                    format={milliseconds}
+                    scale={millisecondsScale}
+                    least={SILENCE_MS_USUAL}
+                />
                 <Chart title={`Matches, of ${server.max_matches}`} seconds={seconds} lines={matches} format={figure} least={server.max_matches} />
                 <Chart title="CPU and memory" seconds={seconds} lines={load} format={percent} least={100} />
-                <Chart title="Round trip" seconds={seconds} lines={round} format={milliseconds} />
+                <Chart title="Round trip" seconds={seconds} lines={round} format={roundTrip} scale={millisecondsScale} />
             </div>
         </section>
     );
@@ -164,7 +181,7 @@ function Reports({ server }: { server: ServerWithHistory }) {
                             <td class="number">{sample.matches}</td>
                             <td class="number">{percent(sample.cpu)}</td>
                             <td class="number">{percent(sample.memory)}</td>
-                            <td class="number">{milliseconds(measured(sample.rtt_ms))}</td>
+                            <td class="number">{roundTrip(measured(sample.rtt_ms))}</td>
                         </tr>
                     ))}
                 </tbody>

@@ -1,9 +1,9 @@
 import { useMemo } from "preact/hooks";
 import type { Server, ServerStatus } from "../api/shapes";
-import { ago, count, measured, milliseconds, percent, share } from "../model/format";
+import { ago, count, measured, percent, roundTrip, share } from "../model/format";
 import { routeToServer } from "../model/route";
 import { addressKey, finder } from "../model/table_rows";
-import { Bar, loadTone } from "./bar";
+import { Bar } from "./bar";
 import { DataTable, type Column } from "./data_table";
 import { DrainButton } from "./drain_button";
 import { ChoiceFilter, emptyText, ListFrame, TextFilter } from "./list_frame";
@@ -125,7 +125,7 @@ function columns(regionName: (id: number) => string, changed: () => void): Colum
             name: "rtt",
             label: "Round trip",
             value: (server) => measured(server.rtt_ms),
-            show: (server) => milliseconds(measured(server.rtt_ms)),
+            show: (server) => roundTrip(measured(server.rtt_ms)),
             numeric: true,
             wide: true,
         },
@@ -141,11 +141,12 @@ function columns(regionName: (id: number) => string, changed: () => void): Colum
     ];
 }
 
+// A full server is everyday, unlike a full region; its bar says no more than its status does.
 function Load({ server }: { server: Server }) {
-    const used = share(server.matches, server.max_matches);
     return (
         <span class="with-bar">
-            {server.matches}/{server.max_matches} <Bar percent={used} tone={loadTone(used)} />
+            {server.matches} of {server.max_matches}{" "}
+            <Bar percent={share(server.matches, server.max_matches)} tone={server.status === "full" ? "warn" : "plain"} />
         </span>
     );
 }

@@ -3,18 +3,21 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { NotSignedIn, Refused } from "../api/api";
 import type { EventPage, FleetEvent, ServerWithHistory } from "../api/shapes";
+import { NOTABLE, typesOf } from "../model/event_feed";
 import { HeartbeatTrail } from "../model/heartbeat_trail";
 import { usePage, useStore } from "./page_context";
 
 const REFRESH_MS = 1_000;
-const EVENTS_MAX = 14;
+const EVENTS_MAX = 10;
 const NOT_FOUND = 404;
 
 export interface LoadedServer {
     // As it was when it was last seen; null before the first answer, and for one that was gone by then.
     server: ServerWithHistory | null;
     heartbeats: HeartbeatTrail;
-    events: readonly FleetEvent[]; // newest first
+    // Newest first. What is notable comes apart from its matches, whose everyday course would wash it away.
+    events: readonly FleetEvent[];
+    matchEvents: readonly FleetEvent[];
     // Not registered, or not any more. Ids are not used again, so nobody asks further.
     gone: boolean;
     error: string | null;
@@ -28,6 +31,7 @@ export function useServer(id: number): LoadedServer {
     const heartbeats = useRef(new HeartbeatTrail());
     const [server, setServer] = useState<ServerWithHistory | null>(null);
     const [events, setEvents] = useState<readonly FleetEvent[]>([]);
+    const [matchEvents, setMatchEvents] = useState<readonly FleetEvent[]>([]);
     const [gone, setGone] = useState(false);
     const [error, setError] = useState<string | null>(null);
     const [round, setRound] = useState(0);
@@ -48,12 +52,16 @@ export function useServer(id: number): LoadedServer {
                 throw failure;
             }
         };
+        const loadEvents = async (types: string): Promise<readonly FleetEvent[]> => {
+            const page = await api.get<EventPage>(`events?server=${id}&type=${types}&limit=${EVENTS_MAX}`, stop.signal);
+            return page.events.toReversed();
+        };
         const load = async () => {
             try {
                 const there = await loadServer();
                 setGone(!there);
-                const page = await api.get<EventPage>(`events?server=${id}&limit=${EVENTS_MAX}`, stop.signal);
-                setEvents(page.events.toReversed());
+                setEvents(await loadEvents(typesOf(NOTABLE)));
+                setMatchEvents(await loadEvents(typesOf("match")));
                 setError(null);
                 if (!there) return;
             } catch (failure) {
@@ -69,5 +77,5 @@ export function useServer(id: number): LoadedServer {
         };
     }, [api, id, round, signedIn]);
 
-    return { server, heartbeats: heartbeats.current, events, gone, error, reload: () => setRound((before) => before + 1) };
+    return { server, heartbeats: heartbeats.current, events, matchEvents, gone, error, reload: () => setRound((before) => before + 1) };
 }
