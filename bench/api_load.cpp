@@ -356,6 +356,8 @@ Options parsed(int count, char** arguments) {
         else
             throw std::runtime_error(fmt::format("unknown option {}; see the top of bench/api_load.cpp", name));
     }
+    if (options.servers == 0 || options.requests == 0 || options.rounds == 0 || options.seconds < 1)
+        throw std::runtime_error("--servers, --requests, --rounds and --seconds are at least 1");
     return options;
 }
 

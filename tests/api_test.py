@@ -239,6 +239,18 @@ class Journey(Api):
         self.assertEqual(seen, [server.id for server in servers])
 
 
+class ManyServers(Api):
+    def test_a_fleet_of_several_steps_is_listed_whole_O_2(self):
+        ids = [self.daemon.game_server(10_000 + i).id for i in range(600)]
+        listed, after = [], 0
+        while after is not None:
+            page = self.got(f"/servers?limit=100&after={after}")
+            listed += [server["id"] for server in page["servers"]]
+            after = page["next"]
+        self.assertEqual(listed, ids)
+        self.assertEqual(sum(region["servers"]["available"] for region in self.got("/overview")["regions"]), 600)
+
+
 class Events(Api):
     def test_every_action_is_in_the_history_with_who_when_and_why(self):
         server = self.daemon.game_server(7777)

@@ -51,7 +51,7 @@ class Served(unittest.TestCase):
         return self.figures(line_start)[0]
 
     def assert_took(self, seconds, expected, spread):
-        """A busy machine may add to it, never take from it. The exact moment is for tests under virtual time."""
+        """A busy machine may add to it. The exact moment is for tests under virtual time."""
         self.assertGreater(seconds, expected - spread)
         self.assertLess(seconds, expected + spread + 3)
 

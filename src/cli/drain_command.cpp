@@ -27,11 +27,11 @@ int set_draining(const Arguments& arguments, bool draining) {
     JsonFields body;
     body.flag("draining", draining);
     if (!arguments.reason.empty()) body.text("reason", arguments.reason);
-    const std::string wish = body.finish();
+    const std::string body_text = body.finish();
     int worst = 0;
     for (const std::int64_t id : arguments.ids) {
         try {
-            const JsonValue done = api.post(fmt::format("/servers/{}/drain", id), wish);
+            const JsonValue done = api.post(fmt::format("/servers/{}/drain", id), body_text);
             const char* text = draining ? "server {} takes no new matches; those it has may finish\n"
                                         : "server {} takes matches again\n";
             const int printed =

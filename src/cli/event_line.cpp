@@ -22,9 +22,9 @@ Style style_of(std::string_view type) {
     return Style::plain;
 }
 
-// A value of several words is in quotes; one that has some itself cannot pass for several pairs.
+// A value of several words is in quotes, and so is any that might look so: none can pass for several pairs.
 std::string pair_text(std::string_view name, std::string_view value) {
-    if (value.find_first_of(" \"") == std::string_view::npos)
+    if (std::all_of(value.begin(), value.end(), [](char c) { return c > ' ' && c < 0x7F && c != '"'; }))
         return fmt::format("{}={}", safe_text(name), safe_text(value));
     std::string escaped;
     for (const char c : value) {

@@ -130,7 +130,6 @@ public:
     const Entities& entities() const { return entities_; }
     PlayerView view(Place place) const;
     std::optional<PlayerView> find(AccountId player) const;
-    Place places() const { return sessions_.places(); }
     // Calls visit(view) for the sessions in `count` places from `first` on; returns the place to go on from, or none.
     template <class Visit>
     Place visit_from(Place first, std::size_t count, Visit visit) const {

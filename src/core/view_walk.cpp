@@ -68,12 +68,12 @@ void add_regions(const Core& core, FleetView& view) {
     });
 }
 
-// So few at a time that nobody waits long for the loop, and more of very many, so that the walk comes to an end.
-std::size_t step_of(std::size_t all) {
-    return std::max(ViewWalk::rows_least, all / ViewWalk::steps_about);
-}
-
 }  // namespace
+
+std::size_t WalkPace::rows(const Pass& pass) {
+    const Time before = std::exchange(before_, pass.now).value_or(pass.now);
+    return std::max(rows_least, static_cast<std::size_t>(whole_ms(pass.now - before)) * rows_per_ms);
+}
 
 bool FleetWalk::step(const Core& core, const Pass& pass, UnixMs time) {
     const Fleet& fleet = core.fleet();
@@ -82,7 +82,7 @@ bool FleetWalk::step(const Core& core, const Pass& pass, UnixMs time) {
         view_.servers.reserve(fleet.size());
         view_.matches.reserve(matches.size());
     }
-    std::size_t left = step_of(fleet.size() + matches.size());
+    std::size_t left = pace_.rows(pass);
     const ServerId server = view_.servers.empty() ? ServerId{} : view_.servers.back().id;
     const LobbyId lobby = view_.matches.empty() ? LobbyId{} : view_.matches.back().lobby;
     const auto add_server = [&](const Server& one) { view_.servers.push_back(row_of(one, pass)); };
@@ -116,8 +116,8 @@ void FleetWalk::add_the_rest(const Core& core, const Pass& pass) {
     view_.store_up = core.ledger().store_up();
 }
 
-bool PlayersWalk::step(const Core& core, const Pass&, UnixMs) {
-    place_ = core.players().visit_from(place_, step_of(core.players().places()), [this](const PlayerView& player) {
+bool PlayersWalk::step(const Core& core, const Pass& pass, UnixMs) {
+    place_ = core.players().visit_from(place_, pace_.rows(pass), [this](const PlayerView& player) {
         PlayerRow row;
         row.id = player.player;
         row.name = player.name;

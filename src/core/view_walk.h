@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "base/time.h"
@@ -16,34 +17,48 @@ namespace muster {
 
 class Core;
 
-struct ViewWalk {
-    // Rows that a step adds at least, and how many steps it takes of very many rows.
+// How far a walk goes in a step: so few rows that nobody waits long for the loop, and more the longer its passes take,
+// so that the walk comes to an end however busy the loop is.
+class WalkPace {
+public:
     static constexpr std::size_t rows_least = 256;
-    static constexpr std::size_t steps_about = 500;
+    static constexpr std::size_t rows_per_ms = 500;
+
+    std::size_t rows(const Pass& pass);
+
+private:
+    std::optional<Time> before_;  // when the last step was
 };
 
 class FleetWalk {
 public:
+    using View = FleetView;
+
     // Game thread. `pass` is the present one, `time` what its date is. True when that was the last step.
     bool step(const Core& core, const Pass& pass, UnixMs time);
-    // After the last step, on any thread.
+    // After the last step, on any thread. A server that left and came anew in between may be there twice, with both its
+    // ids.
     FleetView take() { return std::move(view_); }
 
 private:
     void add_the_rest(const Core& core, const Pass& pass);
 
+    WalkPace pace_;
     FleetView view_;
 };
 
 class PlayersWalk {
 public:
+    using View = PlayersView;
+
     // The same.
     bool step(const Core& core, const Pass& pass, UnixMs time);
-    // Puts them in order. A player that was seen in two places, in between a logout and a login, is kept as it was seen
-    // last.
+    // Puts them in order. A player that logged out and in again in between was seen in two places, and is kept as it
+    // was seen last, or in none.
     PlayersView take();
 
 private:
+    WalkPace pace_;
     PlayersView view_;
     Sessions::Place place_ = 0;
 };

@@ -137,7 +137,7 @@ TEST_CASE("O-2: managers are shown by name, without the one that stands for the 
 
 TEST_CASE("O-2: a large fleet is looked at in steps, and what changes in between is shown at most once") {
     CoreWorld world;
-    constexpr std::size_t servers = 3 * ViewWalk::rows_least;
+    constexpr std::size_t servers = 3 * WalkPace::rows_least;
     std::vector<TestServer> fleet;
     for (std::size_t i = 0; i < servers; ++i) fleet.push_back(join(world, static_cast<std::int32_t>(2000 + i)));
     const ConnectionId chat = join_chat(world);
@@ -148,14 +148,14 @@ TEST_CASE("O-2: a large fleet is looked at in steps, and what changes in between
         between = steps;
         if (steps != 1) return;
         // The walk has come to here, and goes on from a server that is gone.
-        world.send(fleet[ViewWalk::rows_least - 1].link, ServerGoodbye{fleet[ViewWalk::rows_least - 1].id});
+        world.send(fleet[WalkPace::rows_least - 1].link, ServerGoodbye{fleet[WalkPace::rows_least - 1].id});
         world.send(fleet.back().link, ServerGoodbye{fleet.back().id});
         late = join(world, 9999);
     });
     CHECK(between == 3);
     REQUIRE(view.servers.size() == servers);
     for (std::size_t i = 1; i < view.servers.size(); ++i) CHECK(view.servers[i - 1].id < view.servers[i].id);
-    CHECK(view.servers[ViewWalk::rows_least - 1].id == fleet[ViewWalk::rows_least - 1].id);
+    CHECK(view.servers[WalkPace::rows_least - 1].id == fleet[WalkPace::rows_least - 1].id);
     CHECK(view.servers.back().id == late->id);
     CHECK(view.matches.size() == 1);
     CHECK(view.regions.size() == 3);
@@ -163,7 +163,7 @@ TEST_CASE("O-2: a large fleet is looked at in steps, and what changes in between
 
 TEST_CASE("P-8: players are looked at in steps, and shown by ascending id, each once") {
     CoreWorld world;
-    constexpr std::size_t count = 2 * ViewWalk::rows_least + 10;
+    constexpr std::size_t count = 2 * WalkPace::rows_least + 10;
     std::vector<TestPlayer> players;
     for (std::size_t i = 0; i < count; ++i) players.push_back(log_in(world, fmt::format("p{}", i)));
     const PlayersView view = walked<PlayersWalk>(world, [&](int steps) {
@@ -178,4 +178,36 @@ TEST_CASE("P-8: players are looked at in steps, and shown by ascending id, each 
     for (std::size_t i = 1; i < view.players.size(); ++i) CHECK(view.players[i - 1].id < view.players[i].id);
     CHECK(view.players[0].name == "p0");
     CHECK(view.players[0].connected_at > view.players[1].connected_at);
+}
+
+TEST_CASE("O-2: many matches are looked at in steps, each once, while some end and others begin") {
+    CoreWorld world;
+    constexpr std::int32_t matches = 2 * static_cast<std::int32_t>(WalkPace::rows_least);
+    const TestServer server = join(world, 7777, CoreWorld::eu, matches + 1);
+    const ConnectionId chat = join_chat(world);
+    for (std::int32_t lobby = 1; lobby <= matches; ++lobby) (void)allocate(world, chat, server, lobby);
+    const FleetView view = walked<FleetWalk>(world, [&](int steps) {
+        if (steps != 1) return;
+        // One server and all but one of the first 256 rows are seen: the walk goes on from a match that is over.
+        world.in_pass([&](const Pass& pass) {
+            CHECK(world.core->abort_match(pass, LobbyId(static_cast<std::int32_t>(WalkPace::rows_least) - 1), "over"));
+            CHECK(world.core->abort_match(pass, LobbyId(matches), "over"));
+        });
+        world.forget_frames(server.link);
+        world.forget_frames(chat);
+        (void)allocate(world, chat, server, matches + 7);
+    });
+    REQUIRE(view.matches.size() == matches);
+    for (std::size_t i = 1; i < view.matches.size(); ++i) CHECK(view.matches[i - 1].lobby < view.matches[i].lobby);
+    CHECK(view.matches.back().lobby == LobbyId(matches + 7));
+}
+
+TEST_CASE("O-2: the longer a pass takes, the further a walk goes in it") {
+    WalkPace pace;
+    const auto at = [](Duration time) { return Pass{Time{} + time, {}}; };
+    CHECK(pace.rows(at(5s)) == WalkPace::rows_least);
+    CHECK(pace.rows(at(5s)) == WalkPace::rows_least);
+    CHECK(pace.rows(at(5s + 100us)) == WalkPace::rows_least);
+    CHECK(pace.rows(at(5s + 10ms)) == 9 * WalkPace::rows_per_ms);
+    CHECK(pace.rows(at(5s + 110ms)) == 100 * WalkPace::rows_per_ms);
 }

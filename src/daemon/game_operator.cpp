@@ -95,39 +95,37 @@ private:
 
 template <class Walk>
 struct GameOperator::Making {
-    Walk walk;
+    const std::uint64_t number;
+    const Time not_after;
+    Walk walk{};
     Duration cost{0};
 };
 
-bool GameOperator::ask_for_fleet() {
-    return walk_on(std::make_shared<Making<FleetWalk>>());
+bool GameOperator::ask_for_fleet(std::uint64_t number, Time not_after) {
+    return walk_on(std::make_shared<Making<FleetWalk>>(Making<FleetWalk>{number, not_after}));
 }
 
-bool GameOperator::ask_for_players() {
-    return walk_on(std::make_shared<Making<PlayersWalk>>());
+bool GameOperator::ask_for_players(std::uint64_t number, Time not_after) {
+    return walk_on(std::make_shared<Making<PlayersWalk>>(Making<PlayersWalk>{number, not_after}));
 }
 
 // One step in a pass: the loop does other things in between.
 template <class Walk>
 bool GameOperator::walk_on(const std::shared_ptr<Making<Walk>>& making) {
     return parts_.game.ask([this, making](const Pass& pass, Game::Inside& game) {
+        if (pass.now > making->not_after) return;
         const Time begun = parts_.clock.now();
-        const bool was_last = making->walk.step(game.core, pass, game.wall);
-        making->cost += parts_.clock.now() - begun;
-        if (!was_last) {
-            (void)walk_on(making);  // a full mailbox leaves the question unanswered, and it is asked again
-            return;
+        bool was_last = making->walk.step(game.core, pass, game.wall);
+        // With so much waiting for the loop that there is no room for the next step, the rest is done here and now.
+        if (!was_last && !walk_on(making)) {
+            while (!was_last) was_last = making->walk.step(game.core, pass, game.wall);
         }
-        parts_.thread->post([this, making] { made(*making); });
+        making->cost += parts_.clock.now() - begun;
+        if (!was_last) return;
+        parts_.thread->post([this, making] {
+            api_->made(making->number, std::make_shared<const typename Walk::View>(making->walk.take()), making->cost);
+        });
     });
-}
-
-void GameOperator::made(Making<FleetWalk>& making) {
-    api_->fleet_made(std::make_shared<const FleetView>(making.walk.take()), making.cost);
-}
-
-void GameOperator::made(Making<PlayersWalk>& making) {
-    api_->players_made(std::make_shared<const PlayersView>(making.walk.take()), making.cost);
 }
 
 bool GameOperator::act(std::uint64_t number, const Action& action, const std::string& who, Time not_after) {

@@ -31,8 +31,8 @@ public:
     // Who is told; before the first question.
     void answer_to(Api& api) { api_ = &api; }
 
-    bool ask_for_fleet() override;
-    bool ask_for_players() override;
+    bool ask_for_fleet(std::uint64_t number, Time not_after) override;
+    bool ask_for_players(std::uint64_t number, Time not_after) override;
     bool act(std::uint64_t number, const Action& action, const std::string& who, Time not_after) override;
     ProcessFigures figures() override;
 
@@ -41,10 +41,9 @@ private:
     template <class Walk>
     struct Making;
 
+    // Game thread too.
     template <class Walk>
     bool walk_on(const std::shared_ptr<Making<Walk>>& making);
-    void made(Making<FleetWalk>& making);
-    void made(Making<PlayersWalk>& making);
 
     const Parts parts_;
     const Time started_;

@@ -84,8 +84,9 @@ HttpResponse json_answer(std::string body) {
 
 Api::Api(const Parts& parts)
     : parts_(parts),
-      fleet_(parts_.clock, *parts_.thread, [this] { return parts_.game.ask_for_fleet(); }),
-      players_(parts_.clock, *parts_.thread, [this] { return parts_.game.ask_for_players(); }),
+      fleet_(parts_.clock, *parts_.thread, [this](auto... question) { return parts_.game.ask_for_fleet(question...); }),
+      players_(parts_.clock, *parts_.thread,
+               [this](auto... question) { return parts_.game.ask_for_players(question...); }),
       actions_(parts_.game, parts_.clock, *parts_.thread) {}
 
 void Api::add_routes(Routes& routes) {
@@ -156,8 +157,10 @@ void Api::start_sampling() {
 }
 
 void Api::acted(std::uint64_t number, const ActionOutcome& outcome) {
-    fleet_.outdated();
-    players_.outdated();
+    if (outcome.kind == ActionOutcome::Kind::done) {
+        fleet_.outdated();
+        players_.outdated();
+    }
     actions_.acted(number, outcome);
 }
 

@@ -53,8 +53,12 @@ public:
     void start_sampling();
 
     // What the game answered; see ApiGame.
-    void fleet_made(std::shared_ptr<const FleetView> view, Duration cost) { fleet_.made(std::move(view), cost); }
-    void players_made(std::shared_ptr<const PlayersView> view, Duration cost) { players_.made(std::move(view), cost); }
+    void made(std::uint64_t number, std::shared_ptr<const FleetView> view, Duration cost) {
+        fleet_.made(number, std::move(view), cost);
+    }
+    void made(std::uint64_t number, std::shared_ptr<const PlayersView> view, Duration cost) {
+        players_.made(number, std::move(view), cost);
+    }
     void acted(std::uint64_t number, const ActionOutcome& outcome);
 
 private:

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 TEST_CASE_FIXTURE(Asking, "O-2: a drain goes to the game with who asked, and its answer comes back") {
     add_servers(1);
     (void)send("GET", "/servers");
-    api.fleet_made(std::make_shared<const FleetView>(view), 1s);
+    made(1s);
     (void)send("GET", "/servers");
     CHECK(game.fleet_asked == 1);
     const auto answer = send("POST", "/servers/1/drain", R"({"draining":true})");
@@ -25,6 +25,7 @@ TEST_CASE_FIXTURE(Asking, "O-2: a drain goes to the game with who asked, and its
     REQUIRE(drain);
     CHECK(drain->server == ServerId(1));
     CHECK(drain->draining);
+    CHECK(drain->reason.empty());
     CHECK(answer->status == 0);
     api.acted(game.acts[0].number, {});
     CHECK(answer->status == 200);
@@ -33,13 +34,13 @@ TEST_CASE_FIXTURE(Asking, "O-2: a drain goes to the game with who asked, and its
     (void)send("GET", "/servers");
     CHECK(game.fleet_asked == 2);
 
-    const auto missing = send("POST", "/servers/77/drain", R"({"draining":false})");
+    const auto missing = send("POST", "/servers/77/drain", R"({"draining":false,"reason":"done"})");
+    CHECK(std::get<action::Drain>(game.acts[1].action).reason == "done");
     ActionOutcome none;
     none.kind = ActionOutcome::Kind::not_found;
     api.acted(game.acts[1].number, none);
     CHECK(missing->status == 404);
     CHECK(send("POST", "/servers/x/drain", R"({"draining":true})")->status == 400);
-    CHECK(drain->reason.empty());
     CHECK(send("POST", "/servers/1/drain", R"({"draining":true,"now":1})")->status == 400);
     CHECK(send("POST", "/servers/1/drain", R"({"draining":true,"reason":7})")->status == 400);
     CHECK(send("POST", "/servers/1/drain", "draining=true")->status == 400);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,7 @@ public:
     explicit HandThread(const Clock& clock) : clock_(clock) {}
     void post(std::function<void()> work) override { due_.emplace(clock_.now(), std::move(work)); }
     void after(Duration delay, std::function<void()> work) override {
+        if (fails) throw std::bad_alloc();
         due_.emplace(clock_.now() + delay, std::move(work));
     }
     void turn() {
@@ -33,6 +35,8 @@ public:
         }
     }
 
+    bool fails = false;
+
 private:
     const Clock& clock_;
     std::multimap<Time, std::function<void()>> due_;
@@ -40,8 +44,16 @@ private:
 
 class PlayedGame final : public ApiGame {
 public:
-    bool ask_for_fleet() override { return ++fleet_asked, takes; }
-    bool ask_for_players() override { return ++players_asked, takes; }
+    bool ask_for_fleet(std::uint64_t number, Time) override {
+        ++fleet_asked;
+        fleet_number = number;
+        return takes;
+    }
+    bool ask_for_players(std::uint64_t number, Time) override {
+        ++players_asked;
+        players_number = number;
+        return takes;
+    }
     bool act(std::uint64_t number, const Action& action, const std::string& who, Time) override {
         acts.push_back({number, action, who});
         return takes;
@@ -54,8 +66,10 @@ public:
         std::string who;
     };
     bool takes = true;
-    int fleet_asked = 0;
+    int fleet_asked = 0;  // how often
     int players_asked = 0;
+    std::uint64_t fleet_number = 0;  // of the latest question
+    std::uint64_t players_number = 0;
     std::vector<Act> acts;
 };
 
@@ -95,10 +109,15 @@ struct Asking {
         const int fleet = game.fleet_asked;
         const int players = game.players_asked;
         const auto answer = send("GET", target);
-        if (game.fleet_asked > fleet) api.fleet_made(std::make_shared<const FleetView>(view), 1ms);
-        if (game.players_asked > players) api.players_made(std::make_shared<const PlayersView>(sessions), 1ms);
+        if (game.fleet_asked > fleet) made(1ms);
+        if (game.players_asked > players)
+            api.made(static_cast<std::uint64_t>(game.players_asked), std::make_shared<const PlayersView>(sessions),
+                     1ms);
         return *answer;
     }
+    // The game answers the latest question about the fleet, or the one of that number.
+    void made(Duration cost) { made(game.fleet_number, cost); }
+    void made(std::uint64_t number, Duration cost) { api.made(number, std::make_shared<const FleetView>(view), cost); }
     void add_servers(std::int32_t count) {
         for (std::int32_t id = 1; id <= count; ++id) {
             ServerRow row;

@@ -72,15 +72,15 @@ struct ProcessFigures {
     std::uint64_t store_queue_depth = 0;
 };
 
-// HTTP thread only. Each question is answered once, later, on the HTTP thread, by Api::fleet_made(), players_made() or
-// acted(), unless it is refused here because too many wait, or the loop does not come to it.
+// HTTP thread only. Each question has a number and is answered once, later, on the HTTP thread, by Api::made() or
+// acted() with that number. It is not answered when it is refused here because too many wait, nor done at all when the
+// loop comes to it only after `not_after`.
 class ApiGame {
 public:
     virtual ~ApiGame() = default;
 
-    [[nodiscard]] virtual bool ask_for_fleet() = 0;
-    [[nodiscard]] virtual bool ask_for_players() = 0;
-    // Not done at all when the loop comes to it only after `not_after`.
+    [[nodiscard]] virtual bool ask_for_fleet(std::uint64_t number, Time not_after) = 0;
+    [[nodiscard]] virtual bool ask_for_players(std::uint64_t number, Time not_after) = 0;
     [[nodiscard]] virtual bool act(std::uint64_t number, const Action& action, const std::string& who,
                                    Time not_after) = 0;
     virtual ProcessFigures figures() = 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,7 +21,7 @@ namespace muster {
 //
 // Who asks now and then is shown what is now: a view is made for it. Making views may take 1/200 of the game thread's
 // time, and what was not taken is saved up, to be spent at 1/20 of its time; otherwise readers are shown what was a
-// moment ago, at most `age_max`.
+// moment ago: a view that was finished `age_max` ago at most.
 template <class View>
 class LatestView {
 public:
@@ -33,8 +34,9 @@ public:
     static constexpr std::size_t answers_max = 64;
     static constexpr std::size_t answer_bytes_max = 1024 * 1024;
 
-    // False when the game thread takes no more questions. Otherwise made() follows.
-    using Ask = std::function<bool()>;
+    // Asks the game thread for a view. False when it takes no more questions; otherwise made() follows with the same
+    // number, unless the game thread comes to it only after `not_after`.
+    using Ask = std::function<bool(std::uint64_t number, Time not_after)>;
     // Null when the game loop did not answer in time.
     using OnView = std::function<void(const View* view)>;
     using Answer = std::shared_ptr<const std::string>;
@@ -46,27 +48,28 @@ public:
     void with_view(OnView on_view) {
         if (good_enough()) return on_view(view_.get());
         // One is being made; but what was begun before a change may not show it.
-        if (begun_before_change_) return after_change_.push_back(std::move(on_view));
+        if (!waiting_.empty() && asked_ <= changed_) return after_change_.push_back(std::move(on_view));
         waiting_.push_back(std::move(on_view));
         if (waiting_.size() == 1) ask();
     }
 
-    // The game thread made a view; it took `cost`.
-    void made(std::shared_ptr<const View> view, Duration cost) {
-        saved_up_ = saved_up() - cost;
+    // The game thread made the view of that number; it took `cost`.
+    void made(std::uint64_t number, std::shared_ptr<const View> view, Duration cost) {
+        saved_up_ = std::max<Duration>(saved_up() - cost, -saved_up_max);
         cost_ = cost;
         view_ = std::move(view);
         answers_.clear();
         made_at_ = clock_.now();
-        outdated_ = begun_before_change_;
-        const auto kept = view_;  // should one of them ask for the next
+        outdated_ = number <= changed_;
+        if (number != asked_) return;  // it was given up: who waits now waits for another
+        const auto kept = view_;       // should one of them ask for the next
         for (const OnView& on_view : next_waiting()) on_view(kept.get());
     }
 
     // Something was changed by who will look next: the latest view is too old, and so is one that is being made.
     void outdated() {
         outdated_ = true;
-        begun_before_change_ = !waiting_.empty();
+        changed_ = asked_;
     }
 
     // The text made for `key` from this very view; null when there is none.
@@ -93,8 +96,13 @@ private:
 
     void ask() {
         const std::uint64_t number = ++asked_;
-        if (!ask_()) return gave_up(number);
-        thread_.after(patience, [this, number] { gave_up(number); });
+        try {
+            thread_.after(patience, [this, number] { gave_up(number); });
+            if (ask_(number, clock_.now() + patience)) return;
+        } catch (const std::exception&) {
+            // No memory: nobody may wait for ever because of it (fault 8).
+        }
+        gave_up(number);
     }
     void gave_up(std::uint64_t number) {
         if (number != asked_) return;
@@ -103,7 +111,6 @@ private:
     // Those whose waiting is over. For who came after the change, the next view is begun.
     std::vector<OnView> next_waiting() {
         std::vector<OnView> over = std::exchange(waiting_, std::exchange(after_change_, {}));
-        begun_before_change_ = false;
         if (!waiting_.empty()) ask();
         return over;
     }
@@ -116,9 +123,9 @@ private:
     Duration cost_{0};
     Duration saved_up_ = saved_up_max;
     bool outdated_ = false;
+    std::uint64_t asked_ = 0;    // the number of the latest question, which is under way while somebody waits
+    std::uint64_t changed_ = 0;  // the latest question when something was changed last: later ones show it
     std::vector<OnView> waiting_;
-    std::uint64_t asked_ = 0;  // how often; the latest is under way while somebody waits
-    bool begun_before_change_ = false;
     std::vector<OnView> after_change_;
     std::unordered_map<std::string, Answer> answers_;
 };

@@ -46,7 +46,7 @@ void Host::crash() {
     if (!process_ || turning_) return;
     ++figures_.crashes;
     disk_.crash();
-    end_run("is killed");
+    end_run("is killed", Network::Gone::maybe_power);
 }
 
 void Host::shut_down() {
@@ -59,14 +59,14 @@ void Host::shut_down() {
     parts_.agenda.in(Duration(random_.between(Duration(100ms).count(), Duration(3s).count())), [this, run = run_] {
         if (run_ != run || !process_ || !shutting_down_) return;
         disk_.close();
-        end_run("ends");
+        end_run("ends", Network::Gone::process);
     });
 }
 
-void Host::end_run(std::string_view how) {
+void Host::end_run(std::string_view how, Network::Gone gone) {
     figures_.frames_sent += process_->frames_sent();
     parts_.network.listen(nullptr);
-    parts_.network.drop_all();
+    parts_.network.drop_all(gone);
     process_.reset();
     frozen_until_ = Time{};
     overdue_.clear();

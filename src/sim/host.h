@@ -73,7 +73,7 @@ private:
     bool forge(const RecordBatch& batch) override;
 
     void deadline(Duration delay, std::function<void()> due);
-    void end_run(std::string_view how);
+    void end_run(std::string_view how, Network::Gone gone);
     void start_later();
     void wake_at(Time when);
     void wake_soon();

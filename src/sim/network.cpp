@@ -122,7 +122,7 @@ void Network::close_to_peer(LinkNumber number) {
     end_at_muster(number, std::min(arrival + link.latency, agenda_.now() + 1s));
 }
 
-void Network::drop_all() {
+void Network::drop_all(Gone gone) {
     for (LinkNumber number = 1; number <= links_.size(); ++number) {
         Link& link = at(number);
         const bool was_open = link.muster_open;
@@ -131,7 +131,7 @@ void Network::drop_all() {
         ++link.to_peer.reset;
         if (!link.peer_open) continue;
         // A machine that lost its power sends no reset: the peer finds out by itself.
-        const bool silent = was_open && random_.chance(0.1);
+        const bool silent = gone == Gone::maybe_power && was_open && random_.chance(0.1);
         if (silent) {
             find_dead(number, Duration(random_.between(Duration(20s).count(), Duration(60s).count())));
         } else {

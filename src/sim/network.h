@@ -64,8 +64,9 @@ public:
     // Muster's calls.
     void send_to_peer(LinkNumber link, std::vector<std::byte> bytes);
     void close_to_peer(LinkNumber link);
-    // Muster's process is gone, and all its links with it.
-    void drop_all();
+    // Muster's process is gone, and all its links with it. With the machine's power, some peers hear nothing of it.
+    enum class Gone : std::uint8_t { process, maybe_power };
+    void drop_all(Gone gone);
 
     // Faults. What is in flight is lost by a reset, and arrives in spite of a loss that begins later.
     void reset(LinkNumber link);

@@ -118,8 +118,16 @@ TEST_CASE_FIXTURE(NetworkFixture, "a link is refused while nobody listens, and d
     listener.accepting = true;
     network.connect(peer, Port::servers, IpAddress::v4({10, 0, 0, 1}));
     run(20s);
-    network.drop_all();
+    network.drop_all(Network::Gone::maybe_power);
     run(100s);
     CHECK(peer.downs == 2);
+    // A process that ends is heard of at once.
+    for (int i = 0; i < 50; ++i) {
+        network.connect(peer, Port::servers, IpAddress::v4({10, 0, 0, 1}));
+        run(20s);
+        network.drop_all(Network::Gone::process);
+        run(2s);
+        CHECK(peer.downs == 3 + i);
+    }
     CHECK(listener.ends == 0);
 }
