@@ -26,6 +26,19 @@ it("small figures have small steps, without the dust of binary fractions", () =>
     expect(scaleLines(1.9, 1)).toEqual([0, 0.5, 1, 1.5, 2]);
 });
 
+it("what comes in whole numbers has whole steps", () => {
+    expect(scaleLines(8, 4)).toEqual([0, 2.5, 5, 7.5, 10]);
+    expect(scaleLines(8, 4, true)).toEqual([0, 5, 10]);
+    expect(scaleLines(1, 4, true)).toEqual([0, 1, 2, 3, 4]);
+    expect(scaleLines(2, 1, true)).toEqual([0, 1, 2, 3]);
+    expect(scaleLines(90, 4, true)).toEqual([0, 25, 50, 75, 100]);
+    for (let highest = 1; highest < 1e6; highest = Math.ceil(highest * 1.37)) {
+        const lines = scaleLines(highest, 1, true);
+        expect(lines.every(Number.isInteger), String(highest)).toBe(true);
+        expect(lines.length, String(highest)).toBeLessThanOrEqual(5);
+    }
+});
+
 it("never has more than four steps, and always room for the highest", () => {
     for (let highest = 0.001; highest < 1e7; highest *= 1.37) {
         const lines = scaleLines(highest, 0.001);

@@ -33,3 +33,12 @@ it("keeps its last points and no more", () => {
     expect(trail.columns().seconds).toHaveLength(POINTS_MAX);
     expect(trail.columns().seconds.at(-1)).toBe(POINTS_MAX + 6);
 });
+
+it("O-2: a page that was asleep makes no silence of it, but one that a server kept is told", () => {
+    const trail = new HeartbeatTrail();
+    trail.push(10_000, 1_000);
+    trail.push(70_000, 2_000); // of the heartbeats since, only the last is known
+    expect(trail.columns()).toEqual({ seconds: [10, 10.001, 70], silence: [1_000, null, 2_000] });
+    trail.push(130_000, 62_000); // asleep again, and no heartbeat since
+    expect(trail.columns().silence).toEqual([1_000, null, 2_000, 62_000]);
+});

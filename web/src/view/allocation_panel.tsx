@@ -51,8 +51,8 @@ export function AllocationPanel({ overview, trail, columns }: AllocationPanelPro
                     format={milliseconds}
                     scale={millisecondsScale}
                 />
-                <Chart title="Failures by reason, last minute" seconds={columns.seconds} lines={failures} format={figure} least={4} none="none" />
-                <Chart title="Matches on the fleet" seconds={columns.seconds} lines={room} format={figure} least={4} />
+                <Chart title="Failures by reason, last minute" seconds={columns.seconds} lines={failures} format={figure} least={4} whole none="none" />
+                <Chart title="Matches on the fleet" seconds={columns.seconds} lines={room} format={figure} least={4} whole />
             </div>
             <SinceStart overview={overview} />
             <Failures overview={overview} trail={trail} />

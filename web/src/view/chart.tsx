@@ -26,6 +26,8 @@ interface ChartProps {
     scale?: (levels: readonly number[]) => string[];
     // The top of the scale at least.
     least?: number;
+    // What it counts comes in whole numbers only.
+    whole?: boolean;
     // What a chart without any line says, when that is good news.
     none?: string;
 }
@@ -35,7 +37,7 @@ const SPAN_SECONDS_MIN = 60;
 // A cursor in one chart points at the same moment in all others, so that they can be compared.
 const SYNC_KEY = "moment";
 
-export function Chart({ title, seconds, lines, format, scale = (levels) => levels.map(format), least = 1, none = "" }: ChartProps) {
+export function Chart({ title, seconds, lines, format, scale = (levels) => levels.map(format), least = 1, whole = false, none = "" }: ChartProps) {
     const place = useRef<HTMLDivElement>(null);
     const chart = useRef<uPlot | null>(null);
     const [pointed, setPointed] = useState<number | null>(null);
@@ -46,7 +48,7 @@ export function Chart({ title, seconds, lines, format, scale = (levels) => level
     useEffect(() => {
         const element = place.current;
         if (element === null) return;
-        const made = new uPlot(optionsOf(element, lines, scale, least, setPointed), dataOf(seconds, lines), element);
+        const made = new uPlot(optionsOf(element, lines, scale, (highest) => scaleLines(highest, least, whole), setPointed), dataOf(seconds, lines), element);
         chart.current = made;
         const watcher = new ResizeObserver(() => {
             if (element.clientWidth > 0) made.setSize({ width: element.clientWidth, height: HEIGHT });
@@ -95,7 +97,7 @@ function optionsOf(
     element: HTMLElement,
     lines: ChartLine[],
     scale: (levels: readonly number[]) => string[],
-    least: number,
+    levelsUpTo: (highest: number) => number[],
     pointed: (at: number | null) => void,
 ): uPlot.Options {
     const text = colourOf(element, "--muted");
@@ -111,8 +113,8 @@ function optionsOf(
             x: { time: true, range: spanOf },
             y: {
                 range: (_, __, highest) => {
-                    levels = scaleLines(highest ?? 0, least);
-                    return [0, levels.at(-1) ?? least];
+                    levels = levelsUpTo(highest ?? 0);
+                    return [0, levels.at(-1) ?? 1];
                 },
             },
         },

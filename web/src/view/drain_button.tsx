@@ -19,6 +19,7 @@ export function DrainButton({ server, changed }: { server: Server; changed: () =
     return (
         <button
             type="button"
+            class="drain"
             aria-disabled={busy}
             onClick={() => void press()}
             aria-label={`${drained ? "Undrain" : "Drain"} server ${server.id}`}

@@ -33,7 +33,7 @@ export function PlayersPanel({ players, trail, columns }: PlayersPanelProps) {
         <section class="panel" aria-labelledby="players">
             <h2 id="players">Players</h2>
             <div class="halves">
-                <Chart title="Connected" seconds={columns.seconds} lines={lines} format={figure} least={4} />
+                <Chart title="Connected" seconds={columns.seconds} lines={lines} format={figure} least={4} whole />
                 <Latency {...latencyOf(players, trail)} />
             </div>
         </section>

@@ -140,7 +140,7 @@ function Figures({ server, heartbeats }: { server: ServerWithHistory; heartbeats
                     scale={millisecondsScale}
                     least={SILENCE_MS_USUAL}
                 />
-                <Chart title={`Matches, of ${server.max_matches}`} seconds={seconds} lines={matches} format={figure} least={server.max_matches} />
+                <Chart title={`Matches, of ${server.max_matches}`} seconds={seconds} lines={matches} format={figure} least={server.max_matches} whole />
                 <Chart title="CPU and memory" seconds={seconds} lines={load} format={percent} least={100} />
                 <Chart title="Round trip" seconds={seconds} lines={round} format={roundTrip} scale={millisecondsScale} />
             </div>
