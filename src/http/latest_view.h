@@ -20,13 +20,12 @@ namespace muster {
 // HTTP thread only. The clock and the thread outlive it.
 //
 // Who asks now and then is shown what is now: a view is made for it. Making views may take 1/200 of the game thread's
-// time, and what was not taken is saved up, to be spent at 1/20 of its time; otherwise readers are shown what was a
-// moment ago: a view that was finished `age_max` ago at most.
+// time, and what was not taken is saved up; once that is used up, readers are shown what was a moment ago: a view that
+// was finished `age_max` ago at most.
 template <class View>
 class LatestView {
 public:
     static constexpr int cost_share = 200;
-    static constexpr int cost_share_most = 20;
     static constexpr std::chrono::milliseconds saved_up_max{20};
     static constexpr std::chrono::seconds age_max{1};
     static constexpr std::chrono::seconds patience{3};
@@ -56,7 +55,6 @@ public:
     // The game thread made the view of that number; it took `cost`.
     void made(std::uint64_t number, std::shared_ptr<const View> view, Duration cost) {
         saved_up_ = std::max<Duration>(saved_up() - cost, -saved_up_max);
-        cost_ = cost;
         view_ = std::move(view);
         answers_.clear();
         made_at_ = clock_.now();
@@ -85,9 +83,7 @@ public:
 
 private:
     bool good_enough() const {
-        if (!view_ || outdated_) return false;
-        const Duration age = clock_.now() - made_at_;
-        return age < Duration(age_max) && (saved_up() <= Duration{0} || age < cost_ * cost_share_most);
+        return view_ && !outdated_ && saved_up() <= Duration{0} && clock_.now() - made_at_ < Duration(age_max);
     }
     // The game thread's time that the next view may take.
     Duration saved_up() const {
@@ -120,7 +116,6 @@ private:
     const Ask ask_;
     std::shared_ptr<const View> view_;
     Time made_at_{};
-    Duration cost_{0};
     Duration saved_up_ = saved_up_max;
     bool outdated_ = false;
     std::uint64_t asked_ = 0;    // the number of the latest question, which is under way while somebody waits
