@@ -151,7 +151,7 @@ def usage(examples):
         asked = start(f"{name} --help", examples / name, "--help")
         check(f"{name} --help tells the usage", asked.wait() == 0 and asked.lines[0].startswith(f"usage: {name} ["))
         bad = [["nowhere"], ["127.0.0.1:1", "1", "1", "1", "1", "1"]]
-        if name in ("game_server", "matchmaker"):
+        if name in ("game_server", "c_game_server", "matchmaker"):
             bad += [["127.0.0.1:1", "many"], ["127.0.0.1:1", "70000"]]
         for arguments in bad:
             wrong = start(f"{name} {arguments}", examples / name, *arguments)

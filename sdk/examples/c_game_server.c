@@ -44,16 +44,23 @@ static int usage(FILE* to, int code) {
     return code;
 }
 
+/* A whole number from 0 to `most`; -1 for anything else. */
+static long number(const char* text, long most) {
+    char* end;
+    const long value = strtol(text, &end, 10);
+    return end != text && *end == '\0' && value >= 0 && value <= most ? value : -1;
+}
+
 int main(int count, char** arguments) {
-    muster_game_server_options options;
+    const long port = count > 2 ? number(arguments[2], 65535) : 27016;
+    const long region = count > 3 ? number(arguments[3], 127) : 2;
+    muster_game_server_options options = {.size = sizeof options};
     if (count > 1 && strcmp(arguments[1], "--help") == 0) return usage(stdout, 0);
-    if (count > 4) return usage(stderr, 64);
-    memset(&options, 0, sizeof options);
-    options.size = sizeof options;
+    if (count > 4 || port < 0 || region < 0) return usage(stderr, 64);
     options.token = getenv("MUSTER_AUTH_SERVER_TOKEN");
     options.ip = "127.0.0.1";
-    options.port = (uint16_t)(count > 2 ? atoi(arguments[2]) : 27016);
-    options.region = (int8_t)(count > 3 ? atoi(arguments[3]) : 2);
+    options.port = (uint16_t)port;
+    options.region = (int8_t)region;
     options.max_matches = 8;
     options.on_offer = on_offer;
     options.on_link = on_link;

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""The real daemon does what its /openapi.json says, answer by answer.
+
+    api_described_test.py PATH_TO_MUSTER [unittest arguments]
+"""
+
+import re
+
+from api_client import Api
+from muster_peer import EU
+from served import main
+
+
+class Described(Api):
+    """Every path of /openapi.json is called, and what comes is what it says."""
+
+    def fits(self, value, schema, where):
+        if "$ref" in schema:
+            schema = self.follow(schema["$ref"])
+        kinds = schema.get("type")
+        if kinds is not None:
+            kinds = kinds if isinstance(kinds, list) else [kinds]
+            is_a = {"null": value is None, "boolean": isinstance(value, bool), "string": isinstance(value, str),
+                    "integer": isinstance(value, int) and not isinstance(value, bool),
+                    "number": isinstance(value, (int, float)) and not isinstance(value, bool),
+                    "object": isinstance(value, dict), "array": isinstance(value, list)}
+            self.assertTrue(any(is_a[kind] for kind in kinds), f"{where}: {value!r} is no {kinds}")
+        if "enum" in schema:
+            self.assertIn(value, schema["enum"], where)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            self.assertGreaterEqual(value, schema.get("minimum", value), where)
+            self.assertLessEqual(value, schema.get("maximum", value), where)
+        if isinstance(value, list):
+            for i, item in enumerate(value):
+                self.fits(item, schema.get("items", {}), f"{where}[{i}]")
+        if isinstance(value, dict):
+            known = schema.get("properties", {})
+            for name in schema.get("required", []):
+                self.assertIn(name, value, where)
+            for name, item in value.items():
+                more = schema.get("additionalProperties", True)
+                if name not in known:
+                    self.assertIsNot(more, False, f"{where}: unknown field {name}")
+                self.fits(item, known.get(name, more if isinstance(more, dict) else {}), f"{where}.{name}")
+
+    def follow(self, reference):
+        here = self.description
+        for part in reference.removeprefix("#/").split("/"):
+            here = here[part]
+        return here
+
+    def call(self, path, method, values, body, expected):
+        operation = self.description["paths"][path][method]
+        target = re.sub(r"{(\w+)}", lambda m: str(values[m[1]]), path)
+        status, answer, headers = self.ask(method.upper(), target, body)
+        where = f"{method} {target} {status}"
+        self.assertEqual(status, expected, f"{where}: {answer}")
+        self.assertIn(str(status), operation["responses"], where)
+        described = operation["responses"][str(status)]
+        if "$ref" in described:
+            described = self.follow(described["$ref"])
+        kind = headers["Content-Type"].split(";")[0]
+        self.assertIn(kind, described["content"], where)
+        self.fits(answer, described["content"][kind]["schema"], where)
+        self.called.add(operation["operationId"])
+
+    def test_every_path_answers_as_described_O_2(self):
+        status, self.description, _ = self.ask("GET", "/openapi.json")
+        self.assertEqual(status, 200)
+        self.called = set()
+        server = self.daemon.game_server(7777)
+        server.heartbeat(1)
+        server.expect(0x1003)
+        self.daemon.chat_server()
+        player = self.daemon.player("Anna")
+        token = self.allocated(server, 5)
+        self.allocated(server, 6)
+        server.validate(5, player.id, token)
+        self.post("/matches/6/abort", {})
+
+        one = {"id": server.id, "lobby": 5}
+        nobody = {"id": 999, "lobby": 999}
+        for path in ("overview", "servers", "matches", "players", "managers", "regions", "clock", "events"):
+            self.call(f"/api/v1/{path}", "get", {}, None, 200)
+        for path in ("/healthz", "/readyz", "/metrics", "/openapi.json"):
+            self.call(path, "get", {}, None, 200)
+        for path in ("/api/v1/servers", "/api/v1/matches", "/api/v1/players", "/api/v1/managers", "/api/v1/events"):
+            status, answer, _ = self.ask("GET", path + "?limit=5000")
+            self.assertEqual(status, 400, answer)
+            self.fits(answer, {"$ref": "#/components/schemas/Error"}, path)
+        self.call("/api/v1/servers/{id}", "get", one, None, 200)
+        self.call("/api/v1/servers/{id}", "get", nobody, None, 404)
+        self.call("/api/v1/servers/{id}", "get", {"id": "x"}, None, 400)
+        self.call("/api/v1/matches/{lobby}", "get", one, None, 200)
+        self.call("/api/v1/matches/{lobby}", "get", nobody, None, 404)
+        self.call("/api/v1/players/{id}", "get", {"id": player.id}, None, 200)
+        self.call("/api/v1/players/{id}", "get", nobody, None, 404)
+        self.call("/api/v1/servers/{id}/drain", "post", one, {"draining": True}, 200)
+        self.call("/api/v1/servers/{id}/drain", "post", one, {"draining": True, "reason": "x"}, 200)
+        self.call("/api/v1/servers/{id}/drain", "post", one, {"draining": True, "reason": "x" * 257}, 400)
+        self.call("/api/v1/servers/{id}/drain", "post", one, {"draining": 1}, 400)
+        self.call("/api/v1/servers/{id}/drain", "post", nobody, {"draining": True}, 404)
+        self.call("/api/v1/matches", "post", {}, {"lobby_id": 5, "region": EU, "player_count": 10}, 200)
+        self.call("/api/v1/matches", "post", {}, {"lobby_id": 6, "region": EU, "player_count": 10}, 409)
+        self.call("/api/v1/matches", "post", {}, {"lobby_id": 9, "region": 77, "player_count": 10}, 400)
+        self.call("/api/v1/matches", "post", {}, {"lobby_id": 9, "region": EU, "player_count": 10}, 503)
+        self.call("/api/v1/matches/{lobby}/abort", "post", one, {"reason": "x"}, 200)
+        self.call("/api/v1/matches/{lobby}/abort", "post", one, {}, 409)
+        self.call("/api/v1/matches/{lobby}/abort", "post", nobody, {}, 404)
+        self.call("/api/v1/players/{id}/kick", "post", {"id": player.id}, {"reason": "x"}, 200)
+        self.call("/api/v1/players/{id}/kick", "post", nobody, {}, 404)
+        self.call("/api/v1/clock", "put", {}, {"speed": 60}, 200)
+        self.call("/api/v1/clock", "put", {}, {}, 400)
+        every = {operation["operationId"] for methods in self.description["paths"].values() for operation in methods.values()}
+        self.assertEqual(self.called, every)
+
+
+if __name__ == "__main__":
+    main()
