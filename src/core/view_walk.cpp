@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "core/core.h"
 
@@ -137,13 +139,19 @@ bool PlayersWalk::step(const Core& core, const Pass& pass, UnixMs) {
 }
 
 PlayersView PlayersWalk::take() {
-    const auto by_id = [](const PlayerRow& one, const PlayerRow& other) { return one.id < other.id; };
-    std::stable_sort(view_.players.begin(), view_.players.end(), by_id);
-    // From the end: the last seen of each id comes first there, and stays.
-    const auto kept = std::unique(view_.players.rbegin(), view_.players.rend(),
-                                  [](const PlayerRow& one, const PlayerRow& other) { return one.id == other.id; });
-    view_.players.erase(view_.players.begin(), kept.base());
-    return std::move(view_);
+    std::vector<PlayerRow>& seen = view_.players;
+    std::vector<std::size_t> order(seen.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&seen](std::size_t one, std::size_t other) {
+        return std::pair(seen[one].id, one) < std::pair(seen[other].id, other);
+    });
+    PlayersView view;
+    view.players.reserve(seen.size());
+    for (const std::size_t at : order) {
+        if (!view.players.empty() && view.players.back().id == seen[at].id) view.players.pop_back();
+        view.players.push_back(std::move(seen[at]));
+    }
+    return view;
 }
 
 }  // namespace muster
