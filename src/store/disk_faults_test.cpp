@@ -37,8 +37,8 @@ struct DiskFixture {
     HandClock clock;
     FaultVfs disk;
     SqliteStoreOptions options{.file = {.path = scratch.file("muster.db"), .vfs = disk.name()}};
+    OutcomeLog log;  // outlives what tells it
     std::unique_ptr<SqliteStore> store = std::make_unique<SqliteStore>(clock, options);
-    OutcomeLog log;
     std::uint64_t number = 0;
 
     DiskFixture() { log.start(*store); }
@@ -71,8 +71,8 @@ int fill_and_heal(const std::filesystem::path& directory, const std::function<vo
     const SqliteStoreOptions options{.file = {.path = (directory / "muster.db").string()}};
     std::size_t durable = 0;
     {
-        SqliteStore store(clock, options);
         OutcomeLog log;
+        SqliteStore store(clock, options);
         log.start(store);
         std::uint64_t number = 0;
         const auto commit = [&](std::int32_t records) {

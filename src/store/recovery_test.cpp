@@ -65,10 +65,10 @@ TEST_CASE("invariant 14: both stores recover the same through the interface, and
     memory_log.start(memory);
     SqliteStoreOptions options{.file = {.path = scratch.file("muster.db")}, .prune_every = 24h * 365};
     for (int run = 0; run < 3; ++run) {
+        OutcomeLog log;  // outlives what tells it
         SqliteStore sqlite(clock, options);
         CHECK(as_text(sqlite.recover()) == as_text(memory.recover()));
         CHECK(as_text(sqlite.recover()) == as_text(memory.recover()));
-        OutcomeLog log;
         log.start(sqlite);
         for (std::uint64_t number = 1; number <= 50; ++number) {
             RecordBatch batch = random_batch(random, number, clock.wall());

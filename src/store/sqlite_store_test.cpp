@@ -25,8 +25,8 @@ struct StoreFixture {
     HandClock clock;
     FaultVfs disk;
     SqliteStoreOptions options{.file = {.path = scratch.file("muster.db"), .vfs = disk.name()}};
+    OutcomeLog log;  // the store's thread tells it to the last
     std::unique_ptr<SqliteStore> store;
-    OutcomeLog log;
     std::uint64_t syncs_at_open = 0;
 
     void open() {

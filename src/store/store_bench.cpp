@@ -59,8 +59,8 @@ Rate bare_loop(const Clock& clock, const std::string& path, std::int64_t rows_pe
 
 // `in_flight` batches wait for their answer at any time.
 Rate through_store(const Clock& clock, const std::string& path, std::int64_t rows_per_batch, std::uint64_t in_flight) {
-    SqliteStore store(clock, {.file = {.path = path}, .queue_max = in_flight});
     OutcomeLog log;
+    SqliteStore store(clock, {.file = {.path = path}, .queue_max = in_flight});
     log.start(store);
     const Time began = clock.now();
     std::uint64_t number = 0;
