@@ -50,11 +50,6 @@ class Served(unittest.TestCase):
     def figure(self, line_start):
         return self.figures(line_start)[0]
 
-    def assert_took(self, seconds, expected, spread):
-        """A busy machine may add to it. The exact moment is for tests under virtual time."""
-        self.assertGreater(seconds, expected - spread)
-        self.assertLess(seconds, expected + spread + 3)
-
     def soon(self, condition, what):
         end = time.monotonic() + 20
         while not condition():

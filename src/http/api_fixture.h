@@ -111,8 +111,7 @@ struct Asking {
         const auto answer = send("GET", target);
         if (game.fleet_asked > fleet) made(1ms);
         if (game.players_asked > players)
-            api.made(static_cast<std::uint64_t>(game.players_asked), std::make_shared<const PlayersView>(sessions),
-                     1ms);
+            api.made(game.players_number, std::make_shared<const PlayersView>(sessions), 1ms);
         return *answer;
     }
     // The game answers the latest question about the fleet, or the one of that number.
