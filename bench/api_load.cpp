@@ -280,7 +280,7 @@ int run(const Options& options) {
     const ScratchFolder folder(std::filesystem::temp_directory_path());
     ServedProcess daemon({options.muster, "serve"},
                          {{"MUSTER_LISTEN_SERVERS", "127.0.0.1:0"},
-                          {"MUSTER_LISTEN_MANAGERS", "127.0.0.1:0"},
+                          {"MUSTER_LISTEN_MATCHMAKERS", "127.0.0.1:0"},
                           {"MUSTER_LISTEN_PLAYERS", "127.0.0.1:0"},
                           {"MUSTER_LISTEN_HTTP", "127.0.0.1:0"},
                           {"MUSTER_LIMITS_CONNECTIONS_PER_IP", "100000"},

@@ -1,9 +1,9 @@
 // Third yardstick: the real daemon under a whole fleet, and all of the fleet coming back at once (fault 28).
 //
-//   fleet_load [--servers N] [--chat-servers N] [--allocations N] [--ack MS] [--match MS] [--rate N] [--capacity N]
+//   fleet_load [--servers N] [--matchmakers N] [--allocations N] [--ack MS] [--match MS] [--rate N] [--capacity N]
 //              [--reconnect links|restart] [--even] [--no-bare] [--check] [--muster PATH] [--folder PATH] [--seed N]
 //
-// Starts `muster serve` on free ports with a store of its own, registers the game servers and the chat servers, and
+// Starts `muster serve` on free ports with a store of its own, registers the game servers and the matchmakers, and
 // asks for matches at a steady rate. Each game server acknowledges after 0 to --ack ms, is ready, starts, ends after
 // --match ms (keeps it until all were answered, when that is negative), and heartbeats all the while. The same peers
 // then do the same to a bare server (bench/limits/bare_allocator.cpp), and the ratio of the two servers' CPU is
@@ -127,19 +127,19 @@ private:
 
 std::map<std::string, std::string> muster_environment(const Options& options, const std::filesystem::path& folder) {
     // All peers come from one address.
-    const std::size_t links = options.load.servers + options.load.chat_servers + 100;
+    const std::size_t links = options.load.servers + options.load.matchmakers + 100;
     std::map<std::string, std::string> all{
         {"MUSTER_STORE_PATH", (folder / "muster.db").string()},
         {"MUSTER_LIMITS_CONNECTIONS_PER_IP", std::to_string(links)},
         {"MUSTER_LOG_LEVEL", "warning"},
     };
-    for (const char* port : {"SERVERS", "MANAGERS", "PLAYERS", "HTTP"})
+    for (const char* port : {"SERVERS", "MATCHMAKERS", "PLAYERS", "HTTP"})
         all["MUSTER_LISTEN_" + std::string(port)] = "127.0.0.1:0";
     return all;
 }
 
 LoadFleet::Ports ports_of(const ServedProcess& process) {
-    return {process.port("servers"), process.port("managers")};
+    return {process.port("servers"), process.port("matchmakers")};
 }
 
 Run allocate(const std::string& name, ServedProcess& process, const LoadOptions& load) {
@@ -256,7 +256,7 @@ int reconnect(const Options& options) {
 int usage() {
     std::fprintf(
         stderr,
-        "usage: fleet_load [--servers N] [--chat-servers N] [--allocations N] [--ack MS] [--match MS] [--rate N]\n"
+        "usage: fleet_load [--servers N] [--matchmakers N] [--allocations N] [--ack MS] [--match MS] [--rate N]\n"
         "                  [--capacity N] [--reconnect links|restart] [--even] [--no-bare] [--check]\n"
         "                  [--muster PATH] [--folder PATH] [--seed N]\n");
     return 64;
@@ -270,8 +270,8 @@ std::optional<Options> parse(int argc, char** argv) {
         bool takes_value = true;
         if (flag == "--servers") {
             options.load.servers = std::stoul(value);
-        } else if (flag == "--chat-servers") {
-            options.load.chat_servers = std::stoul(value);
+        } else if (flag == "--matchmakers") {
+            options.load.matchmakers = std::stoul(value);
         } else if (flag == "--allocations") {
             options.load.allocations = std::stoul(value);
         } else if (flag == "--ack") {
@@ -306,7 +306,7 @@ std::optional<Options> parse(int argc, char** argv) {
         if (takes_value) ++i;
     }
     const LoadOptions& load = options.load;
-    if (load.servers == 0 || load.chat_servers == 0 || load.servers > 60'000 || load.per_second <= 0)
+    if (load.servers == 0 || load.matchmakers == 0 || load.servers > 60'000 || load.per_second <= 0)
         return std::nullopt;
     return options;
 }
@@ -326,7 +326,7 @@ int main(int argc, char** argv) try {
     auto options = parse(argc, argv);
     if (!options) return usage();
     if (options->muster.empty()) options->muster = find_muster();
-    raise_file_limit(options->load.servers + options->load.chat_servers);
+    raise_file_limit(options->load.servers + options->load.matchmakers);
     return options->reconnect == Reconnect::no ? load(*options) : reconnect(*options);
 } catch (const std::exception& error) {
     std::fprintf(stderr, "fleet_load: %s\n", error.what());

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "protocol/manager_messages.h"
+#include "protocol/matchmaker_messages.h"
 #include "protocol/server_messages.h"
 
 namespace muster::bench {
@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 constexpr RegionId region{2};
 constexpr std::int32_t first_port = 1'024;
 constexpr auto heartbeat_every = 10s;
-constexpr auto manager_heartbeat_every = 30s;
+constexpr auto matchmaker_heartbeat_every = 30s;
 constexpr auto come_again_max = 200ms;
 constexpr auto progress_every = 200ms;
 constexpr auto silence_max = 60s;
@@ -40,10 +40,10 @@ LoadFleet::LoadFleet(const LoadOptions& options)
       random_(options.seed),
       now_(std::chrono::steady_clock::now()),
       servers_(options.servers),
-      chats_(options.chat_servers),
+      matchmakers_(options.matchmakers),
       lobbies_(options.allocations),
-      missing_(servers_.size() + chats_.size()),
-      links_(servers_.size() + chats_.size(), *this) {
+      missing_(servers_.size() + matchmakers_.size()),
+      links_(servers_.size() + matchmakers_.size(), *this) {
     figures_.per_server.resize(servers_.size());
     figures_.answer_seconds.reserve(options.allocations);
 }
@@ -51,8 +51,8 @@ LoadFleet::LoadFleet(const LoadOptions& options)
 std::chrono::duration<double> LoadFleet::register_all(Ports ports) {
     ports_ = ports;
     const Moment began = now_ = std::chrono::steady_clock::now();
-    for (std::uint32_t i = 0; i < servers_.size() + chats_.size(); ++i) {
-        if (i < servers_.size() ? servers_[i].registered : chats_[i - servers_.size()].registered) continue;
+    for (std::uint32_t i = 0; i < servers_.size() + matchmakers_.size(); ++i) {
+        if (i < servers_.size() ? servers_[i].registered : matchmakers_[i - servers_.size()].registered) continue;
         do_planned({now_, Deed::connect, i, 0});
     }
     while (missing_ > 0) {
@@ -64,10 +64,10 @@ std::chrono::duration<double> LoadFleet::register_all(Ports ports) {
 }
 
 void LoadFleet::cut_all() {
-    for (std::size_t i = 0; i < servers_.size() + chats_.size(); ++i) links_.cut(i);
+    for (std::size_t i = 0; i < servers_.size() + matchmakers_.size(); ++i) links_.cut(i);
     for (GameServer& server : servers_) server.registered = false;
-    for (ChatServer& chat : chats_) chat.registered = false;
-    missing_ = servers_.size() + chats_.size();
+    for (Matchmaker& matchmaker : matchmakers_) matchmaker.registered = false;
+    missing_ = servers_.size() + matchmakers_.size();
     plans_ = {};
 }
 
@@ -135,13 +135,13 @@ void LoadFleet::turn(Moment until) {
 void LoadFleet::do_planned(const Planned& planned) {
     switch (planned.deed) {
         case Deed::connect:
-            return links_.open(planned.who, planned.who < servers_.size() ? ports_.servers : ports_.managers);
+            return links_.open(planned.who, planned.who < servers_.size() ? ports_.servers : ports_.matchmakers);
         case Deed::heartbeat:
             heartbeat(planned.who);
             return plan(heartbeat_every, Deed::heartbeat, planned.who);
-        case Deed::manager_heartbeat:
-            links_.send(link_of_chat(planned.who), ManagerHeartbeat{});
-            return plan(manager_heartbeat_every, Deed::manager_heartbeat, planned.who);
+        case Deed::matchmaker_heartbeat:
+            links_.send(link_of_matchmaker(planned.who), MatchmakerHeartbeat{});
+            return plan(matchmaker_heartbeat_every, Deed::matchmaker_heartbeat, planned.who);
         case Deed::acknowledge:
             return acknowledge(planned.who, planned.lobby);
         case Deed::end:
@@ -154,12 +154,12 @@ void LoadFleet::opened(std::size_t link) {
         const auto port = first_port + static_cast<std::int32_t>(link);
         return links_.send(link, ServerHandshake{{}, {"127.0.0.1", port}, region, options_.max_matches});
     }
-    links_.send(link, ManagerHandshake{{}, "chat-" + std::to_string(link - servers_.size()), {{region}}});
+    links_.send(link, MatchmakerHandshake{{}, "matchmaker-" + std::to_string(link - servers_.size()), {{region}}});
 }
 
 void LoadFleet::closed(std::size_t link) {
     const auto who = static_cast<std::uint32_t>(link);
-    bool& flag = link < servers_.size() ? servers_[link].registered : chats_[link - servers_.size()].registered;
+    bool& flag = link < servers_.size() ? servers_[link].registered : matchmakers_[link - servers_.size()].registered;
     if (flag) {
         flag = false;
         ++missing_;
@@ -177,7 +177,7 @@ void LoadFleet::registered(bool& flag) {
 void LoadFleet::frame(std::size_t link, Code code, std::span<const std::byte> payload) {
     const auto index = static_cast<std::uint32_t>(link);
     if (link < servers_.size()) return server_frame(index, code, payload);
-    chat_frame(index - static_cast<std::uint32_t>(servers_.size()), code, payload);
+    matchmaker_frame(index - static_cast<std::uint32_t>(servers_.size()), code, payload);
 }
 
 void LoadFleet::server_frame(std::uint32_t index, Code code, std::span<const std::byte> payload) {
@@ -261,26 +261,26 @@ void LoadFleet::heartbeat(std::uint32_t index) {
 }
 
 void LoadFleet::ask() {
-    const std::size_t chat = figures_.asked % chats_.size();
+    const std::size_t matchmaker = figures_.asked % matchmakers_.size();
     const auto id = static_cast<std::int32_t>(++figures_.asked);
-    links_.send(link_of_chat(chat), AllocationRequest{LobbyId(id), 6, 0, region, 10, 1650});
+    links_.send(link_of_matchmaker(matchmaker), AllocationRequest{LobbyId(id), 6, 0, region, 10, 1650});
 }
 
-void LoadFleet::chat_frame(std::uint32_t index, Code code, std::span<const std::byte> payload) {
+void LoadFleet::matchmaker_frame(std::uint32_t index, Code code, std::span<const std::byte> payload) {
     switch (code) {
-        case ManagerHandshakeResponse::code: {
-            if (!error_of(read<ManagerHandshakeResponse>(payload)).empty()) return;
-            registered(chats_[index].registered);
-            return plan(some_of(manager_heartbeat_every), Deed::manager_heartbeat, index);
+        case MatchmakerHandshakeResponse::code: {
+            if (!error_of(read<MatchmakerHandshakeResponse>(payload)).empty()) return;
+            registered(matchmakers_[index].registered);
+            return plan(some_of(matchmaker_heartbeat_every), Deed::matchmaker_heartbeat, index);
         }
         case AllocationResponse::code:
             return answered(payload);
         case MatchEventNotice::code:
             return match_event(payload);
-        case ManagerHeartbeatAck::code:
+        case MatchmakerHeartbeatAck::code:
             return;
         default:
-            throw std::runtime_error("a chat server was sent code " + std::to_string(code));
+            throw std::runtime_error("a matchmaker was sent code " + std::to_string(code));
     }
 }
 

@@ -1,4 +1,4 @@
-// A fleet that plays its part to the end: game servers that heartbeat, acknowledge, play and end matches, and chat
+// A fleet that plays its part to the end: game servers that heartbeat, acknowledge, play and end matches, and matchmaker
 // servers that ask for them.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace muster::bench {
 
 struct LoadOptions {
     std::size_t servers = 1'000;
-    std::size_t chat_servers = 20;
+    std::size_t matchmakers = 20;
     std::size_t allocations = 50'000;
     std::chrono::milliseconds ack_max{4'000};  // an offer is acknowledged after 0 to this
     std::chrono::milliseconds match{1'000};    // from the start to the end; negative: until all were answered
@@ -35,8 +35,8 @@ struct LoadFigures {
     std::uint64_t asked = 0;
     std::uint64_t answered = 0;
     std::uint64_t succeeded = 0;
-    std::uint64_t ended = 0;       // matches played to their end, as the chat servers were told
-    std::uint64_t aborted = 0;     // as the chat servers were told
+    std::uint64_t ended = 0;       // matches played to their end, as the matchmakers were told
+    std::uint64_t aborted = 0;     // as the matchmakers were told
     std::uint64_t retries = 0;     // offers beyond a request's first
     std::uint64_t overfilled = 0;  // offers beyond a server's capacity
     std::uint64_t misplaced = 0;   // answers that name a server which did not acknowledge that match
@@ -52,7 +52,7 @@ class LoadFleet final : private PeerEvents {
 public:
     struct Ports {
         std::uint16_t servers = 0;
-        std::uint16_t managers = 0;
+        std::uint16_t matchmakers = 0;
     };
 
     explicit LoadFleet(const LoadOptions& options);
@@ -81,7 +81,7 @@ private:
         std::unordered_map<std::int32_t, std::string> held;  // token by lobby: offered, acknowledged or running
         std::uint64_t acknowledged_beats = 0;
     };
-    struct ChatServer {
+    struct Matchmaker {
         bool registered = false;
     };
     struct Lobby {
@@ -91,7 +91,7 @@ private:
         bool answered = false;
         bool over = false;
     };
-    enum class Deed : std::uint8_t { connect, heartbeat, manager_heartbeat, acknowledge, end };
+    enum class Deed : std::uint8_t { connect, heartbeat, matchmaker_heartbeat, acknowledge, end };
     struct Planned {
         Moment when;
         Deed deed;
@@ -106,7 +106,7 @@ private:
     void closed(std::size_t link) override;
 
     void server_frame(std::uint32_t index, Code code, std::span<const std::byte> payload);
-    void chat_frame(std::uint32_t index, Code code, std::span<const std::byte> payload);
+    void matchmaker_frame(std::uint32_t index, Code code, std::span<const std::byte> payload);
     void offered(std::uint32_t index, std::span<const std::byte> payload);
     void answered(std::span<const std::byte> payload);
     void match_event(std::span<const std::byte> payload);
@@ -121,7 +121,7 @@ private:
     void ask();
     void plan(std::chrono::nanoseconds in, Deed deed, std::uint32_t who, std::int32_t lobby = 0);
     std::chrono::nanoseconds some_of(std::chrono::nanoseconds most);
-    std::size_t link_of_chat(std::size_t chat) const { return servers_.size() + chat; }
+    std::size_t link_of_matchmaker(std::size_t matchmaker) const { return servers_.size() + matchmaker; }
     Lobby& lobby(std::int32_t id) { return lobbies_.at(static_cast<std::size_t>(id) - 1); }
 
     const LoadOptions options_;
@@ -129,7 +129,7 @@ private:
     std::mt19937_64 random_;
     Moment now_;
     std::vector<GameServer> servers_;
-    std::vector<ChatServer> chats_;
+    std::vector<Matchmaker> matchmakers_;
     std::vector<Lobby> lobbies_;
     std::vector<std::pair<std::uint32_t, std::int32_t>> kept_;  // started matches that wait for the last request
     std::priority_queue<Planned, std::vector<Planned>, std::greater<>> plans_;

@@ -349,7 +349,7 @@ int run(const Options& options) {
     ServedProcess daemon({options.muster.string(), "serve"},
                          {{"MUSTER_LISTEN_PLAYERS", "127.0.0.1:0"},
                           {"MUSTER_LISTEN_SERVERS", "127.0.0.1:0"},
-                          {"MUSTER_LISTEN_MANAGERS", "127.0.0.1:0"},
+                          {"MUSTER_LISTEN_MATCHMAKERS", "127.0.0.1:0"},
                           {"MUSTER_LISTEN_HTTP", "127.0.0.1:0"},
                           {"MUSTER_STORE_PATH", (folder.path() / "muster.db").string()},
                           {"MUSTER_LIMITS_CONNECTIONS_PER_IP", "100000"},

@@ -87,10 +87,10 @@ public:
     explicit BenchWorld(bool heartbeats) : log_(clock, no_log_, LogLevel::error), loop(clock, log_, loop_config()) {
         CoreConfig config;
         config.fleet.regions = {{RegionId(0), "USE"}};
-        config.managers.regions = config.fleet.regions;
+        config.matchmakers.regions = config.fleet.regions;
         config.players.heartbeats.enabled = heartbeats;
         config.server_token = [](std::string_view) { return true; };
-        config.manager_token = [](std::string_view) { return true; };
+        config.matchmaker_token = [](std::string_view) { return true; };
         config.player_credential = [](std::string_view, std::string_view credential, UnixMs) {
             return Result<std::optional<AccountId>, Refusal>(AccountId(std::atoi(std::string(credential).c_str())));
         };

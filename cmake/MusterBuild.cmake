@@ -13,6 +13,9 @@ if(MUSTER_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${MUSTER_CCACHE})
 endif()
 
+# No path of the build machine in what is built: two builds of one commit are the same.
+add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
+
 add_library(muster_build INTERFACE)
 target_include_directories(muster_build INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_compile_options(muster_build INTERFACE

@@ -45,10 +45,10 @@ public:
         : input_(input), log_(clock_, no_log_, LogLevel::error), loop_(clock_, log_) {
         CoreConfig config;
         config.fleet.regions = {{RegionId(0), "USE"}, {RegionId(2), "EU"}};
-        config.managers.regions = config.fleet.regions;
+        config.matchmakers.regions = config.fleet.regions;
         config.players.heartbeats.enabled = true;
         config.server_token = [](std::string_view token) { return token != "bad"; };
-        config.manager_token = [](std::string_view token) { return token != "bad"; };
+        config.matchmaker_token = [](std::string_view token) { return token != "bad"; };
         config.player_credential = [](std::string_view, std::string_view credential, UnixMs) {
             if (credential == "bad")
                 return Result<std::optional<AccountId>, Refusal>(Failure(Refusal::invalid_credential));
@@ -116,8 +116,8 @@ private:
             case 14:
                 return say(link, ServerGoodbye{server()});
             case 15:
-                return say(link, ManagerHandshake{
-                                     "t", ChatServerIdText(byte() % 2 == 0 ? "a" : "b"), {{RegionId(0), RegionId(2)}}});
+                return say(link, MatchmakerHandshake{
+                                     "t", MatchmakerIdText(byte() % 2 == 0 ? "a" : "b"), {{RegionId(0), RegionId(2)}}});
             case 16:
             case 17:
                 return say(link, AllocationRequest{lobby(), 6, 0, region(), 4, 1650});
@@ -126,7 +126,7 @@ private:
             case 19:
                 return say(link, MatchPlayers{lobby(), {{AccountId(small()), AccountId(1)}}});
             case 20:
-                return say(link, ManagerHeartbeat{});
+                return say(link, MatchmakerHeartbeat{});
             case 21:
             case 22:
                 return say(link, PlayerLogin{NameText(byte() % 2 == 0 ? "ann" : "bob"), CredentialText(credential()),

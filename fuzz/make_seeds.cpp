@@ -1,6 +1,6 @@
 // Writes what the fuzz targets start from: every message at its edges, by our own encoder.
 //
-//   make_seeds DIR      makes DIR/servers, DIR/managers, DIR/players and DIR/core, a corpus for each target
+//   make_seeds DIR      makes DIR/servers, DIR/matchmakers, DIR/players and DIR/core, a corpus for each target
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -77,7 +77,7 @@ int write_plays(const std::filesystem::path& all) {
         "\x00\x00"
         "\x04\x00\x00\x02\x0c"  // a server joins
         "\x01\x01"
-        "\x0f\x01\x00"  // a chat server joins
+        "\x0f\x01\x00"  // a matchmaker joins
         "\x13\x01\x01\x03"
         "\x10\x01\x01\x02"  // names players, asks
         "\x07\x00\x01\x01"
@@ -107,10 +107,10 @@ int write_plays(const std::filesystem::path& all) {
 
 int make_seeds(const std::filesystem::path& all) {
     const int servers = write_seeds<Port::servers>(all);
-    const int managers = write_seeds<Port::managers>(all);
+    const int matchmakers = write_seeds<Port::matchmakers>(all);
     const int players = write_seeds<Port::players>(all);
     const int plays = write_plays(all);
-    fmt::print("{} seeds for servers, {} for managers, {} for players, {} for core\n", servers, managers, players,
+    fmt::print("{} seeds for servers, {} for matchmakers, {} for players, {} for core\n", servers, matchmakers, players,
                plays);
     return 0;
 }

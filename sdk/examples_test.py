@@ -99,13 +99,13 @@ def ports_of(muster, ports_file):
 
 
 def play(muster_program, examples, folder):
-    any_port = {f"MUSTER_LISTEN_{port}": "127.0.0.1:0" for port in ("SERVERS", "MANAGERS", "PLAYERS", "HTTP")}
+    any_port = {f"MUSTER_LISTEN_{port}": "127.0.0.1:0" for port in ("SERVERS", "MATCHMAKERS", "PLAYERS", "HTTP")}
     environment = dict(os.environ, MUSTER_STORE_PATH=str(folder / "muster.db"), **any_port)
     muster = start("muster", muster_program, "serve", "--ports-file", folder / "ports.json", cwd=folder,
                    env=environment)
     ports = ports_of(muster, folder / "ports.json")
 
-    alone = start("matchmaker without servers", examples / "matchmaker", ports["managers"], REGION, "1", "100")
+    alone = start("matchmaker without servers", examples / "matchmaker", ports["matchmakers"], REGION, "1", "100")
     check("without a server the request is refused", alone.wait() == 1 and alone.wait_for("no server: No servers"))
 
     server = start("game_server", examples / "game_server", ports["servers"], "27015", REGION, "0.5")
@@ -113,7 +113,7 @@ def play(muster_program, examples, folder):
     player = start("player", examples / "player", ports["players"], "ann")
     check("the player is account 1, which the matchmaker lists", player.wait_for(r"logged in as player (\d+)$")[1] == "1")
     check("the player knows the world's time", player.wait_for(r"^\w{3}\. \d\d:\d\d, (day|night)$"))
-    matchmaker = start("matchmaker", examples / "matchmaker", ports["managers"], REGION, str(MATCHES), "500")
+    matchmaker = start("matchmaker", examples / "matchmaker", ports["matchmakers"], REGION, str(MATCHES), "500")
     check("the matchmaker ends well", matchmaker.wait() == 0)
     for lobby in range(500, 500 + MATCHES):
         for said in (rf"server {server_id} at 127\.0\.0\.1:27015", "ready", "started", "ended"):
@@ -126,7 +126,7 @@ def play(muster_program, examples, folder):
 
     in_c = start("c_game_server", examples / "c_game_server", ports["servers"], "27016", "0")
     in_c.wait_for("online as server")
-    other = start("matchmaker of another region", examples / "matchmaker", ports["managers"], "0", "1", "600")
+    other = start("matchmaker of another region", examples / "matchmaker", ports["matchmakers"], "0", "1", "600")
     check("a match is played on the game server in C", other.wait() == 0 and other.wait_for("at 127.0.0.1:27016"))
     check("the game server in C saw it end", in_c.wait_for("lobby 600: ended"))
 

@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 CXX_PROGRAM = """
-#include <muster/allocator.h>
+#include <muster/matchmaker.h>
 #include <muster/frames.h>
 #include <muster/game_server.h>
 #include <muster/muster.h>
@@ -27,7 +27,7 @@ int main() {
     using namespace muster::sdk;
     TcpRunner runner;
     GameServer server({.ip = "127.0.0.1", .port = 27015, .region = RegionId{2}}, {});
-    Allocator allocator({.chat_server_id = "chat", .regions = {RegionId{2}}}, {});
+    Matchmaker matchmaker({.matchmaker_id = "chat", .regions = {RegionId{2}}}, {});
     Player player({}, {});
     if (player.send(1000, {}) || frames_to_ping_ms(6, 60) != 100) return 1;
     runner.add(player, "127.0.0.1:11031");

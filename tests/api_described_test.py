@@ -71,7 +71,7 @@ class Described(Api):
         server = self.daemon.game_server(7777)
         server.heartbeat(1)
         server.expect(0x1003)
-        self.daemon.chat_server()
+        self.daemon.matchmaker()
         player = self.daemon.player("Anna")
         token = self.allocated(server, 5)
         self.allocated(server, 6)
@@ -80,11 +80,11 @@ class Described(Api):
 
         one = {"id": server.id, "lobby": 5}
         nobody = {"id": 999, "lobby": 999}
-        for path in ("overview", "servers", "matches", "players", "managers", "regions", "clock", "events"):
+        for path in ("overview", "servers", "matches", "players", "matchmakers", "regions", "clock", "events"):
             self.call(f"/api/v1/{path}", "get", {}, None, 200)
         for path in ("/healthz", "/readyz", "/metrics", "/openapi.json"):
             self.call(path, "get", {}, None, 200)
-        for path in ("/api/v1/servers", "/api/v1/matches", "/api/v1/players", "/api/v1/managers", "/api/v1/events"):
+        for path in ("/api/v1/servers", "/api/v1/matches", "/api/v1/players", "/api/v1/matchmakers", "/api/v1/events"):
             status, answer, _ = self.ask("GET", path + "?limit=5000")
             self.assertEqual(status, 400, answer)
             self.fits(answer, {"$ref": "#/components/schemas/Error"}, path)

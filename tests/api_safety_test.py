@@ -45,7 +45,7 @@ class Page(Api):
 class Safety(Api):
     admin = "admin-secret-8f41c2"
     settings = {"MUSTER_AUTH_ADMIN_TOKEN": admin, "MUSTER_AUTH_SERVER_TOKEN": "server-secret-77aa01",
-                "MUSTER_AUTH_MANAGER_TOKEN": "manager-secret-b0b0b0", "MUSTER_AUTH_PLAYER_KEY": "player-key-that-signs-13579",
+                "MUSTER_AUTH_MATCHMAKER_TOKEN": "matchmaker-secret-b0b0b0", "MUSTER_AUTH_PLAYER_KEY": "player-key-that-signs-13579",
                 "MUSTER_LOG_LEVEL": "debug"}
 
     def act(self, token, **more):
@@ -54,18 +54,18 @@ class Safety(Api):
 
     def test_no_secret_is_shown_anywhere_fault_69(self):
         server = self.daemon.game_server(7777, token="server-secret-77aa01")
-        chat = self.daemon.chat_server(token="manager-secret-b0b0b0")
+        matchmaker = self.daemon.matchmaker(token="matchmaker-secret-b0b0b0")
         self.daemon.game_server(7778, token="server-secret-77aa01-almost")
         credential = subprocess.run([self.muster, "player-token", "Anna", "--account", "7", "--for", "1h"], check=True, text=True,
                                     capture_output=True, env=self.daemon.env).stdout.strip()
         player = self.daemon.player("Anna", credential=credential)
         self.assertIsNone(player.refused)
-        chat.send(0x2008, struct.pack("<ibi", 42, 1, 7))
-        chat.expect(0x2009)
-        chat.request(42)
+        matchmaker.send(0x2008, struct.pack("<ibi", 42, 1, 7))
+        matchmaker.expect(0x2009)
+        matchmaker.request(42)
         server.expect(0x1004)
         server.acknowledge(42)
-        token = allocation(chat.expect(0x2003))[3]
+        token = allocation(matchmaker.expect(0x2003))[3]
         server.send(0x1006, struct.pack("<ii", server.id, 42) + text(token))
         server.expect(0x1007)
         self.assertEqual(server.validate(42, 7, token), "")
@@ -78,7 +78,7 @@ class Safety(Api):
         self.act(self.admin)
         self.act(self.admin + "-almost")
 
-        secrets = {"the admin token": self.admin, "the server token": "server-secret-77aa01", "the manager token": "manager-secret-b0b0b0",
+        secrets = {"the admin token": self.admin, "the server token": "server-secret-77aa01", "the matchmaker token": "matchmaker-secret-b0b0b0",
                    "the player key": "player-key-that-signs-13579", "a match token": token, "a token given over HTTP": second,
                    "a credential": credential, "its signature": credential.rsplit(".", 1)[1], "a resume token": player.resume_token}
         description = self.ask("GET", "/openapi.json")[1]

@@ -38,7 +38,7 @@ class Journey(Api):
         server.close()
         self.soon(lambda: self.got(f"/servers/{server.id}")["status"] == "offline", "a lost server shows offline")
 
-    def test_a_match_over_http_is_one_of_the_manager_port_A_8(self):
+    def test_a_match_over_http_is_one_of_the_matchmaker_port_A_8(self):
         server = self.daemon.game_server(7777)
         wish = {"lobby_id": 12345, "region": EU, "game_type": 6, "game_mode": 0, "player_count": 10, "average_rating": 1650}
         answers = [self.in_background("POST", "/api/v1/matches", wish) for _ in range(3)]
@@ -56,15 +56,15 @@ class Journey(Api):
         self.assertEqual(self.post("/matches", {**wish, "player_count": 2})["token"], token)
 
         # It is the API's lobby, and nobody else's.
-        chat = self.daemon.chat_server()
-        chat.request(12345)
-        self.assertEqual(allocation(chat.expect(0x2003))[1], "Invalid match lobby ID")
-        self.assertEqual(self.daemon.chat_server("http").refused, "Chat Server already registered")
-        self.assertEqual([m["id"] for m in self.got("/managers")["managers"]], ["chat-1"])
+        matchmaker = self.daemon.matchmaker()
+        matchmaker.request(12345)
+        self.assertEqual(allocation(matchmaker.expect(0x2003))[1], "Invalid match lobby ID")
+        self.assertEqual(self.daemon.matchmaker("http").refused, "Chat Server already registered")
+        self.assertEqual([m["id"] for m in self.got("/matchmakers")["matchmakers"]], ["chat-1"])
 
         self.assertEqual(server.validate(12345, 7, token), "")
         match = self.got("/matches/12345")
-        self.assertEqual((match["state"], match["server_id"], match["chat_server"], match["tokens_used"], match["reason"]),
+        self.assertEqual((match["state"], match["server_id"], match["matchmaker"], match["tokens_used"], match["reason"]),
                          ("allocated", server.id, "http", 1, ""))
         self.assertEqual(self.got(f"/servers/{server.id}")["lobbies"], [12345])
 
@@ -88,15 +88,15 @@ class Journey(Api):
         slow.acknowledge(1)
         self.assertEqual(waiting()[0], 200)
 
-    def test_a_match_of_a_chat_server_aborted_by_an_operator_is_told_A_11(self):
+    def test_a_match_of_a_matchmaker_aborted_by_an_operator_is_told_A_11(self):
         server = self.daemon.game_server(7777)
-        chat = self.daemon.chat_server()
-        chat.request(77)
+        matchmaker = self.daemon.matchmaker()
+        matchmaker.request(77)
         server.expect(0x1004)
         server.acknowledge(77)
-        chat.expect(0x2003)
+        matchmaker.expect(0x2003)
         self.post("/matches/77/abort", {})
-        event = chat.expect(0x2006)
+        event = matchmaker.expect(0x2006)
         self.assertEqual((event.take("i"), event.take("b"), event.string()), (77, 4, "Aborted by operator"))
         server.expect(0x100D)
 

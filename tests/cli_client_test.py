@@ -76,11 +76,11 @@ class Reads(WithDaemon):
         self.assertEqual((len(rows["servers"]), rows["next"]), (5, rows["servers"][-1]["id"]))
         self.assertEqual(len(self.json("servers", "--limit", "0")["servers"]), 12)
 
-    def test_regions_and_managers_are_listed(self):
-        self.daemon.chat_server("lobby-7", regions=(2, 9))
-        self.shown("lobby-7", "managers")
-        self.assertRegex(self.ok("managers"), r"lobby-7 .*EU RU")
-        self.assertEqual(self.json("managers")["managers"][0]["regions"], [2, 9])
+    def test_regions_and_matchmakers_are_listed(self):
+        self.daemon.matchmaker("lobby-7", regions=(2, 9))
+        self.shown("lobby-7", "matchmakers")
+        self.assertRegex(self.ok("matchmakers"), r"lobby-7 .*EU RU")
+        self.assertEqual(self.json("matchmakers")["matchmakers"][0]["regions"], [2, 9])
         self.assertEqual([row["name"] for row in self.json("regions")["regions"]], ["USE", "USW", "EU", "RU", "AU", "BR"])
         self.assertIn("BR", self.ok("regions"))
 
@@ -159,9 +159,9 @@ class Actions(WithDaemon):
         self.assertIn("lobby 42: The match is over already", again.stderr)
         unknown = self.run_muster("abort", "4242")
         self.assertEqual((unknown.returncode, unknown.stderr), (1, "muster: no match of lobby 4242; `muster matches` lists them\n"))
-        self.daemon.chat_server("lobby-7").request(43)
+        self.daemon.matchmaker("lobby-7").request(43)
         self.shown("lobby-7", "matches")
-        self.assertEqual(self.ok("abort", "43"), f"the match of lobby 43 is aborted; server {server.id} and chat server lobby-7 will be told\n")
+        self.assertEqual(self.ok("abort", "43"), f"the match of lobby 43 is aborted; server {server.id} and matchmaker lobby-7 will be told\n")
         nowhere = self.run_muster("allocate", "BR")
         self.assertEqual((nowhere.returncode, nowhere.stderr), (1, "muster: No servers available\n"))
 
@@ -247,8 +247,8 @@ class Hostile(unittest.TestCase):
         rows = {"players": [{"id": 1, "name": self.NAME}], "next": None}
         fake = FakeDaemon(self, {
             "/players": (200, rows), "/regions": self.REGIONS,
-            "/matches": (200, {"matches": [{"lobby_id": 1, "chat_server": self.NAME, "reason": self.NAME, "state": self.NAME}], "next": None}),
-            "/managers": (200, {"managers": [{"id": self.NAME, "regions": [2]}], "next": None}),
+            "/matches": (200, {"matches": [{"lobby_id": 1, "matchmaker": self.NAME, "reason": self.NAME, "state": self.NAME}], "next": None}),
+            "/matchmakers": (200, {"matchmakers": [{"id": self.NAME, "regions": [2]}], "next": None}),
             "/servers": (200, {"servers": [{"id": 1, "ip": self.NAME, "status": self.NAME, "region": 2}], "next": None}),
             "/servers/1": (200, {"id": 1, "ip": self.NAME, "status": self.NAME, "region": 2}),
             "/events": (200, {"events": [{"id": 1, "time_ms": 1, "type": self.NAME, self.NAME: self.NAME}], "next": None}),
@@ -256,7 +256,7 @@ class Hostile(unittest.TestCase):
                                 "regions": [{"name": self.NAME}], "allocations": {"failures": {self.NAME: 1}}}),
             "/servers/1/drain": (409, {"error": self.NAME}),
         })
-        for command in ("players", "matches", "managers", "servers", "server 1", "events", "status", "regions", "drain 1"):
+        for command in ("players", "matches", "matchmakers", "servers", "server 1", "events", "status", "regions", "drain 1"):
             for flag in ([], ["--json"]):
                 result = muster(*command.split(), *flag, MUSTER_URL=fake.url)
                 told = result.stdout + result.stderr

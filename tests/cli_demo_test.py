@@ -88,7 +88,7 @@ class Demo(unittest.TestCase):
             self.assertIn(result.returncode, (0, 1), result.stderr)
             status = json.loads(result.stdout)
             return (sum(region["servers"]["available"] for region in status["regions"]) > 10 and status["matches"]["started"] > 3
-                    and status["players"]["connected"] > 10 and status["managers"] == 2)
+                    and status["players"]["connected"] > 10 and status["matchmakers"] == 2)
 
         end = time.monotonic() + PATIENCE_S
         while not lively():
@@ -101,7 +101,7 @@ class Demo(unittest.TestCase):
         began = time.monotonic()
         demo = self.launched("--seconds", "1.5", "--json")
         where = json.loads(demo.stdout.readline())
-        self.assertEqual(set(where), {"url", "servers", "managers", "players"})
+        self.assertEqual(set(where), {"url", "servers", "matchmakers", "players"})
         self.assertIn(muster("status", MUSTER_URL=where["url"]).returncode, (0, 1))
         self.ends_clean(demo)
         self.assertGreater(time.monotonic() - began, 1.5)

@@ -22,7 +22,7 @@ from served import Served
 
 class Simulate(unittest.TestCase):
     def test_a_seed_plays_the_same_run_again_and_tells_a_summary_O_3(self):
-        runs = [muster("simulate", "--scenario", "calm", "--seed", "7", "--minutes", "1", "--servers", "2", "--chat-servers", "1", "--json")
+        runs = [muster("simulate", "--scenario", "calm", "--seed", "7", "--minutes", "1", "--servers", "2", "--matchmakers", "1", "--json")
                 for _ in range(2)]
         self.assertEqual(runs[0].returncode, 0, runs[0].stderr)
         self.assertEqual(runs[0].stdout, runs[1].stdout)

@@ -19,7 +19,7 @@ from served import Served
 PATIENCE_S = 30  # what only a broken program needs
 ESCAPE = "\x1b"
 USUAL_URL = "http://127.0.0.1:11030"
-COMMANDS = ("serve demo status top servers server drain undrain regions managers matches allocate abort players kick clock events "
+COMMANDS = ("serve demo status top servers server drain undrain regions matchmakers matches allocate abort players kick clock events "
             "config protocol player-token simulate bench completion man").split()
 
 

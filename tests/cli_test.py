@@ -24,7 +24,7 @@ PATIENCE_S = 20  # what only a broken program needs
 # Each is looked for in everything that the program says (fault 69).
 SECRETS = {
     "MUSTER_AUTH_SERVER_TOKEN": "open-sesame-of-the-servers",
-    "MUSTER_AUTH_MANAGER_TOKEN": "open-sesame-of-the-managers",
+    "MUSTER_AUTH_MATCHMAKER_TOKEN": "open-sesame-of-the-matchmakers",
     "MUSTER_AUTH_ADMIN_TOKEN": "open-sesame-of-the-operators",
     "MUSTER_AUTH_PLAYER_KEY": "open-sesame-of-the-players",
 }
@@ -74,7 +74,7 @@ class Daemon:
         self.ports_file.unlink(missing_ok=True)
         self.log_file = test.folder / "log"
         config_file = test.write("serve.toml", config)
-        addresses = {name: listen.get(name, "127.0.0.1:0") for name in ("servers", "managers", "players", "http")}
+        addresses = {name: listen.get(name, "127.0.0.1:0") for name in ("servers", "matchmakers", "players", "http")}
         variables = {f"MUSTER_LISTEN_{name.upper()}": address for name, address in addresses.items()}
         variables["MUSTER_STORE_PATH"] = str(test.folder / "muster.db")
         with open(self.log_file, "wb") as log:
@@ -205,7 +205,7 @@ class Config(Folder):
         self.assertIn("MUSTER_CLOCK_SPEED", bad_variable.stderr)
 
     def test_x2_off_loopback_a_missing_secret_is_exit_78_and_names_the_key(self):
-        for listen, key in (("SERVERS", "auth.server_token"), ("MANAGERS", "auth.manager_token"),
+        for listen, key in (("SERVERS", "auth.server_token"), ("MATCHMAKERS", "auth.matchmaker_token"),
                             ("PLAYERS", "auth.player_key"), ("HTTP", "auth.admin_token")):
             with self.subTest(listen):
                 result = muster("serve", env={f"MUSTER_LISTEN_{listen}": "0.0.0.0:0"}, cwd=self.folder)
@@ -282,7 +282,7 @@ class Serve(Folder):
         taken = first.ports["http"]
         other = tempfile.TemporaryDirectory()
         self.addCleanup(other.cleanup)
-        listen = {f"MUSTER_LISTEN_{name}": "127.0.0.1:0" for name in ("SERVERS", "MANAGERS", "PLAYERS")}
+        listen = {f"MUSTER_LISTEN_{name}": "127.0.0.1:0" for name in ("SERVERS", "MATCHMAKERS", "PLAYERS")}
         result = muster("serve", env={**listen, "MUSTER_LISTEN_HTTP": taken,
                                       "MUSTER_STORE_PATH": os.path.join(other.name, "muster.db")})
         self.assertEqual(result.returncode, 69)

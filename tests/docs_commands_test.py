@@ -74,7 +74,7 @@ def script_of(guide, ports):
 
 def environment(folder, muster, sdk, ports):
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MUSTER_") and name != "JOURNAL_STREAM"}
-    listen = {f"MUSTER_LISTEN_{name}": f"127.0.0.1:{port}" for name, port in zip(("HTTP", "PLAYERS", "SERVERS", "MANAGERS"), ports)}
+    listen = {f"MUSTER_LISTEN_{name}": f"127.0.0.1:{port}" for name, port in zip(("HTTP", "PLAYERS", "SERVERS", "MATCHMAKERS"), ports)}
     library = next(sdk.glob("**/libmuster_sdk.a")).parent
     return {**kept, **listen, "PATH": f"{muster.parent}:{kept['PATH']}", "MUSTER_URL": f"http://127.0.0.1:{ports[0]}",
             "PKG_CONFIG_PATH": str(library / "pkgconfig"), "LD_LIBRARY_PATH": str(library), "NO_COLOR": "1",

@@ -21,7 +21,7 @@ def text(value, order="<"):
 
 
 class Peer:
-    """One connection. The server and manager ports are little-endian."""
+    """One connection. The server and matchmaker ports are little-endian."""
 
     order = "<"
 
@@ -99,7 +99,7 @@ class GameServer(Peer):
         return "" if accepted == 1 else answer.string()
 
 
-class ChatServer(Peer):
+class Matchmaker(Peer):
     def __init__(self, address, name="chat-1", regions=(EU,), token=""):
         super().__init__(address)
         self.send(0x2000, text(token) + text(name) + struct.pack(f"<b{len(regions)}b", len(regions), *regions))
@@ -158,7 +158,7 @@ class Daemon:
     def __init__(self, program, folder, arguments=(), **settings):
         self.program, self.folder, self.arguments = program, pathlib.Path(folder), arguments
         kept = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_") and k != "JOURNAL_STREAM"}
-        ports = {f"MUSTER_LISTEN_{port}": "127.0.0.1:0" for port in ("SERVERS", "MANAGERS", "PLAYERS", "HTTP")}
+        ports = {f"MUSTER_LISTEN_{port}": "127.0.0.1:0" for port in ("SERVERS", "MATCHMAKERS", "PLAYERS", "HTTP")}
         self.env = {**kept, **ports, "MUSTER_STORE_PATH": str(self.folder / "muster.db"), **settings}
         self.process = None
         self.log = None
@@ -209,5 +209,5 @@ class Daemon:
     def player(self, name, **more):
         return self.keep(Player(self.ports["players"], name, **more))
 
-    def chat_server(self, name="chat-1", **more):
-        return self.keep(ChatServer(self.ports["managers"], name, **more))
+    def matchmaker(self, name="chat-1", **more):
+        return self.keep(Matchmaker(self.ports["matchmakers"], name, **more))

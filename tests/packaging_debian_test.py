@@ -129,7 +129,7 @@ class Packages(unittest.TestCase):
         """The installed program with the installed config, but for the ports and the store."""
         state = self.work / "state"
         state.mkdir()
-        settings = {f"MUSTER_LISTEN_{port}": "127.0.0.1:0" for port in ("SERVERS", "MANAGERS", "PLAYERS", "HTTP")}
+        settings = {f"MUSTER_LISTEN_{port}": "127.0.0.1:0" for port in ("SERVERS", "MATCHMAKERS", "PLAYERS", "HTTP")}
         environment = {**{k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}, **settings,
                        "MUSTER_STORE_PATH": str(state / "muster.db")}
         program, config = root / "usr/bin/muster", root / "etc/muster/muster.toml"

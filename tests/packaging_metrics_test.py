@@ -11,7 +11,7 @@ import struct
 import unittest
 
 import served
-from muster_peer import ChatServer, GameServer, Player
+from muster_peer import Matchmaker, GameServer, Player
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DASHBOARD = ROOT / "packaging/grafana/muster.json"
@@ -87,12 +87,12 @@ class Metrics(served.Served):
         """Series with a reason exist from its first time on, so each that a query names has to happen."""
         server = GameServer(self.daemon.ports["servers"], 27015)
         self.addCleanup(server.close)
-        chat = ChatServer(self.daemon.ports["managers"])
-        self.addCleanup(chat.close)
-        chat.request(1)
+        matchmaker = Matchmaker(self.daemon.ports["matchmakers"])
+        self.addCleanup(matchmaker.close)
+        matchmaker.request(1)
         server.expect(0x1004)
-        chat.send(0x2007, struct.pack("<i", 1))  # withdrawn before the server has answered
-        chat.expect(0x2003)
+        matchmaker.send(0x2007, struct.pack("<i", 1))  # withdrawn before the server has answered
+        matchmaker.expect(0x2003)
         server.expect(0x100D)
         silent = Player(self.daemon.ports["players"], "ann")
         self.addCleanup(silent.close)

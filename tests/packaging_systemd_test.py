@@ -16,7 +16,7 @@ import tempfile
 import time
 import unittest
 
-from muster_peer import ChatServer, Daemon, GameServer, Player
+from muster_peer import Matchmaker, Daemon, GameServer, Player
 
 MUSTER = ""
 UNIT = pathlib.Path(__file__).resolve().parent.parent / "packaging/systemd/muster.service"
@@ -114,15 +114,15 @@ class Unit(unittest.TestCase):
     @staticmethod
     def put_to_work(daemon, process):
         server = GameServer(daemon.ports["servers"], 27015)
-        chat = ChatServer(daemon.ports["managers"])
+        matchmaker = Matchmaker(daemon.ports["matchmakers"])
         player = Player(daemon.ports["players"], "ann")
-        chat.request(1)
+        matchmaker.request(1)
         server.expect(0x1004)
         server.acknowledge(1)
-        chat.expect(0x2003)
+        matchmaker.expect(0x2003)
         os.kill(process, signal.SIGHUP)
         time.sleep(0.5)
-        for peer in (server, chat, player):
+        for peer in (server, matchmaker, player):
             peer.close()
 
 

@@ -52,12 +52,12 @@ class Reload(unittest.TestCase):
     def test_a_shorter_history_keep_drops_the_past_and_keeps_what_runs(self):
         """X-3, X-4: store.history_keep."""
         server = self.daemon.game_server(7777)
-        chat = self.daemon.chat_server()
+        matchmaker = self.daemon.matchmaker()
         for lobby in (1, 2):
-            chat.request(lobby)
+            matchmaker.request(lobby)
             server.expect(0x1004)
             server.acknowledge(lobby)
-            self.assertEqual(allocation(chat.expect(0x2003))[:2], (lobby, ""))
+            self.assertEqual(allocation(matchmaker.expect(0x2003))[:2], (lobby, ""))
         server.send(0x100B, struct.pack("<ii", server.id, 1))
         server.expect(0x100C)
         self.soon(lambda: self.matches_in_history() == ["1", "2"], "both are in the history")

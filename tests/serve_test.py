@@ -20,24 +20,24 @@ from served import LONG, Served, main
 class Journey(Served):
     def test_a_match_from_the_request_to_the_end_A_10_K_2(self):
         server = self.daemon.game_server(7777)
-        chat = self.daemon.chat_server()
-        chat.request(12345)
+        matchmaker = self.daemon.matchmaker()
+        matchmaker.request(12345)
         offer = server.expect(0x1004)
         lobby, _, _, token = offer.take("i"), offer.take("b"), offer.take("b"), offer.string()
         self.assertEqual(lobby, 12345)
         server.acknowledge(lobby)
-        self.assertEqual(allocation(chat.expect(0x2003)), (12345, "", server.id, token))
+        self.assertEqual(allocation(matchmaker.expect(0x2003)), (12345, "", server.id, token))
         server.send(0x1006, struct.pack("<ii", server.id, lobby) + text(token))
         self.assertEqual(server.expect(0x1007).take("b"), 1)
-        self.assertEqual(chat.expect(0x2006).payload[4], 1)
+        self.assertEqual(matchmaker.expect(0x2006).payload[4], 1)
         self.assertEqual(server.validate(lobby, 7, token), "")
         self.assertEqual(server.validate(lobby, 7, token), "Match token already used")
         server.send(0x100A, struct.pack("<ii", server.id, lobby))
         server.expect(0x100C)
-        self.assertEqual(chat.expect(0x2006).payload[4], 2)
+        self.assertEqual(matchmaker.expect(0x2006).payload[4], 2)
         server.send(0x100B, struct.pack("<ii", server.id, lobby))
         server.expect(0x100C)
-        self.assertEqual(chat.expect(0x2006).payload[4], 3)
+        self.assertEqual(matchmaker.expect(0x2006).payload[4], 3)
         # Who ran where and when, for a person with sqlite3 (X-4).
         self.soon(lambda: "ended" in self.history(), "the match is in the history")
 
@@ -109,20 +109,20 @@ class Journey(Served):
     def test_sigterm_ends_it_in_time_with_exit_0_and_the_match_is_there_after_the_restart_X_3_fault_10(self):
         """X-3, fault 10."""
         server = self.daemon.game_server(7777)
-        chat = self.daemon.chat_server()
-        chat.request(1)
+        matchmaker = self.daemon.matchmaker()
+        matchmaker.request(1)
         server.expect(0x1004)
         server.acknowledge(1)
-        answered = allocation(chat.expect(0x2003))
-        chat.request(2)
+        answered = allocation(matchmaker.expect(0x2003))
+        matchmaker.request(2)
         server.expect(0x1004)
         begun = time.monotonic()
         self.daemon.process.send_signal(signal.SIGTERM)
-        self.assertEqual(allocation(chat.expect(0x2003))[:2], (2, "Server shutting down"))
+        self.assertEqual(allocation(matchmaker.expect(0x2003))[:2], (2, "Server shutting down"))
         self.assertEqual(self.daemon.process.wait(20), 0)
         self.assertLess(time.monotonic() - begun, 10)
         self.daemon.start()
-        again = self.daemon.chat_server()
+        again = self.daemon.matchmaker()
         again.request(1)
         self.assertEqual(allocation(again.expect(0x2003)), answered)
 
@@ -181,12 +181,12 @@ class Crashes(Served):
     def load_until_it_dies(self, answered, used, lobby, chance):
         servers = [self.daemon.game_server(7000 + i, max_matches=self.SLOTS) for i in range(self.SERVERS)]
         by_id = {server.id: server for server in servers}
-        chat = self.daemon.chat_server()
+        matchmaker = self.daemon.matchmaker()
         while True:
             lobby += 1
-            chat.request(lobby)
+            matchmaker.request(lobby)
             self.acknowledge_offer(servers, lobby)
-            _, error, server_id, token = allocation(self.next_answer(chat))
+            _, error, server_id, token = allocation(self.next_answer(matchmaker))
             if error:
                 continue
             answered[lobby] = (server_id, token)
@@ -211,9 +211,9 @@ class Crashes(Served):
         raise OSError("no offer")
 
     @staticmethod
-    def next_answer(chat):
+    def next_answer(matchmaker):
         while True:
-            frame = chat.receive(10)
+            frame = matchmaker.receive(10)
             if frame is None:
                 raise OSError("closed")
             if frame[0] == 0x2003:
@@ -222,10 +222,10 @@ class Crashes(Served):
     def check(self, answered, used):
         servers = [self.daemon.game_server(7000 + i, max_matches=self.SLOTS) for i in range(self.SERVERS)]
         by_id = {server.id: server for server in servers}
-        chat = self.daemon.chat_server()
+        matchmaker = self.daemon.matchmaker()
         for lobby, (server_id, token) in answered.items():
-            chat.request(lobby)
-            self.assertEqual(allocation(self.next_answer(chat)), (lobby, "", server_id, token))
+            matchmaker.request(lobby)
+            self.assertEqual(allocation(self.next_answer(matchmaker)), (lobby, "", server_id, token))
         for server in servers:  # what they were told to drop while they were away
             try:
                 while True:

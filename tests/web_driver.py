@@ -7,7 +7,7 @@ Prints {"url": …, "token": …} and then takes commands from standard input, o
 they are those of web/mock/main.mjs:
 
     join           a game server registers in region EU: {"server": id}
-    match          a chat server asks for a match in EU and gets it: {"lobby": id}
+    match          a matchmaker asks for a match in EU and gets it: {"lobby": id}
     refused        it asks for one where there is no game server: {"reason": text}
     player NAME    a player logs in: {"player": id}
     stop, start    the daemon ends, and comes back on the same ports
@@ -70,7 +70,7 @@ class Driver:
             self.daemon.env[f"MUSTER_LISTEN_{port.upper()}"] = address
         self.joined = 0
         self.lobbies = 0
-        self.chat = None
+        self.matchmaker = None
 
     def obey(self, command, rest):
         if command == "join":
@@ -93,7 +93,7 @@ class Driver:
             threading.Thread(target=answer_pings, args=(player,), daemon=True).start()
             return {"player": player.id}
         if command == "stop":
-            self.chat = None
+            self.matchmaker = None
             self.daemon.stop()
             return {}
         if command == "start":
@@ -102,15 +102,15 @@ class Driver:
         raise ValueError(f"there is no command {command!r}")
 
     def ask(self, region):
-        """Lobby and error of a new request; what the chat server is told of matches before it is passed over."""
-        self.chat = self.chat or self.daemon.chat_server(regions=(EU, AU))
+        """Lobby and error of a new request; what the matchmaker is told of matches before it is passed over."""
+        self.matchmaker = self.matchmaker or self.daemon.matchmaker(regions=(EU, AU))
         self.lobbies += 1
-        self.chat.request(self.lobbies, region)
-        while frame := self.chat.receive():
+        self.matchmaker.request(self.lobbies, region)
+        while frame := self.matchmaker.receive():
             if frame[0] == ALLOCATED:
                 lobby, error, _, _ = allocation(Reader(frame[1]))
                 return lobby, error
-        raise ConnectionError("the daemon closed the chat server's link")
+        raise ConnectionError("the daemon closed the matchmaker's link")
 
     def end(self):
         self.daemon.stop()

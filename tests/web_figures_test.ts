@@ -11,7 +11,7 @@ async function listOf(name: "servers" | "matches" | "players", rows: object[]): 
     await tab.page.route(`**/api/v1/${name}?*`, (route) => route.fulfill({ json: { [name]: rows, next: null } }));
 }
 
-const MATCH = { server_id: 1, chat_server: "chat-1", region: 2, state: "started", reason: "", player_count: 10, tokens_used: 0 };
+const MATCH = { server_id: 1, matchmaker: "chat-1", region: 2, state: "started", reason: "", player_count: 10, tokens_used: 0 };
 
 const SERVER = {
     id: 1,

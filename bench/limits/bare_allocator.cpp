@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "protocol/frame_reader.h"
-#include "protocol/manager_messages.h"
+#include "protocol/matchmaker_messages.h"
 #include "protocol/server_messages.h"
 #include "store/database.h"
 
@@ -77,14 +77,14 @@ public:
           ended_(database_.prepare("UPDATE matches SET state = 2, token = NULL WHERE lobby = ?1")) {
         poll_ = epoll_create1(0);
         server_door_ = listen_on_any_port(server_port_);
-        manager_door_ = listen_on_any_port(manager_port_);
+        matchmaker_door_ = listen_on_any_port(matchmaker_port_);
         watch(server_door_, EPOLLIN);
-        watch(manager_door_, EPOLLIN);
+        watch(matchmaker_door_, EPOLLIN);
     }
 
     void write_ports(const std::string& path) const {
         std::ofstream(path + ".draft") << "{\"servers\":\"127.0.0.1:" << server_port_
-                                       << "\",\"managers\":\"127.0.0.1:" << manager_port_ << "\"}\n";
+                                       << "\",\"matchmakers\":\"127.0.0.1:" << matchmaker_port_ << "\"}\n";
         std::filesystem::rename(path + ".draft", path);
     }
 
@@ -95,7 +95,7 @@ public:
             now_ = unix_now();
             for (int i = 0; i < ready; ++i) {
                 const int socket = events[static_cast<std::size_t>(i)].data.fd;
-                if (socket == server_door_ || socket == manager_door_) {
+                if (socket == server_door_ || socket == matchmaker_door_) {
                     accept_all(socket);
                 } else {
                     hear(socket);
@@ -120,7 +120,7 @@ private:
         std::vector<std::byte> out;
     };
     struct Match {
-        int chat = 0;
+        int matchmaker = 0;
         int server = 0;
         std::string token;
     };
@@ -171,7 +171,7 @@ private:
             if (from.is_server) {
                 server_said(socket, split.code, split.payload);
             } else {
-                chat_said(socket, split.code, split.payload);
+                matchmaker_said(socket, split.code, split.payload);
             }
             at += split.size;
         }
@@ -197,7 +197,7 @@ private:
                 const Match& match = matches_[lobby.value];
                 write();
                 allocated_.run(lobby.value, server.id, match.token);
-                return send(match.chat, AllocationResponse{AllocationResponse::Accepted{
+                return send(match.matchmaker, AllocationResponse{AllocationResponse::Accepted{
                                             lobby, ServerId(server.id), server.endpoint, match.token, now_}});
             }
             case ReadyForMatch::code: {
@@ -224,10 +224,10 @@ private:
         }
     }
 
-    void chat_said(int socket, Code code, std::span<const std::byte> payload) {
-        if (code == ManagerHandshake::code)
-            return send(socket, ManagerHandshakeResponse{ManagerHandshakeResponse::Accepted{now_, {}}});
-        if (code == ManagerHeartbeat::code) return send(socket, ManagerHeartbeatAck{{}, now_});
+    void matchmaker_said(int socket, Code code, std::span<const std::byte> payload) {
+        if (code == MatchmakerHandshake::code)
+            return send(socket, MatchmakerHandshakeResponse{MatchmakerHandshakeResponse::Accepted{now_, {}}});
+        if (code == MatchmakerHeartbeat::code) return send(socket, MatchmakerHeartbeatAck{{}, now_});
         if (code != AllocationRequest::code) return;
         const auto request = read<AllocationRequest>(payload);
         for (std::size_t tried = 0; tried < servers_.size(); ++tried) {
@@ -245,7 +245,7 @@ private:
     }
 
     void tell(LobbyId lobby, MatchEventKind event) {
-        send(matches_[lobby.value].chat, MatchEventNotice{lobby, event, {}});
+        send(matches_[lobby.value].matchmaker, MatchEventNotice{lobby, event, {}});
     }
 
     void write() {
@@ -275,9 +275,9 @@ private:
     Statement ended_;
     int poll_ = -1;
     int server_door_ = -1;
-    int manager_door_ = -1;
+    int matchmaker_door_ = -1;
     std::uint16_t server_port_ = 0;
-    std::uint16_t manager_port_ = 0;
+    std::uint16_t matchmaker_port_ = 0;
     UnixMs now_{};
     bool writing_ = false;
     std::vector<Link> links_;  // by socket

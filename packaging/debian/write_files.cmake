@@ -18,7 +18,7 @@ endfunction()
 
 # As the service sees them: see muster.service.
 change("\npath = \"muster.db\"" "\npath = \"/var/lib/muster/muster.db\"")
-foreach(secret IN ITEMS server_token manager_token admin_token player_key)
+foreach(secret IN ITEMS server_token matchmaker_token admin_token player_key)
   change("${secret}_file = \"/etc/muster/${secret}\""
          "${secret}_file = \"/run/credentials/muster.service/muster_${secret}\"  # is /etc/muster/secrets/${secret}")
 endforeach()

@@ -2,7 +2,7 @@
 //
 //     matchmaker [HOST:PORT] [REGION] [MATCHES] [LOBBY]        matchmaker 127.0.0.1:11033 2 3
 //
-// MUSTER_AUTH_MANAGER_TOKEN is the token that Muster asks for, if it asks for one. Ends when all matches have ended,
+// MUSTER_AUTH_MATCHMAKER_TOKEN is the token that Muster asks for, if it asks for one. Ends when all matches have ended,
 // with exit code 1 when one of them did not come about.
 #include <cstdint>
 #include <cstdio>
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include <muster/allocator.h>
+#include <muster/matchmaker.h>
 #include <muster/tcp_runner.h>
 
 using namespace muster::sdk;
@@ -38,7 +38,7 @@ int main(int count, char** values) try {
     // A lobby's number is used once; the seconds since 1970 make a new series each time.
     const auto new_series = static_cast<double>(std::time(nullptr) % 1'000'000'000);
     const int first_lobby = static_cast<int>(number(arguments, 4, new_series, 1, 2e9));
-    const char* token = std::getenv("MUSTER_AUTH_MANAGER_TOKEN");
+    const char* token = std::getenv("MUSTER_AUTH_MATCHMAKER_TOKEN");
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
 
     const auto complain = [](const Outcome& error) { std::printf("problem: %s\n", error.text.c_str()); };
@@ -51,7 +51,7 @@ int main(int count, char** values) try {
         if (open.empty()) runner.stop();
     };
 
-    AllocatorCallbacks callbacks;
+    MatchmakerCallbacks callbacks;
     callbacks.on_event = [&](const MatchEvent& event) {
         std::printf("lobby %d: %s %s\n", event.lobby.value, std::string(to_string(event.kind)).c_str(),
                     event.reason.c_str());
@@ -59,15 +59,15 @@ int main(int count, char** values) try {
         if (event.kind == MatchEventKind::aborted) over(event.lobby, false);  // tell the players: the match is off
     };
     callbacks.on_error = complain;
-    Allocator allocator({.token = token ? token : "", .chat_server_id = "example", .regions = {region}}, callbacks);
+    Matchmaker matchmaker({.token = token ? token : "", .matchmaker_id = "example", .regions = {region}}, callbacks);
 
     // Requests may be made at any time: what is asked without a connection goes out with the next one.
     for (int i = 0; i < matches; ++i) {
         const LobbyId lobby{first_lobby + i};
         const std::vector<AccountId> players{AccountId{1}, AccountId{2}};
         open.insert(lobby);
-        allocator.players(lobby, players, {});
-        allocator.request({.lobby = lobby, .region = region, .player_count = 2}, [&](const Allocation& answer) {
+        matchmaker.players(lobby, players, {});
+        matchmaker.request({.lobby = lobby, .region = region, .player_count = 2}, [&](const Allocation& answer) {
             if (answer) {
                 // Send the players there, each with answer.token.
                 std::printf("lobby %d: server %d at %s:%d\n", answer.lobby.value, answer.server.value,
@@ -80,7 +80,7 @@ int main(int count, char** values) try {
         });
     }
 
-    runner.add(allocator, muster);
+    runner.add(matchmaker, muster);
     if (!open.empty()) runner.run();  // until over() stops it
     return failed == 0 ? 0 : 1;
 } catch (const std::invalid_argument& wrong) {

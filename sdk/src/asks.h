@@ -1,4 +1,4 @@
-// What a chat server asked of Muster and has no answer to yet, in the order it was asked.
+// What a matchmaker asked of Muster and has no answer to yet, in the order it was asked.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "muster/allocator.h"
+#include "muster/matchmaker.h"
 #include "muster/ids.h"
 #include "muster/outcome.h"
 #include "muster/time.h"

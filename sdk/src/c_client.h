@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "muster/allocator.h"
+#include "muster/matchmaker.h"
 #include "muster/client.h"
 #include "muster/clock_estimate.h"
 #include "muster/game_server.h"
@@ -48,14 +48,14 @@ struct muster_game_server final : muster_client {
     muster::sdk::GameServer server;
 };
 
-struct muster_allocator final : muster_client {
-    muster_allocator(muster::sdk::AllocatorOptions options, muster::sdk::AllocatorCallbacks callbacks)
-        : allocator(std::move(options), std::move(callbacks)) {}
-    muster::sdk::Client& client() override { return allocator; }
-    const muster::sdk::ClockEstimate& clock() const override { return allocator.clock(); }
-    muster::sdk::LinkState link_state() const override { return allocator.link_state(); }
+struct muster_matchmaker final : muster_client {
+    muster_matchmaker(muster::sdk::MatchmakerOptions options, muster::sdk::MatchmakerCallbacks callbacks)
+        : matchmaker(std::move(options), std::move(callbacks)) {}
+    muster::sdk::Client& client() override { return matchmaker; }
+    const muster::sdk::ClockEstimate& clock() const override { return matchmaker.clock(); }
+    muster::sdk::LinkState link_state() const override { return matchmaker.link_state(); }
 
-    muster::sdk::Allocator allocator;
+    muster::sdk::Matchmaker matchmaker;
 };
 
 struct muster_player final : muster_client {

@@ -34,14 +34,14 @@ int c_names_errors(void) {
         {MUSTER_INVALID_REGION, "invalid_region"},
         {MUSTER_INVALID_CAPACITY, "invalid_capacity"},
         {MUSTER_SERVER_ALREADY_REGISTERED, "server_already_registered"},
-        {MUSTER_INVALID_CHAT_SERVER_ID, "invalid_chat_server_id"},
-        {MUSTER_CHAT_SERVER_ALREADY_REGISTERED, "chat_server_already_registered"},
+        {MUSTER_INVALID_MATCHMAKER_ID, "invalid_matchmaker_id"},
+        {MUSTER_MATCHMAKER_ALREADY_REGISTERED, "matchmaker_already_registered"},
         {MUSTER_INVALID_CREDENTIAL, "invalid_credential"},
         {MUSTER_CREDENTIAL_EXPIRED, "credential_expired"},
         {MUSTER_INVALID_NAME, "invalid_name"},
         {MUSTER_ALREADY_LOGGED_IN, "already_logged_in"},
         {MUSTER_SERVER_NOT_REGISTERED, "server_not_registered"},
-        {MUSTER_CHAT_SERVER_NOT_REGISTERED, "chat_server_not_registered"},
+        {MUSTER_MATCHMAKER_NOT_REGISTERED, "matchmaker_not_registered"},
         {MUSTER_NOT_LOGGED_IN, "not_logged_in"},
         {MUSTER_SERVER_DISCONNECTED, "server_disconnected"},
         {MUSTER_INVALID_LOAD_REPORT, "invalid_load_report"},
@@ -72,7 +72,7 @@ int c_names_errors(void) {
 int c_refuses_bad_options(void) {
     char why[32] = "";
     muster_game_server_options server_options;
-    muster_allocator_options allocator_options;
+    muster_matchmaker_options matchmaker_options;
     memset(&server_options, 0, sizeof server_options);
     server_options.size = sizeof server_options;
     CHECK(muster_game_server_new(&server_options, why, sizeof why) == NULL);
@@ -81,13 +81,13 @@ int c_refuses_bad_options(void) {
     CHECK(muster_game_server_new(&server_options, why, 4) == NULL);
     CHECK(strcmp(why, "max") == 0);
 
-    memset(&allocator_options, 0, sizeof allocator_options);
-    allocator_options.size = sizeof allocator_options;
-    CHECK(muster_allocator_new(&allocator_options, why, sizeof why) == NULL);
-    CHECK(strcmp(why, "chat_server_id") == 0);
+    memset(&matchmaker_options, 0, sizeof matchmaker_options);
+    matchmaker_options.size = sizeof matchmaker_options;
+    CHECK(muster_matchmaker_new(&matchmaker_options, why, sizeof why) == NULL);
+    CHECK(strcmp(why, "matchmaker_id") == 0);
 
     muster_game_server_free(NULL);
-    muster_allocator_free(NULL);
+    muster_matchmaker_free(NULL);
     muster_runner_free(NULL);
     return 0;
 }
@@ -179,7 +179,7 @@ int c_drives_a_client_itself(void) {
 struct match {
     muster_runner* runner;
     muster_game_server* server;
-    muster_allocator* allocator;
+    muster_matchmaker* matchmaker;
     char seen[256];
 };
 
@@ -235,11 +235,11 @@ static void ask(void* user) {
     request.lobby = 9;
     request.region = 2;
     request.player_count = 1;
-    muster_allocator_players(match->allocator, 9, accounts, 1, players_listed, match);
-    muster_allocator_request(match->allocator, &request, allocated, match);
+    muster_matchmaker_players(match->matchmaker, 9, accounts, 1, players_listed, match);
+    muster_matchmaker_request(match->matchmaker, &request, allocated, match);
 }
 
-/* The game server is there: the allocator may ask. */
+/* The game server is there: the matchmaker may ask. */
 static void linked(void* user, enum muster_link_state state) {
     struct match* match = user;
     if (state == MUSTER_ONLINE) muster_runner_post(match->runner, ask, match);
@@ -251,13 +251,13 @@ static void gives_up(void* user) {
     muster_runner_stop(match->runner);
 }
 
-int c_plays_a_match(const char* servers_address, const char* managers_address) {
+int c_plays_a_match(const char* servers_address, const char* matchmakers_address) {
     static const int8_t regions[] = {2};
     const int64_t patience_us = 20000000;
     struct match match;
     muster_known_server known[4];
     muster_game_server_options server_options;
-    muster_allocator_options allocator_options;
+    muster_matchmaker_options matchmaker_options;
 
     memset(&match, 0, sizeof match);
     memset(&server_options, 0, sizeof server_options);
@@ -271,21 +271,21 @@ int c_plays_a_match(const char* servers_address, const char* managers_address) {
     server_options.on_link = linked;
     server_options.on_load = load;
 
-    memset(&allocator_options, 0, sizeof allocator_options);
-    allocator_options.size = sizeof allocator_options;
-    allocator_options.chat_server_id = "chat-c";
-    allocator_options.regions = regions;
-    allocator_options.region_count = 1;
-    allocator_options.user = &match;
-    allocator_options.on_event = happened;
+    memset(&matchmaker_options, 0, sizeof matchmaker_options);
+    matchmaker_options.size = sizeof matchmaker_options;
+    matchmaker_options.matchmaker_id = "matchmaker-c";
+    matchmaker_options.regions = regions;
+    matchmaker_options.region_count = 1;
+    matchmaker_options.user = &match;
+    matchmaker_options.on_event = happened;
 
     match.runner = muster_runner_new(NULL, NULL);
     match.server = muster_game_server_new(&server_options, NULL, 0);
-    match.allocator = muster_allocator_new(&allocator_options, NULL, 0);
-    CHECK(match.runner && match.server && match.allocator);
+    match.matchmaker = muster_matchmaker_new(&matchmaker_options, NULL, 0);
+    CHECK(match.runner && match.server && match.matchmaker);
     CHECK(muster_runner_add(match.runner, muster_game_server_client(match.server), "nonsense") ==
           MUSTER_INVALID_ARGUMENT);
-    CHECK(muster_runner_add(match.runner, muster_allocator_client(match.allocator), managers_address) == MUSTER_OK);
+    CHECK(muster_runner_add(match.runner, muster_matchmaker_client(match.matchmaker), matchmakers_address) == MUSTER_OK);
     CHECK(muster_runner_add(match.runner, muster_game_server_client(match.server), servers_address) == MUSTER_OK);
     CHECK(muster_runner_post_after(match.runner, patience_us, gives_up, &match));
     muster_runner_run(match.runner);
@@ -293,9 +293,9 @@ int c_plays_a_match(const char* servers_address, const char* managers_address) {
     CHECK(strstr(match.seen, "offer ") && strstr(match.seen, "allocated ready "));
     CHECK(strstr(match.seen, "joined ") && strstr(match.seen, "listed ") && strstr(match.seen, "started ended "));
     CHECK(!strstr(match.seen, "too late"));
-    CHECK(muster_allocator_servers(match.allocator, known, 4) <= 1);
+    CHECK(muster_matchmaker_servers(match.matchmaker, known, 4) <= 1);
     muster_runner_free(match.runner);
-    muster_allocator_free(match.allocator);
+    muster_matchmaker_free(match.matchmaker);
     muster_game_server_free(match.server);
     return 0;
 }

@@ -20,7 +20,7 @@ TEST_CASE("F-10: a C program drives a game server through a loop of its own, and
 
 TEST_CASE("A-14: a C program plays a whole match over TCP") {
     FakeMuster muster;
-    CHECK(c_plays_a_match(muster.servers_address().c_str(), muster.managers_address().c_str()) == 0);
+    CHECK(c_plays_a_match(muster.servers_address().c_str(), muster.matchmakers_address().c_str()) == 0);
 }
 
 TEST_CASE("P-11: the C interface refuses bad options of a player and says which") {

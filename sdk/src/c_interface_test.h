@@ -9,7 +9,7 @@ extern "C" {
 int c_names_errors(void);
 int c_refuses_bad_options(void);
 int c_drives_a_client_itself(void);
-int c_plays_a_match(const char* servers_address, const char* managers_address);
+int c_plays_a_match(const char* servers_address, const char* matchmakers_address);
 int c_refuses_bad_player_options(void);
 int c_drives_a_player_itself(void);
 int c_knows_the_worlds_time(void);

@@ -55,10 +55,10 @@ UnixMs date() {
 
 }  // namespace
 
-FakeMuster::FakeMuster(std::uint16_t servers_port, std::uint16_t managers_port, std::uint16_t players_port)
-    : listeners_{listen_on(servers_port), listen_on(managers_port), listen_on(players_port)},
+FakeMuster::FakeMuster(std::uint16_t servers_port, std::uint16_t matchmakers_port, std::uint16_t players_port)
+    : listeners_{listen_on(servers_port), listen_on(matchmakers_port), listen_on(players_port)},
       servers_port_(port_of(listeners_[0])),
-      managers_port_(port_of(listeners_[1])),
+      matchmakers_port_(port_of(listeners_[1])),
       players_port_(port_of(listeners_[2])),
       thread_([this] { serve(); }) {}
 
@@ -121,7 +121,7 @@ bool FakeMuster::read(Peer& peer) {
 void FakeMuster::forget(Peer& peer) {
     for (auto& [lobby, match] : matches_) {
         if (match.server == &peer) match.server = nullptr;
-        if (match.manager == &peer) match.manager = nullptr;
+        if (match.matchmaker == &peer) match.matchmaker = nullptr;
     }
     close(peer.fd);
     std::erase_if(peers_, [&](const auto& each) { return each.get() == &peer; });
@@ -135,8 +135,8 @@ void FakeMuster::say(const Peer* peer, const M& message) {
     send(peer->fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
 }
 
-void FakeMuster::tell_manager(muster::LobbyId lobby, MatchEventKind kind, std::string_view reason) {
-    say(matches_[lobby.value].manager, MatchEventNotice{lobby, kind, reason});
+void FakeMuster::tell_matchmaker(muster::LobbyId lobby, MatchEventKind kind, std::string_view reason) {
+    say(matches_[lobby.value].matchmaker, MatchEventNotice{lobby, kind, reason});
 }
 
 template <Message M>
@@ -163,11 +163,11 @@ void FakeMuster::take(Peer& peer, const ServerHeartbeat&) {
 void FakeMuster::take(Peer& peer, const AllocateMatchAck& message) {
     Match& match = matches_[message.lobby.value];
     if (!message.accepted) {
-        say(match.manager, AllocationResponse{LobbyRefused{message.lobby, "No servers available"}});
+        say(match.matchmaker, AllocationResponse{LobbyRefused{message.lobby, "No servers available"}});
         return;
     }
     match.server = &peer;
-    say(match.manager, AllocationResponse{AllocationResponse::Accepted{message.lobby, muster::ServerId(peer.server),
+    say(match.matchmaker, AllocationResponse{AllocationResponse::Accepted{message.lobby, muster::ServerId(peer.server),
                                                                        peer.endpoint, match.token, date()}});
 }
 
@@ -177,7 +177,7 @@ void FakeMuster::take(Peer& peer, const ReadyForMatch& message) {
         return;
     }
     say(&peer, ReadyForMatchResponse{LobbyAccepted{message.lobby}});
-    tell_manager(message.lobby, MatchEventKind::ready);
+    tell_matchmaker(message.lobby, MatchEventKind::ready);
     tell_players(matches_[message.lobby.value], PlayerMatchStart{message.lobby, peer.endpoint, message.token});
 }
 
@@ -192,12 +192,12 @@ void FakeMuster::take(Peer& peer, const ValidateToken& message) {
 
 void FakeMuster::take(Peer& peer, const MatchStartedReport& message) {
     say(&peer, MatchResponse{LobbyAccepted{message.lobby}});
-    tell_manager(message.lobby, MatchEventKind::started);
+    tell_matchmaker(message.lobby, MatchEventKind::started);
 }
 
 void FakeMuster::take(Peer& peer, const MatchEndedReport& message) {
     say(&peer, MatchResponse{LobbyAccepted{message.lobby}});
-    tell_manager(message.lobby, MatchEventKind::ended);
+    tell_matchmaker(message.lobby, MatchEventKind::ended);
 }
 
 void FakeMuster::take(Peer& peer, const SetDraining& message) {
@@ -209,16 +209,16 @@ void FakeMuster::take(Peer& /*peer*/, const ServerGoodbye&) {
     ++goodbyes_;
 }
 
-void FakeMuster::take(Peer& peer, const ManagerHandshake&) {
+void FakeMuster::take(Peer& peer, const MatchmakerHandshake&) {
     ++handshakes_;
-    ManagerHandshakeResponse::Accepted accepted{date(), {}};
+    MatchmakerHandshakeResponse::Accepted accepted{date(), {}};
     for (const auto& each : peers_) {
         if (each->server != 0) {
             accepted.servers.items.push_back(
                 {muster::ServerId(each->server), each->endpoint, muster::RegionId(each->region), 1});
         }
     }
-    say(&peer, ManagerHandshakeResponse{std::move(accepted)});
+    say(&peer, MatchmakerHandshakeResponse{std::move(accepted)});
 }
 
 void FakeMuster::take(Peer& peer, const AllocationRequest& message) {
@@ -231,13 +231,13 @@ void FakeMuster::take(Peer& peer, const AllocationRequest& message) {
     const std::string token = "MATCH_" + std::to_string(message.lobby.value);
     Match& match = matches_[message.lobby.value];
     match.server = nullptr;
-    match.manager = &peer;
+    match.matchmaker = &peer;
     match.token = token;
     say(server->get(), AllocateMatch{message.lobby, message.game_type, message.game_mode, token});
 }
 
-void FakeMuster::take(Peer& peer, const ManagerHeartbeat&) {
-    say(&peer, ManagerHeartbeatAck{.time = date()});
+void FakeMuster::take(Peer& peer, const MatchmakerHeartbeat&) {
+    say(&peer, MatchmakerHeartbeatAck{.time = date()});
 }
 
 void FakeMuster::take(Peer& peer, const CancelMatch& message) {

@@ -1,5 +1,5 @@
 // For tests: just enough of a Muster, on three loopback ports. It believes everyone, gives each match to the first
-// server of the region that accepts it, and tells the chat server and the listed players what becomes of it. In its
+// server of the region that accepts it, and tells the matchmaker and the listed players what becomes of it. In its
 // world it is always Tuesday, 14:30.
 #pragma once
 
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "protocol/dispatch.h"
-#include "protocol/manager_messages.h"
+#include "protocol/matchmaker_messages.h"
 #include "protocol/player_messages.h"
 #include "protocol/port.h"
 #include "protocol/server_messages.h"
@@ -24,16 +24,16 @@ namespace muster::sdk {
 class FakeMuster {
 public:
     // Listens, and serves on a thread of its own. 0 is any free port.
-    explicit FakeMuster(std::uint16_t servers_port = 0, std::uint16_t managers_port = 0,
+    explicit FakeMuster(std::uint16_t servers_port = 0, std::uint16_t matchmakers_port = 0,
                         std::uint16_t players_port = 0);
     ~FakeMuster();
     FakeMuster(const FakeMuster&) = delete;
     FakeMuster& operator=(const FakeMuster&) = delete;
 
     std::uint16_t servers_port() const { return servers_port_; }
-    std::uint16_t managers_port() const { return managers_port_; }
+    std::uint16_t matchmakers_port() const { return matchmakers_port_; }
     std::string servers_address() const { return "127.0.0.1:" + std::to_string(servers_port_); }
-    std::string managers_address() const { return "127.0.0.1:" + std::to_string(managers_port_); }
+    std::string matchmakers_address() const { return "127.0.0.1:" + std::to_string(matchmakers_port_); }
     std::string players_address() const { return "127.0.0.1:" + std::to_string(players_port_); }
 
     // Any thread. Cuts every link, once.
@@ -56,7 +56,7 @@ private:
     };
     struct Match {
         Peer* server = nullptr;
-        Peer* manager = nullptr;
+        Peer* matchmaker = nullptr;
         std::string token{};
         std::vector<std::int32_t> players{};
     };
@@ -79,9 +79,9 @@ private:
     void take(Peer& peer, const MatchEndedReport& message);
     void take(Peer& peer, const SetDraining& message);
     void take(Peer& peer, const ServerGoodbye& message);
-    void take(Peer& peer, const ManagerHandshake& message);
+    void take(Peer& peer, const MatchmakerHandshake& message);
     void take(Peer& peer, const AllocationRequest& message);
-    void take(Peer& peer, const ManagerHeartbeat& message);
+    void take(Peer& peer, const MatchmakerHeartbeat& message);
     void take(Peer& peer, const CancelMatch& message);
     void take(Peer& peer, const MatchPlayers& message);
     void take(Peer& peer, const PlayerLogin& message);
@@ -95,13 +95,13 @@ private:
 
     template <Message M>
     static void say(const Peer* peer, const M& message);
-    void tell_manager(muster::LobbyId lobby, MatchEventKind kind, std::string_view reason = "");
+    void tell_matchmaker(muster::LobbyId lobby, MatchEventKind kind, std::string_view reason = "");
     template <Message M>
     void tell_players(const Match& match, const M& message);
 
     std::array<int, ports.size()> listeners_;  // in the order of the ports
     std::uint16_t servers_port_ = 0;
-    std::uint16_t managers_port_ = 0;
+    std::uint16_t matchmakers_port_ = 0;
     std::uint16_t players_port_ = 0;
     std::atomic<bool> stopping_{false};
     std::atomic<bool> cut_links_{false};

@@ -14,10 +14,10 @@
 
 #include <doctest/doctest.h>
 
-#include "muster/allocator.h"
+#include "muster/matchmaker.h"
 #include "muster/game_server.h"
 #include "muster/player.h"
-#include "protocol/manager_messages.h"
+#include "protocol/matchmaker_messages.h"
 #include "protocol/player_messages.h"
 #include "protocol/server_messages.h"
 #include "sdk/src/test_link.h"
@@ -176,9 +176,9 @@ private:
     TestLink<Port::servers> muster_{server_};
 };
 
-class RandomAllocator {
+class RandomMatchmaker {
 public:
-    explicit RandomAllocator(std::uint64_t seed) : random_(seed) {}
+    explicit RandomMatchmaker(std::uint64_t seed) : random_(seed) {}
 
     void step() {
         const int lobby = static_cast<int>(1 + random_.below(lobbies));
@@ -188,7 +188,7 @@ public:
             case 1:
                 return request(lobby);
             case 2:
-                return allocator_.cancel(LobbyId{lobby});
+                return matchmaker_.cancel(LobbyId{lobby});
             case 3:
                 return list(lobby);
             case 4:
@@ -201,16 +201,16 @@ public:
     }
     void check() {
         CHECK(answered_ <= asked_);
-        CHECK(allocator_.requests_waiting() <= static_cast<std::size_t>(lobbies));
+        CHECK(matchmaker_.requests_waiting() <= static_cast<std::size_t>(lobbies));
     }
     void finish() {
         muster_.lose();
         muster_.advance(31s);  // nothing waits for longer
         CHECK(answered_ == asked_);
-        CHECK(allocator_.requests_waiting() == 0);
-        allocator_.close();
+        CHECK(matchmaker_.requests_waiting() == 0);
+        matchmaker_.close();
         muster_.advance(1s);
-        CHECK_FALSE(allocator_.next_tick());
+        CHECK_FALSE(matchmaker_.next_tick());
     }
 
 private:
@@ -218,7 +218,7 @@ private:
         ++asked_;
         const Time by = muster_.now() + 30s;
         auto once = std::make_shared<bool>(false);
-        allocator_.request({.lobby = LobbyId{lobby}, .player_count = 1}, [this, once, by](const Allocation&) {
+        matchmaker_.request({.lobby = LobbyId{lobby}, .player_count = 1}, [this, once, by](const Allocation&) {
             CHECK_FALSE(std::exchange(*once, true));
             CHECK(muster_.now() <= by);
             ++answered_;
@@ -228,7 +228,7 @@ private:
         ++asked_;
         auto once = std::make_shared<bool>(false);
         const std::vector<AccountId> accounts(random_.below(130));
-        allocator_.players(LobbyId{lobby}, accounts, [this, once](const Outcome&) {
+        matchmaker_.players(LobbyId{lobby}, accounts, [this, once](const Outcome&) {
             CHECK_FALSE(std::exchange(*once, true));
             ++answered_;
         });
@@ -236,14 +236,14 @@ private:
 
     template <Message M>
     void say(const M& message) {
-        if (!muster_.wanted() && !muster_.dropped() && allocator_.wants_connection()) muster_.say(message);
+        if (!muster_.wanted() && !muster_.dropped() && matchmaker_.wants_connection()) muster_.say(message);
     }
-    void reply(const ManagerHandshake&) {
-        if (random_.chance(0.1)) return say(ManagerHandshakeResponse{Refused{"Chat Server already registered"}});
-        say(ManagerHandshakeResponse{ManagerHandshakeResponse::Accepted{UnixMs{1'700'000'000'000}, {}}});
+    void reply(const MatchmakerHandshake&) {
+        if (random_.chance(0.1)) return say(MatchmakerHandshakeResponse{Refused{"Chat Server already registered"}});
+        say(MatchmakerHandshakeResponse{MatchmakerHandshakeResponse::Accepted{UnixMs{1'700'000'000'000}, {}}});
     }
-    void reply(const ManagerHeartbeat&) {
-        if (random_.chance(0.8)) say(ManagerHeartbeatAck{.time = UnixMs{1'700'000'000'000}});
+    void reply(const MatchmakerHeartbeat&) {
+        if (random_.chance(0.8)) say(MatchmakerHeartbeatAck{.time = UnixMs{1'700'000'000'000}});
     }
     void reply(const AllocationRequest& message) {
         if (random_.chance(0.2)) return;
@@ -264,8 +264,8 @@ private:
     Random random_;
     int asked_ = 0;
     int answered_ = 0;
-    Allocator allocator_{{.chat_server_id = "chat-1", .regions = {RegionId{2}}}, {}};
-    TestLink<Port::managers> muster_{allocator_};
+    Matchmaker matchmaker_{{.matchmaker_id = "chat-1", .regions = {RegionId{2}}}, {}};
+    TestLink<Port::matchmakers> muster_{matchmaker_};
 };
 
 // A player, and a Muster that says what it likes. Each link must begin with a login, and no more than one request for a
@@ -387,7 +387,7 @@ TEST_CASE("F-7: whatever Muster and the network do, no match is kept or lost uns
 }
 
 TEST_CASE("A-14: whatever Muster and the network do, each request is answered once, within 30 s") {
-    run_seeds<RandomAllocator>();
+    run_seeds<RandomMatchmaker>();
 }
 
 TEST_CASE("P-11: whatever Muster and the network do, a player speaks in turn, and its world has a time that exists") {

@@ -41,10 +41,10 @@ ErrorCode code_of(Refusal refusal) {
             return ErrorCode::invalid_capacity;
         case Refusal::server_already_registered:
             return ErrorCode::server_already_registered;
-        case Refusal::invalid_chat_server_id:
-            return ErrorCode::invalid_chat_server_id;
-        case Refusal::chat_server_already_registered:
-            return ErrorCode::chat_server_already_registered;
+        case Refusal::invalid_matchmaker_id:
+            return ErrorCode::invalid_matchmaker_id;
+        case Refusal::matchmaker_already_registered:
+            return ErrorCode::matchmaker_already_registered;
         case Refusal::invalid_credential:
             return ErrorCode::invalid_credential;
         case Refusal::credential_expired:
@@ -55,8 +55,8 @@ ErrorCode code_of(Refusal refusal) {
             return ErrorCode::already_logged_in;
         case Refusal::server_not_registered:
             return ErrorCode::server_not_registered;
-        case Refusal::chat_server_not_registered:
-            return ErrorCode::chat_server_not_registered;
+        case Refusal::matchmaker_not_registered:
+            return ErrorCode::matchmaker_not_registered;
         case Refusal::not_logged_in:
             return ErrorCode::not_logged_in;
         case Refusal::server_disconnected:

@@ -12,7 +12,7 @@
 
 #include <doctest/doctest.h>
 
-#include "muster/allocator.h"
+#include "muster/matchmaker.h"
 #include "muster/game_server.h"
 #include "muster/player.h"
 #include "sdk/src/fake_muster.h"
@@ -44,8 +44,8 @@ GameServerOptions server_options(std::uint16_t port = 27015) {
     return {.ip = "127.0.0.1", .port = port, .region = RegionId{2}, .max_matches = 4};
 }
 
-AllocatorOptions allocator_options() {
-    return {.chat_server_id = "chat-1", .regions = {RegionId{2}}};
+MatchmakerOptions matchmaker_options() {
+    return {.matchmaker_id = "chat-1", .regions = {RegionId{2}}};
 }
 
 }  // namespace
@@ -76,18 +76,18 @@ TEST_CASE("A-14: over TCP a match is requested, offered, readied, joined, starte
                                if (state == LinkState::online) online.happen();
                            }});
     server_address = &server;
-    Allocator allocator(allocator_options(), {.on_event = [&](const MatchEvent& event) {
+    Matchmaker matchmaker(matchmaker_options(), {.on_event = [&](const MatchEvent& event) {
                             seen.emplace_back(to_string(event.kind));
                             if (event.kind == MatchEventKind::ended) ended.happen();
                         }});
     runner.add(server, muster.servers_address());
-    runner.add(allocator, muster.managers_address());
+    runner.add(matchmaker, muster.matchmakers_address());
     runner.start();
     REQUIRE(online.wait());
     runner.post([&] {
         const std::vector<AccountId> players{AccountId{1}};
-        allocator.players(LobbyId{5}, players, {});
-        allocator.request({.lobby = LobbyId{5}, .region = RegionId{2}, .player_count = 1},
+        matchmaker.players(LobbyId{5}, players, {});
+        matchmaker.request({.lobby = LobbyId{5}, .region = RegionId{2}, .player_count = 1},
                           [&](const Allocation& allocation) {
                               seen.push_back(allocation ? allocation.ip + ":" + std::to_string(allocation.port)
                                                         : allocation.outcome.text);
@@ -109,7 +109,7 @@ TEST_CASE("F-6: after a cut link the runner connects again by itself, and a requ
     Happening answered;
     std::atomic<int> onlines{0};
     GameServer server(server_options(), {.on_offer = [](const Offer&) { return OfferAnswer::accept; }});
-    Allocator allocator(allocator_options(), {.on_link = [&](LinkState state) {
+    Matchmaker matchmaker(matchmaker_options(), {.on_link = [&](LinkState state) {
                             if (state != LinkState::online) return;
                             if (++onlines == 1) first.happen();
                             if (onlines == 2) again.happen();
@@ -117,15 +117,15 @@ TEST_CASE("F-6: after a cut link the runner connects again by itself, and a requ
     std::atomic<int> told{0};
     TcpRunner runner([&](const Outcome& why) { told += why.code == ErrorCode::connection_lost ? 1 : 0; });
     runner.add(server, muster.servers_address());
-    runner.add(allocator, "localhost:" + std::to_string(muster.managers_port()));  // a name, looked up each time
+    runner.add(matchmaker, "localhost:" + std::to_string(muster.matchmakers_port()));  // a name, looked up each time
     runner.start();
     REQUIRE(first.wait());
     muster.cut_links();
     REQUIRE(again.wait());
     std::function<void()> ask = [&] {
-        allocator.request({.lobby = LobbyId{7}, .region = RegionId{2}, .player_count = 1},
+        matchmaker.request({.lobby = LobbyId{7}, .region = RegionId{2}, .player_count = 1},
                           [&](const Allocation& allocation) {
-                              // The game server may come back a moment later than the allocator.
+                              // The game server may come back a moment later than the matchmaker.
                               if (allocation) return answered.happen();
                               runner.post_after(10ms, ask);
                           });
@@ -137,11 +137,11 @@ TEST_CASE("F-6: after a cut link the runner connects again by itself, and a requ
 
 TEST_CASE("fault 28: the runner keeps trying while nobody listens, and is there when Muster comes") {
     std::uint16_t servers = 0;
-    std::uint16_t managers = 0;
+    std::uint16_t matchmakers = 0;
     {
         const FakeMuster muster;
         servers = muster.servers_port();
-        managers = muster.managers_port();
+        matchmakers = muster.matchmakers_port();
     }
     Happening refused;
     Happening online;
@@ -154,7 +154,7 @@ TEST_CASE("fault 28: the runner keeps trying while nobody listens, and is there 
     runner.add(server, "127.0.0.1:" + std::to_string(servers));
     runner.start();
     REQUIRE(refused.wait());
-    const FakeMuster muster(servers, managers);
+    const FakeMuster muster(servers, matchmakers);
     CHECK(online.wait());
 }
 
@@ -198,18 +198,18 @@ TEST_CASE("P-6: over TCP a player logs in, hears of its match, resumes after a c
                           return OfferAnswer::accept;
                       }});
     server_address = &server;
-    Allocator allocator(allocator_options(), {});
+    Matchmaker matchmaker(matchmaker_options(), {});
     player.login("ann", "secret");
     runner.add(player, muster.players_address());
     runner.add(server, muster.servers_address());
-    runner.add(allocator, muster.managers_address());
+    runner.add(matchmaker, muster.matchmakers_address());
     runner.start();
     REQUIRE(pinged.wait());
     std::function<void()> ask = [&] {
-        allocator.players(LobbyId{5}, std::vector{*player.id()}, {});
-        allocator.request({.lobby = LobbyId{5}, .region = RegionId{2}, .player_count = 1},
+        matchmaker.players(LobbyId{5}, std::vector{*player.id()}, {});
+        matchmaker.request({.lobby = LobbyId{5}, .region = RegionId{2}, .player_count = 1},
                           [&](const Allocation& answer) {
-                              // The game server may be there a moment later than the allocator.
+                              // The game server may be there a moment later than the matchmaker.
                               if (!answer) runner.post_after(10ms, ask);
                           });
     };

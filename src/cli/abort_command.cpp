@@ -26,9 +26,9 @@ std::string told_text(ApiClient& api, std::int64_t lobby) try {
     const JsonValue match = api.get(fmt::format("/matches/{}", lobby));
     std::string who;
     if (!match["server_id"].is_null()) who = fmt::format("server {}", match["server_id"].integer());
-    const std::string_view chat_server = match["chat_server"].text();
-    if (!chat_server.empty() && chat_server != over_http)
-        who += fmt::format("{}chat server {}", who.empty() ? "" : " and ", safe_text(chat_server));
+    const std::string_view matchmaker = match["matchmaker"].text();
+    if (!matchmaker.empty() && matchmaker != over_http)
+        who += fmt::format("{}matchmaker {}", who.empty() ? "" : " and ", safe_text(matchmaker));
     return who.empty() ? who : fmt::format("; {} will be told", who);
 } catch (const NotThere&) {
     return {};
@@ -57,7 +57,7 @@ Command abort_command() {
     return {"abort",
             "Abort a match, or the request for one",
             {{"LOBBY", "", "The lobby, as `muster matches` shows it", &arguments->lobby, true},
-             {"--reason", "TEXT", "What its server is told, and the chat server that asked for it", &arguments->reason},
+             {"--reason", "TEXT", "What its server is told, and the matchmaker that asked for it", &arguments->reason},
              json_option(arguments->json)},
             {},
             [arguments] { return abort(*arguments); }};

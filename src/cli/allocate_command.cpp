@@ -13,7 +13,7 @@
 #include "cli/progress.h"
 #include "cli/standard_output.h"
 #include "cli/terminal.h"
-#include "daemon/exit_code.h"
+#include "process/exit_code.h"
 
 namespace muster {
 namespace {

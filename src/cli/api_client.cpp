@@ -13,9 +13,9 @@
 #include <fmt/format.h>
 
 #include "cli/terminal.h"
-#include "daemon/config.h"
-#include "daemon/exit_code.h"
-#include "daemon/version.h"
+#include "config/config.h"
+#include "process/exit_code.h"
+#include "process/version.h"
 
 namespace muster {
 namespace {

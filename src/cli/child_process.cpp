@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "daemon/exit_code.h"
+#include "process/exit_code.h"
 
 namespace muster {
 namespace {

@@ -15,7 +15,7 @@
 #include "cli/figures.h"
 #include "cli/listing.h"
 #include "cli/standard_output.h"
-#include "daemon/exit_code.h"
+#include "process/exit_code.h"
 
 namespace muster {
 namespace {

@@ -21,7 +21,7 @@ Command server_command();
 Command drain_command();
 Command undrain_command();
 Command regions_command();
-Command managers_command();
+Command matchmakers_command();
 Command matches_command();
 Command allocate_command();
 Command abort_command();

@@ -5,10 +5,10 @@
 #include "cli/commands.h"
 #include "cli/listing.h"
 #include "cli/standard_output.h"
-#include "daemon/config_load.h"
-#include "daemon/config_print.h"
-#include "daemon/config_serving.h"
-#include "daemon/exit_code.h"
+#include "config/config_load.h"
+#include "config/config_print.h"
+#include "config/config_serving.h"
+#include "process/exit_code.h"
 
 namespace muster {
 namespace {

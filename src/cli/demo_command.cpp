@@ -30,9 +30,9 @@
 #include "cli/listing.h"
 #include "cli/progress.h"
 #include "cli/standard_output.h"
-#include "daemon/config.h"
-#include "daemon/config_units.h"
-#include "daemon/exit_code.h"
+#include "config/config.h"
+#include "config/config_units.h"
+#include "process/exit_code.h"
 
 namespace muster {
 namespace {
@@ -103,7 +103,7 @@ std::map<std::string, std::string> config_of(const DemoPace& pace, const Scratch
                                              const std::string& http) {
     return {
         {"MUSTER_LISTEN_SERVERS", "127.0.0.1:0"},
-        {"MUSTER_LISTEN_MANAGERS", "127.0.0.1:0"},
+        {"MUSTER_LISTEN_MATCHMAKERS", "127.0.0.1:0"},
         {"MUSTER_LISTEN_PLAYERS", "127.0.0.1:0"},
         {"MUSTER_LISTEN_HTTP", http},
         {"MUSTER_STORE_PATH", (folder.path / "muster.db").string()},
@@ -169,7 +169,7 @@ void announce(const Arguments& arguments, const JsonValue& ports) {
     if (arguments.json) {
         JsonFields out;
         out.text("url", url);
-        for (const char* port : {"servers", "managers", "players"}) out.text(port, ports[port].text());
+        for (const char* port : {"servers", "matchmakers", "players"}) out.text(port, ports[port].text());
         print_json(out.finish());
         return;
     }
@@ -189,7 +189,7 @@ int play(const Arguments& arguments, const JsonValue& ports, const DemoPace& pac
     std::uint64_t seed = 0;
     SystemEntropy().fill(std::as_writable_bytes(std::span(&seed, 1)));
     if (arguments.seed) seed = static_cast<std::uint64_t>(*arguments.seed);
-    DemoFleet fleet({std::string(ports["servers"].text()), std::string(ports["managers"].text()),
+    DemoFleet fleet({std::string(ports["servers"].text()), std::string(ports["matchmakers"].text()),
                      std::string(ports["players"].text())},
                     pace, seed);
     fleet.start();

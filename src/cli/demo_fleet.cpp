@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <muster/allocator.h>
+#include <muster/matchmaker.h>
 #include <muster/game_server.h>
 #include <muster/player.h>
 #include <muster/tcp_runner.h>
@@ -33,7 +33,7 @@ constexpr std::array regions{
 };
 constexpr std::uint16_t first_port = 27'000;
 constexpr std::size_t players_wanted = 60;
-constexpr std::array chat_servers{"lobby-east", "lobby-west"};
+constexpr std::array matchmakers{"lobby-east", "lobby-west"};
 constexpr std::size_t listed_players_max = 4;
 
 }  // namespace
@@ -55,14 +55,14 @@ public:
                 runner_, random_, pace, i,
                 [this](DemoPlayer& player, const sdk::MatchStart& match) { enter(player, match); }));
         }
-        for (const char* name : chat_servers) add_chat_server(name);
+        for (const char* name : matchmakers) add_matchmaker(name);
     }
 
     ~Play() {
         runner_.post([this] {
             for (const auto& server : servers_) server->leave();
             for (const auto& player : players_) player->leave();
-            for (const auto& chat_server : chat_servers_) chat_server->close();
+            for (const auto& matchmaker : matchmakers_) matchmaker->close();
         });
         runner_.stop();
         runner_.wait();
@@ -70,7 +70,7 @@ public:
 
     void start() {
         for (const auto& server : servers_) server->join();
-        for (const auto& chat_server : chat_servers_) runner_.add(*chat_server, ports_.managers);
+        for (const auto& matchmaker : matchmakers_) runner_.add(*matchmaker, ports_.matchmakers);
         for (const auto& player : players_) player->join(ports_.players);
         ask_soon();
         fail_soon();
@@ -78,16 +78,16 @@ public:
     }
 
 private:
-    void add_chat_server(const char* name) {
-        sdk::AllocatorOptions options;
-        options.chat_server_id = name;
+    void add_matchmaker(const char* name) {
+        sdk::MatchmakerOptions options;
+        options.matchmaker_id = name;
         for (const DemoRegion& region : regions) options.regions.emplace_back(region.id);
-        sdk::AllocatorCallbacks callbacks;
+        sdk::MatchmakerCallbacks callbacks;
         callbacks.on_event = [this](const sdk::MatchEvent& event) {
             if (event.kind == sdk::MatchEventKind::ended || event.kind == sdk::MatchEventKind::aborted)
                 release(event.lobby);
         };
-        chat_servers_.push_back(std::make_unique<sdk::Allocator>(std::move(options), std::move(callbacks)));
+        matchmakers_.push_back(std::make_unique<sdk::Matchmaker>(std::move(options), std::move(callbacks)));
     }
 
     // A match after the other, in bursts.
@@ -103,21 +103,21 @@ private:
     void ask() {
         const sdk::LobbyId lobby(++last_lobby_);
         const DemoRegion& region = regions[random_.below(regions.size())];
-        sdk::Allocator& chat_server = *chat_servers_[random_.below(chat_servers_.size())];
+        sdk::Matchmaker& matchmaker = *matchmakers_[random_.below(matchmakers_.size())];
         sdk::MatchRequest wish{.lobby = lobby,
                                .game_type = static_cast<std::int8_t>(random_.between(1, 8)),
                                .game_mode = static_cast<std::int8_t>(random_.between(0, 3)),
                                .region = sdk::RegionId(region.id),
                                .player_count = static_cast<std::int8_t>(random_.between(2, 10)),
                                .average_rating = static_cast<std::int32_t>(random_.between(1100, 2100))};
-        name_players(chat_server, wish);
-        chat_server.request(wish, [this, lobby](const sdk::Allocation& answer) {
+        name_players(matchmaker, wish);
+        matchmaker.request(wish, [this, lobby](const sdk::Allocation& answer) {
             if (!answer) release(lobby);
         });
     }
 
     // Some matches are for players who are here, too.
-    void name_players(sdk::Allocator& chat_server, const sdk::MatchRequest& wish) {
+    void name_players(sdk::Matchmaker& matchmaker, const sdk::MatchRequest& wish) {
         if (!random_.chance(0.25)) return;
         std::vector<sdk::AccountId> accounts;
         const std::size_t wanted =
@@ -126,7 +126,7 @@ private:
             if (accounts.size() == wanted) break;
             if (player->take_seat(wish.lobby)) accounts.push_back(*player->id());
         }
-        if (!accounts.empty()) chat_server.players(wish.lobby, accounts, [](const sdk::Outcome&) {});
+        if (!accounts.empty()) matchmaker.players(wish.lobby, accounts, [](const sdk::Outcome&) {});
     }
 
     void release(sdk::LobbyId lobby) {
@@ -153,7 +153,7 @@ private:
     std::int32_t last_lobby_ = 0;
     std::vector<std::unique_ptr<DemoServer>> servers_;
     std::vector<std::unique_ptr<DemoPlayer>> players_;
-    std::vector<std::unique_ptr<sdk::Allocator>> chat_servers_;
+    std::vector<std::unique_ptr<sdk::Matchmaker>> matchmakers_;
     sdk::TcpRunner runner_;
 };
 

@@ -1,4 +1,4 @@
-// A lively fleet for `muster demo`: game servers, chat servers and players that know Muster only by its ports.
+// A lively fleet for `muster demo`: game servers, matchmakers and players that know Muster only by its ports.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace muster {
 // "127.0.0.1:11032" each.
 struct DemoPorts {
     std::string servers;
-    std::string managers;
+    std::string matchmakers;
     std::string players;
 };
 

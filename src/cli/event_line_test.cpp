@@ -17,7 +17,7 @@ std::string told(std::string_view json) {
 TEST_CASE("O-3: an event is one line: the region by its name, times rounded, nothing that is empty") {
     CHECK(
         told(
-            R"({"id":1,"time_ms":5,"type":"match.allocated","lobby_id":5,"region":2,"chat_server":"","seconds":0.0123456})") ==
+            R"({"id":1,"time_ms":5,"type":"match.allocated","lobby_id":5,"region":2,"matchmaker":"","seconds":0.0123456})") ==
         "match.allocated    lobby_id=5 region=EU took=12ms");
     CHECK(
         told(

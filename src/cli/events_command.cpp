@@ -18,9 +18,9 @@
 #include "cli/listing.h"
 #include "cli/standard_output.h"
 #include "cli/terminal.h"
-#include "daemon/config_units.h"
-#include "daemon/exit_code.h"
-#include "daemon/nearest_name.h"
+#include "config/config_units.h"
+#include "process/exit_code.h"
+#include "config/nearest_name.h"
 
 namespace muster {
 namespace {

@@ -20,8 +20,8 @@
 
 #include "cli/command.h"
 #include "cli/program.h"
-#include "daemon/exit_code.h"
-#include "daemon/nearest_name.h"
+#include "process/exit_code.h"
+#include "config/nearest_name.h"
 
 namespace {
 

@@ -12,9 +12,9 @@
 #include "cli/commands.h"
 #include "cli/listing.h"
 #include "cli/standard_output.h"
-#include "daemon/config_load.h"
-#include "daemon/config_units.h"
-#include "daemon/exit_code.h"
+#include "config/config_load.h"
+#include "config/config_units.h"
+#include "process/exit_code.h"
 #include "daemon/player_credential.h"
 #include "protocol/text.h"
 

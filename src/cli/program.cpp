@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "daemon/exit_code.h"
-#include "daemon/version.h"
+#include "process/exit_code.h"
+#include "process/version.h"
 
 namespace muster {
 namespace {
@@ -60,7 +60,7 @@ Program whole_program() {
     Program program{"muster", std::string(version()), about, examples(), environment(), exit_codes(), {}};
     program.commands = {
         serve_command(),    demo_command(),     status_command(),          top_command(),      servers_command(),
-        server_command(),   drain_command(),    undrain_command(),         regions_command(),  managers_command(),
+        server_command(),   drain_command(),    undrain_command(),         regions_command(),  matchmakers_command(),
         matches_command(),  allocate_command(), abort_command(),           players_command(),  kick_command(),
         clock_command(),    events_command(),   config_command(),          protocol_command(), player_token_command(),
         simulate_command(), bench_command(),    completion_command(known), man_command(known),

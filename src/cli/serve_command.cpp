@@ -5,10 +5,10 @@
 
 #include "cli/commands.h"
 #include "cli/standard_output.h"
-#include "daemon/config_load.h"
-#include "daemon/config_serving.h"
+#include "config/config_load.h"
+#include "config/config_serving.h"
 #include "daemon/daemon.h"
-#include "daemon/exit_code.h"
+#include "process/exit_code.h"
 
 namespace muster {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 constexpr const char* notes =
     R"(Without --config the defaults are used, and no file is looked for. Either way the environment goes over it:
 MUSTER_FLEET_HEARTBEAT_TIMEOUT=3s sets heartbeat_timeout of [fleet]. Secrets come from MUSTER_AUTH_SERVER_TOKEN,
-_MANAGER_TOKEN, _ADMIN_TOKEN and _PLAYER_KEY, or from files that the config names; never from the command line.
+_MATCHMAKER_TOKEN, _ADMIN_TOKEN and _PLAYER_KEY, or from files that the config names; never from the command line.
 
 SIGTERM and Ctrl-C stop it, SIGHUP reads the config again.
 )";

@@ -16,7 +16,7 @@
 #include "cli/progress.h"
 #include "cli/standard_output.h"
 #include "cli/terminal.h"
-#include "daemon/exit_code.h"
+#include "process/exit_code.h"
 #include "sim/simulation.h"
 
 namespace muster {
@@ -29,7 +29,7 @@ struct Arguments {
     std::optional<double> minutes;
     std::optional<double> hours;
     std::optional<std::int64_t> servers;
-    std::optional<std::int64_t> chat_servers;
+    std::optional<std::int64_t> matchmakers;
     std::optional<std::int64_t> players;
     std::optional<std::int64_t> slots;
     std::optional<double> asks;
@@ -62,7 +62,7 @@ sim::SimOptions options_of(const Arguments& arguments) {
         options.duration = std::chrono::duration_cast<Duration>(std::chrono::duration<double, std::ratio<60>>(minutes));
     }
     options.servers = count("--servers", arguments.servers);
-    options.chat_servers = count("--chat-servers", arguments.chat_servers);
+    options.matchmakers = count("--matchmakers", arguments.matchmakers);
     options.players = count("--players", arguments.players);
     options.slots = count("--slots", arguments.slots);
     if (arguments.asks && !(*arguments.asks > 0 && *arguments.asks <= 1e6)) misused("--asks wants something above 0");
@@ -77,7 +77,7 @@ std::string replay(const sim::SimOptions& options) {
         fmt::format("muster simulate --seed {} --scenario {}", options.seed, sim::to_string(options.scenario));
     if (options.duration) command += fmt::format(" --minutes {}", to_seconds(*options.duration) / 60);
     if (options.servers) command += fmt::format(" --servers {}", *options.servers);
-    if (options.chat_servers) command += fmt::format(" --chat-servers {}", *options.chat_servers);
+    if (options.matchmakers) command += fmt::format(" --matchmakers {}", *options.matchmakers);
     if (options.players) command += fmt::format(" --players {}", *options.players);
     if (options.slots) command += fmt::format(" --slots {}", *options.slots);
     if (options.asks_per_minute) command += fmt::format(" --asks {}", *options.asks_per_minute);
@@ -322,10 +322,10 @@ Command simulate_command() {
              {"--minutes", "N", "How long the faults last, in virtual time", &arguments->minutes},
              {"--hours", "N", "The same in hours", &arguments->hours},
              {"--servers", "N", "Game servers", &arguments->servers},
-             {"--chat-servers", "N", "Chat servers", &arguments->chat_servers},
+             {"--matchmakers", "N", "Matchmakers", &arguments->matchmakers},
              {"--players", "N", "Players", &arguments->players},
              {"--slots", "N", "Matches that a server can hold", &arguments->slots},
-             {"--asks", "N", "Requests a minute of each chat server", &arguments->asks},
+             {"--asks", "N", "Requests a minute of each matchmaker", &arguments->asks},
              {"--trace", "", "When a rule is broken, show what led to it", &arguments->trace},
              json_option(arguments->json)},
             notes(),

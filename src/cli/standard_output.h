@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/exit_code.h"
+#include "process/exit_code.h"
 
 namespace muster {
 

@@ -65,7 +65,7 @@ std::string status_text(const JsonValue& overview, bool colours) {
             {"players",
              {fmt::format("{} connected, {} idle, {} away for a moment", players["connected"].integer(),
                           players["idle"].integer(), players["in_grace"].integer())}},
-            {"chat servers", {fmt::to_string(overview["managers"].integer())}},
+            {"matchmakers", {fmt::to_string(overview["matchmakers"].integer())}},
             {"clock", {clock_text(overview["clock"])}},
             {"loop",
              {fmt::format("{} passes/s, {:.2f} ms each, {:.1f} ms at most, {} messages/s, {} too long",

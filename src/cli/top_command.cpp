@@ -9,7 +9,7 @@
 #include "cli/listing.h"
 #include "cli/terminal.h"
 #include "cli/top_view.h"
-#include "daemon/exit_code.h"
+#include "process/exit_code.h"
 
 namespace muster {
 namespace {

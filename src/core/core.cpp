@@ -15,8 +15,8 @@ bool is_greeting(Port port, Code code) {
     switch (port) {
         case Port::servers:
             return code == ServerHandshake::code;
-        case Port::managers:
-            return code == ManagerHandshake::code;
+        case Port::matchmakers:
+            return code == MatchmakerHandshake::code;
         case Port::players:
             return code == PlayerLogin::code;
     }
@@ -24,7 +24,7 @@ bool is_greeting(Port port, Code code) {
 }
 
 std::array<ByteOrder, 3> byte_orders_of(const CoreConfig& config) {
-    return {default_byte_order(Port::servers), default_byte_order(Port::managers), config.player_order};
+    return {default_byte_order(Port::servers), default_byte_order(Port::matchmakers), config.player_order};
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ Core::Core(CoreConfig config, const Parts& parts, const RecoveredState& recovere
       numbers_(ledger_, recovered.numbers),
       links_(parts.loop.time(), parts.links, byte_orders_of(config),
              [this](LobbyId lobby, bool in_time) { matches_.answer_left(lobby, in_time); }),
-      chat_servers_(config.managers, parts.loop.time(), parts.loop.timers(),
+      matchmakers_(config.matchmakers, parts.loop.time(), parts.loop.timers(),
                     [this](const Pass&, ConnectionId link) {
                         if (Link* open = links_.find(link)) links_.close(*open);
                     }),
@@ -46,14 +46,14 @@ Core::Core(CoreConfig config, const Parts& parts, const RecoveredState& recovere
                                 parts.entropy}),
       notices_(links_, players_),
       matches_(config.matches, {parts.loop.time(), parts.loop.timers(), parts.loop.events(), parts.log, ledger_, links_,
-                                fleet_, chat_servers_, issued_, parts.entropy, notices_}),
+                                fleet_, matchmakers_, issued_, parts.entropy, notices_}),
       accounts_(ledger_, recovered.accounts),
       world_(config.world,
              {parts.loop.time(), parts.loop.timers(), parts.loop.events(), parts.log, ledger_, links_,
               players_.sessions()},
              recovered),
       server_port_(links_, fleet_, matches_, issued_, parts.loop.timers(), std::move(config.server_token)),
-      manager_port_(links_, chat_servers_, fleet_, matches_, issued_, std::move(config.manager_token)),
+      matchmaker_port_(links_, matchmakers_, fleet_, matches_, issued_, std::move(config.matchmaker_token)),
       player_port_({parts.clock, parts.loop.time(), links_, players_, world_, notices_, accounts_, issued_, parts.wall},
                    std::move(config.player_credential)),
       telemetry_(parts.loop.events(), fleet_.config().regions),
@@ -69,12 +69,12 @@ Core::Core(CoreConfig config, const Parts& parts, const RecoveredState& recovere
 
 void Core::configure(CoreConfig config) {
     fleet_.configure(std::move(config.fleet));
-    chat_servers_.configure(std::move(config.managers));
+    matchmakers_.configure(std::move(config.matchmakers));
     matches_.configure(config.matches);
     players_.configure(config.players);
     player_port_.configure(std::move(config.player_credential));
     server_port_.configure(std::move(config.server_token));
-    manager_port_.configure(std::move(config.manager_token));
+    matchmaker_port_.configure(std::move(config.matchmaker_token));
 }
 
 void Core::opened(const Pass& pass, ConnectionId id, Port port, const IpAddress& peer) {
@@ -101,7 +101,7 @@ void Core::frame(const Pass& pass, ConnectionId id, const PeerFrame& frame) {
 
     Result<void, WireError> read = Failure(WireError::unknown_code);
     if (link->port == Port::servers) read = server_port_.frame(pass, *link, frame);
-    if (link->port == Port::managers) read = manager_port_.frame(pass, *link, frame);
+    if (link->port == Port::matchmakers) read = matchmaker_port_.frame(pass, *link, frame);
     if (link->port == Port::players) read = player_port_.frame(pass, *link, frame);
     if (read) return;
     if (Link* still = links_.find(id)) refuse(pass, *still, frame, read.error());
@@ -131,8 +131,8 @@ void Core::speaks_no_more(const Pass& pass, const Link& link, std::string_view r
     switch (link.port) {
         case Port::servers:
             return fleet_.link_lost(pass, ServerId(link.who), link.id);
-        case Port::managers:
-            return chat_servers_.link_lost(link.who, link.id);
+        case Port::matchmakers:
+            return matchmakers_.link_lost(link.who, link.id);
         case Port::players:
             return players_.link_closed(pass, link, reason);
     }
@@ -156,8 +156,8 @@ void Core::say_last(const Pass& pass, Link& link, Reason reason) {
         case Port::servers:
             links_.send(link.id, ServerError{0, ErrorText(text(reason))});
             break;
-        case Port::managers:
-            links_.send(link.id, ManagerError{0, ErrorText(text(reason))});
+        case Port::matchmakers:
+            links_.send(link.id, MatchmakerError{0, ErrorText(text(reason))});
             break;
         case Port::players:
             links_.send(link.id, ServerClose{ReasonText(text(reason))});
@@ -173,7 +173,7 @@ void Core::paused(const Pass& pass, ConnectionId id) {
     links_.pause(*link, pass.running);
     if (!link->greeted) return;
     if (link->port == Port::servers) fleet_.paused(pass, ServerId(link->who), id);
-    if (link->port == Port::managers) chat_servers_.paused(pass, link->who);
+    if (link->port == Port::matchmakers) matchmakers_.paused(pass, link->who);
 }
 
 // What Muster did not read does not count as the peer's silence (B-1).
@@ -183,7 +183,7 @@ void Core::resumed(const Pass& pass, ConnectionId id) {
     const Duration unread = pass.running - links_.resume(*link);
     if (!link->greeted) return;
     if (link->port == Port::servers) fleet_.resumed(pass, ServerId(link->who), id);
-    if (link->port == Port::managers) chat_servers_.resumed(pass, link->who);
+    if (link->port == Port::matchmakers) matchmakers_.resumed(pass, link->who);
     if (const auto place = players_.of(*link); link->port == Port::players && place != Sessions::none)
         players_.unread(place, unread);
 }
@@ -198,7 +198,7 @@ void Core::closed(const Pass& pass, ConnectionId id) {
     links_.closed(id);
     if (!greeted) return;
     if (port == Port::servers) fleet_.link_lost(pass, ServerId(who), id);
-    if (port == Port::managers) chat_servers_.link_lost(who, id);
+    if (port == Port::matchmakers) matchmakers_.link_lost(who, id);
 }
 
 void Core::handler_failed(const Pass& pass, ConnectionId id) {

@@ -18,13 +18,13 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "core/accounts.h"
-#include "core/chat_servers.h"
+#include "core/matchmakers.h"
 #include "core/event_history.h"
 #include "core/fleet.h"
 #include "core/ledger.h"
 #include "core/link_output.h"
 #include "core/link_table.h"
-#include "core/manager_port.h"
+#include "core/matchmaker_port.h"
 #include "core/match_notices.h"
 #include "core/matches.h"
 #include "core/numbers.h"
@@ -42,13 +42,13 @@ namespace muster {
 
 struct CoreConfig {
     FleetConfig fleet;
-    ChatServersConfig managers;
+    MatchmakersConfig matchmakers;
     MatchesConfig matches;
     PlayersConfig players;
     WorldConfig world;
     ByteOrder player_order = ByteOrder::big;
     ServerPort::TokenCheck server_token;
-    ManagerPort::TokenCheck manager_token;
+    MatchmakerPort::TokenCheck matchmaker_token;
     PlayerPort::CredentialCheck player_credential;
 };
 
@@ -117,7 +117,7 @@ public:
     const Matches& matches() const { return matches_; }
     const Players& players() const { return players_; }
     const World& world() const { return world_; }
-    const ChatServers& chat_servers() const { return chat_servers_; }
+    const Matchmakers& matchmakers() const { return matchmakers_; }
     const Ledger& ledger() const { return ledger_; }
     const Telemetry& telemetry() const { return telemetry_; }
     const IssuedTime& issued() const { return issued_; }
@@ -141,7 +141,7 @@ private:
     Ledger ledger_;
     Numbers numbers_;
     LinkTable links_;
-    ChatServers chat_servers_;
+    Matchmakers matchmakers_;
     Fleet fleet_;
     Players players_;
     MatchNotices notices_;
@@ -149,7 +149,7 @@ private:
     Accounts accounts_;
     World world_;
     ServerPort server_port_;
-    ManagerPort manager_port_;
+    MatchmakerPort matchmaker_port_;
     PlayerPort player_port_;
     Telemetry telemetry_;
     EventHistory history_;

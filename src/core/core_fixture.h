@@ -100,9 +100,9 @@ public:
         : log(clock, log_lines, LogLevel::debug), loop(clock, log) {
         CoreConfig config;
         config.fleet.regions = {{use, "USE"}, {RegionId(1), "USW"}, {eu, "EU"}};
-        config.managers.regions = config.fleet.regions;
+        config.matchmakers.regions = config.fleet.regions;
         config.server_token = [](std::string_view token) { return token == "server-secret"; };
-        config.manager_token = [](std::string_view token) { return token == "manager-secret"; };
+        config.matchmaker_token = [](std::string_view token) { return token == "matchmaker-secret"; };
         config.player_credential = [](std::string_view, std::string_view credential, UnixMs) {
             return credential == "wrong" ? Failure(Refusal::invalid_credential)
                                          : Result<std::optional<AccountId>, Refusal>(std::nullopt);
@@ -264,13 +264,13 @@ inline ServerHeartbeat beat_of(const TestServer& server, std::int32_t matches = 
     return {server.id, matches, cpu, memory};
 }
 
-// A chat server that has shaken hands for all regions.
-inline ConnectionId join_chat(CoreWorld& world, std::string_view id = "chat-1") {
-    const ConnectionId link = world.connect(Port::managers);
+// A matchmaker that has shaken hands for all regions.
+inline ConnectionId join_matchmaker(CoreWorld& world, std::string_view id = "chat-1") {
+    const ConnectionId link = world.connect(Port::matchmakers);
     world.send(
-        link, ManagerHandshake{"manager-secret", ChatServerIdText(id), {{CoreWorld::use, RegionId(1), CoreWorld::eu}}});
-    const auto response = world.next<ManagerHandshakeResponse>(link);
-    REQUIRE(std::holds_alternative<ManagerHandshakeResponse::Accepted>(response.answer));
+        link, MatchmakerHandshake{"matchmaker-secret", MatchmakerIdText(id), {{CoreWorld::use, RegionId(1), CoreWorld::eu}}});
+    const auto response = world.next<MatchmakerHandshakeResponse>(link);
+    REQUIRE(std::holds_alternative<MatchmakerHandshakeResponse::Accepted>(response.answer));
     return link;
 }
 
@@ -308,12 +308,12 @@ struct TestMatch {
     LobbyId lobby;
     std::string token;
 };
-inline TestMatch allocate(CoreWorld& world, ConnectionId chat, const TestServer& server, std::int32_t lobby) {
-    world.send(chat, request_for(lobby));
+inline TestMatch allocate(CoreWorld& world, ConnectionId matchmaker, const TestServer& server, std::int32_t lobby) {
+    world.send(matchmaker, request_for(lobby));
     const auto offer = world.next<AllocateMatch>(server.link);
     REQUIRE(offer.lobby == LobbyId(lobby));
     world.send(server.link, AllocateMatchAck{true, offer.lobby});
-    const auto answer = world.next<AllocationResponse>(chat);
+    const auto answer = world.next<AllocationResponse>(matchmaker);
     REQUIRE(error_of(answer) == "");
     return {offer.lobby, offer.token.string()};
 }

@@ -60,7 +60,7 @@ CoreSnapshot snapshot_of(const Core& core) {
     core.matches().for_each(
         [&](const Match& match) { ++snapshot.matches[static_cast<std::size_t>(match.record.state)]; });
     snapshot.allocations_in_flight = core.matches().in_flight();
-    snapshot.chat_servers = core.chat_servers().size();
+    snapshot.matchmakers = core.matchmakers().size();
     snapshot.fleet = core.fleet().figures();
     snapshot.match = core.matches().figures();
     snapshot.players = core.players().figures();

@@ -42,7 +42,7 @@ struct CoreSnapshot {
     std::vector<OfRegion> regions;
     std::array<std::uint64_t, 6> matches{};  // by MatchState: those that are not over
     std::size_t allocations_in_flight = 0;
-    std::size_t chat_servers = 0;
+    std::size_t matchmakers = 0;
     FleetFigures fleet;
     MatchFigures match;
     PlayerFigures players;

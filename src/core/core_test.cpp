@@ -10,16 +10,16 @@ using namespace muster::testing;
 TEST_CASE("an allocation goes from the request to the end") {
     CoreWorld world;
     const TestServer server = join(world, 7777);
-    const ConnectionId chat = join_chat(world);
+    const ConnectionId matchmaker = join_matchmaker(world);
 
-    world.send(chat, request_for(12345));
+    world.send(matchmaker, request_for(12345));
     const auto offer = world.next<AllocateMatch>(server.link);
     CHECK(offer.lobby == LobbyId(12345));
     CHECK(offer.token.view().starts_with("MATCH_12345_"));
-    CHECK(world.quiet(chat));
+    CHECK(world.quiet(matchmaker));
 
     world.send(server.link, AllocateMatchAck{true, offer.lobby});
-    const auto answer = world.next<AllocationResponse>(chat);
+    const auto answer = world.next<AllocationResponse>(matchmaker);
     const auto& accepted = std::get<AllocationResponse::Accepted>(answer.answer);
     CHECK(accepted.server == server.id);
     CHECK(accepted.endpoint.ip == "10.0.0.1");
@@ -28,18 +28,18 @@ TEST_CASE("an allocation goes from the request to the end") {
 
     world.send(server.link, ReadyForMatch{server.id, offer.lobby, offer.token});
     CHECK(error_of(world.next<ReadyForMatchResponse>(server.link)) == "");
-    CHECK(world.next<MatchEventNotice>(chat).event == MatchEventKind::ready);
+    CHECK(world.next<MatchEventNotice>(matchmaker).event == MatchEventKind::ready);
 
     world.send(server.link, ValidateToken{server.id, offer.lobby, AccountId(7), offer.token});
     CHECK(error_of(world.next<ValidateTokenResponse>(server.link)) == "");
 
     world.send(server.link, MatchStartedReport{server.id, offer.lobby});
     CHECK(error_of(world.next<MatchResponse>(server.link)) == "");
-    CHECK(world.next<MatchEventNotice>(chat).event == MatchEventKind::started);
+    CHECK(world.next<MatchEventNotice>(matchmaker).event == MatchEventKind::started);
 
     world.send(server.link, MatchEndedReport{server.id, offer.lobby});
     CHECK(error_of(world.next<MatchResponse>(server.link)) == "");
-    CHECK(world.next<MatchEventNotice>(chat).event == MatchEventKind::ended);
+    CHECK(world.next<MatchEventNotice>(matchmaker).event == MatchEventKind::ended);
     CHECK(world.core->fleet().find(server.id)->load() == 0);
     CHECK(world.core->matches().size() == 0);
 }

@@ -103,20 +103,20 @@ struct MatchOffered {
     }
 };
 
-// Durable, and the chat server is being answered.
+// Durable, and the matchmaker is being answered.
 struct MatchAllocated {
     static constexpr std::string_view name = "match.allocated";
     LobbyId lobby;
     RegionId region;
     ServerId server;
-    std::string chat_server;
+    std::string matchmaker;
     Duration took{0};
 
     void describe(FieldSink& out) const {
         out.integer("lobby_id", lobby.value);
         out.integer("region", region.value);
         out.integer("server_id", server.value);
-        out.text("chat_server", chat_server);
+        out.text("matchmaker", matchmaker);
         out.real("seconds", to_seconds(took));
     }
 };
@@ -126,7 +126,7 @@ struct MatchRefused {
     static constexpr std::string_view name = "match.refused";
     LobbyId lobby;
     RegionId region;
-    std::string_view reason;  // the text that the chat server is told
+    std::string_view reason;  // the text that the matchmaker is told
     std::string_view label;   // the same for a metric
     Duration took{0};
 

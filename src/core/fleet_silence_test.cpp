@@ -78,16 +78,16 @@ TEST_CASE_FIXTURE(CoreWorld,
 }
 
 TEST_CASE_FIXTURE(CoreWorld,
-                  "B-1, A-1: however long Muster does not read a link, its chat server is not judged meanwhile") {
-    const ConnectionId chat = join_chat(*this);
-    in_pass([&](const Pass& pass) { core->paused(pass, chat); });
+                  "B-1, A-1: however long Muster does not read a link, its matchmaker is not judged meanwhile") {
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    in_pass([&](const Pass& pass) { core->paused(pass, matchmaker); });
     advance(10min);
-    CHECK(core->chat_servers().size() == 1);
-    in_pass([&](const Pass& pass) { core->resumed(pass, chat); });
+    CHECK(core->matchmakers().size() == 1);
+    in_pass([&](const Pass& pass) { core->resumed(pass, matchmaker); });
     advance(89'999ms);
-    CHECK(core->chat_servers().size() == 1);
+    CHECK(core->matchmakers().size() == 1);
     advance(1'001ms);
-    CHECK(core->chat_servers().size() == 0);
+    CHECK(core->matchmakers().size() == 0);
 }
 
 TEST_CASE_FIXTURE(CoreWorld,

@@ -69,8 +69,8 @@ TEST_CASE_FIXTURE(CoreWorld, "F-1: two spellings of one address are one server")
 TEST_CASE_FIXTURE(CoreWorld,
                   "F-1: a link silent for 1.5 intervals is not live, and the newcomer takes over its id and matches") {
     const TestServer first = join(*this, 7777);
-    const ConnectionId chat = join_chat(*this);
-    allocate(*this, chat, first, 5);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    allocate(*this, matchmaker, first, 5);
     advance(14'999ms);
     CHECK(handshake_error(*this, hello_of("10.0.0.1", 7777, eu, 10)) == "Server already registered");
     advance(1ms);
@@ -189,9 +189,9 @@ TEST_CASE_FIXTURE(CoreWorld,
 TEST_CASE_FIXTURE(CoreWorld, "F-5: a draining server takes no match, and removal clears the flag") {
     const TestServer server = join(*this, 7777);
     core->drain(server.id, true);
-    const ConnectionId chat = join_chat(*this);
-    send(chat, request_for(1));
-    CHECK(error_of(next<AllocationResponse>(chat)) == "No servers available");
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    send(matchmaker, request_for(1));
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "No servers available");
     advance(30s);
     const TestServer anew = join(*this, 7777);
     CHECK(anew.id != server.id);
@@ -201,12 +201,12 @@ TEST_CASE_FIXTURE(CoreWorld, "F-5: a draining server takes no match, and removal
 TEST_CASE_FIXTURE(
     CoreWorld, "F-6: a lost link makes the server Offline at once, and a return in time resumes it with its matches") {
     const TestServer server = join(*this, 7777);
-    const ConnectionId chat = join_chat(*this);
-    allocate(*this, chat, server, 5);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    allocate(*this, matchmaker, server, 5);
     const std::int64_t epoch = state_of(*this, server).epoch;
     disconnect(server.link);
     CHECK(state_of(*this, server).status() == ServerStatus::offline);
-    CHECK(quiet(chat));
+    CHECK(quiet(matchmaker));
     advance(29s);
     const TestServer back = join(*this, 7777, eu, 3);
     CHECK(back.id == server.id);
@@ -220,13 +220,13 @@ TEST_CASE_FIXTURE(
     CoreWorld,
     "F-6, A-11, fault 64: removal aborts the matches, and the endpoint first hears of them when it registers again") {
     const TestServer server = join(*this, 7777);
-    const ConnectionId chat = join_chat(*this);
-    allocate(*this, chat, server, 5);
-    allocate(*this, chat, server, 6);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    allocate(*this, matchmaker, server, 5);
+    allocate(*this, matchmaker, server, 6);
     disconnect(server.link);
     advance(30s);
     for (int i = 0; i < 2; ++i) {
-        const auto event = next<MatchEventNotice>(chat);
+        const auto event = next<MatchEventNotice>(matchmaker);
         CHECK(event.event == MatchEventKind::aborted);
         CHECK(event.reason == "Server lost");
     }
@@ -250,13 +250,13 @@ TEST_CASE_FIXTURE(
     CoreWorld,
     "F-7, fault 47: load is the larger of what is reported and what is held, so a stale report frees nothing") {
     const TestServer server = join(*this, 7777, eu, 2);
-    const ConnectionId chat = join_chat(*this);
-    allocate(*this, chat, server, 1);
-    allocate(*this, chat, server, 2);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    allocate(*this, matchmaker, server, 1);
+    allocate(*this, matchmaker, server, 2);
     CHECK(heartbeat_error(*this, server, beat_of(server, 0)) == "");
     CHECK(state_of(*this, server).load() == 2);
-    send(chat, request_for(3));
-    CHECK(error_of(next<AllocationResponse>(chat)) == "No servers available");
+    send(matchmaker, request_for(3));
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "No servers available");
     CHECK(heartbeat_error(*this, server, beat_of(server, 7)) == "");
     CHECK(state_of(*this, server).load() == 7);
 }
@@ -264,18 +264,18 @@ TEST_CASE_FIXTURE(
 TEST_CASE_FIXTURE(CoreWorld,
                   "F-7, fault 48: a server that restarted loses its earlier matches after three low reports") {
     const TestServer server = join(*this, 7777);
-    const ConnectionId chat = join_chat(*this);
-    allocate(*this, chat, server, 1);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    allocate(*this, matchmaker, server, 1);
     send(server.link, MatchStartedReport{server.id, LobbyId(1)});
     disconnect(server.link);
     const TestServer back = join(*this, 7777);
-    forget_frames(chat);
+    forget_frames(matchmaker);
     for (int i = 0; i < 2; ++i) CHECK(heartbeat_error(*this, back, beat_of(back, 0)) == "");
     CHECK(state_of(*this, back).held == 1);
     send(back.link, beat_of(back, 0));
     CHECK(next<AbortMatch>(back.link).lobby == LobbyId(1));
     CHECK(state_of(*this, back).held == 0);
-    const auto event = next<MatchEventNotice>(chat);
+    const auto event = next<MatchEventNotice>(matchmaker);
     CHECK(event.event == MatchEventKind::aborted);
     CHECK(event.reason == "Lost by server");
     CHECK(core->matches().figures().lost_matches == 1);
@@ -283,19 +283,19 @@ TEST_CASE_FIXTURE(CoreWorld,
 
 TEST_CASE_FIXTURE(CoreWorld, "F-7: a server that only speaks by its count ends its oldest matches by it") {
     const TestServer server = join(*this, 7777);
-    const ConnectionId chat = join_chat(*this);
+    const ConnectionId matchmaker = join_matchmaker(*this);
     for (int lobby = 1; lobby <= 3; ++lobby) {
-        allocate(*this, chat, server, lobby);
+        allocate(*this, matchmaker, server, lobby);
         advance(1s);
     }
     for (int i = 0; i < 3; ++i) CHECK(heartbeat_error(*this, server, beat_of(server, 1)) == "");
     for (int lobby = 1; lobby <= 2; ++lobby) {
-        const auto event = next<MatchEventNotice>(chat);
+        const auto event = next<MatchEventNotice>(matchmaker);
         CHECK(event.lobby == LobbyId(lobby));
         CHECK(event.event == MatchEventKind::ended);
         CHECK(event.reason == "Reported by heartbeat");
     }
-    CHECK(quiet(chat));
+    CHECK(quiet(matchmaker));
     CHECK(state_of(*this, server).held == 1);
 }
 
@@ -303,15 +303,15 @@ TEST_CASE_FIXTURE(
     CoreWorld,
     "F-7: low reports before the newest acknowledgement do not count, nor does one enough report in between") {
     const TestServer server = join(*this, 7777);
-    const ConnectionId chat = join_chat(*this);
-    allocate(*this, chat, server, 1);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    allocate(*this, matchmaker, server, 1);
     for (int i = 0; i < 2; ++i) CHECK(heartbeat_error(*this, server, beat_of(server, 0)) == "");
-    allocate(*this, chat, server, 2);
+    allocate(*this, matchmaker, server, 2);
     for (int i = 0; i < 2; ++i) CHECK(heartbeat_error(*this, server, beat_of(server, 0)) == "");
     CHECK(heartbeat_error(*this, server, beat_of(server, 2)) == "");
     for (int i = 0; i < 2; ++i) CHECK(heartbeat_error(*this, server, beat_of(server, 0)) == "");
     CHECK(state_of(*this, server).held == 2);
-    CHECK(quiet(chat));
+    CHECK(quiet(matchmaker));
 }
 
 TEST_CASE_FIXTURE(CoreWorld, "F-9, fault 31: what an older registration sends changes nothing") {
@@ -326,12 +326,12 @@ TEST_CASE_FIXTURE(CoreWorld, "F-9, fault 31: what an older registration sends ch
 
 TEST_CASE_FIXTURE(CoreWorld, "F-12: GOODBYE removes the server at once, aborts its matches and closes the link") {
     const TestServer server = join(*this, 7777);
-    const ConnectionId chat = join_chat(*this);
-    allocate(*this, chat, server, 5);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    allocate(*this, matchmaker, server, 5);
     send(server.link, ServerGoodbye{server.id});
     CHECK(core->fleet().size() == 0);
     CHECK(closed(server.link));
-    const auto event = next<MatchEventNotice>(chat);
+    const auto event = next<MatchEventNotice>(matchmaker);
     CHECK(event.event == MatchEventKind::aborted);
     CHECK(event.reason == "Server left");
 }

@@ -53,7 +53,7 @@ struct Link {
     // Answers that must wait, for their own outcome or for one before them. None for most links most of the time.
     std::unique_ptr<std::deque<Waiting>> waiting;
     std::uint32_t next_ticket = 1;  // the number that the next answer gets
-    std::int32_t who = 0;           // the server's id, the chat server's number or the session's place, once greeted
+    std::int32_t who = 0;           // the server's id, the matchmaker's number or the session's place, once greeted
     ShortTime opened;               // in running time
     IpAddress peer;
     Port port = Port::servers;

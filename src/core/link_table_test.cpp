@@ -21,7 +21,7 @@ struct Links3 {
                     output,
                     {ByteOrder::little, ByteOrder::little, ByteOrder::big},
                     [this](LobbyId lobby, bool in_time) { (in_time ? left : late).push_back(lobby.value); }};
-    Link& link = table.opened({5, 1}, Port::managers, IpAddress());
+    Link& link = table.opened({5, 1}, Port::matchmakers, IpAddress());
 
     std::vector<std::int32_t> sent() {
         std::vector<std::int32_t> lobbies;
@@ -81,7 +81,7 @@ TEST_CASE_FIXTURE(Links3, "W-8, fault 63: an answer that is held back for too lo
 }
 
 TEST_CASE_FIXTURE(Links3, "W-8: on a link inside our own process answers leave as they come") {
-    Link& inside = table.opened(inside_link(3), Port::managers, IpAddress());
+    Link& inside = table.opened(inside_link(3), Port::matchmakers, IpAddress());
     const Ticket one = table.take_ticket(inside);
     const Ticket two = table.take_ticket(inside);
     table.answer(two, answer_for(2), LobbyId(2));
@@ -97,7 +97,7 @@ TEST_CASE_FIXTURE(Links3, "W-8: a ticket of a link that is gone, closing or reus
     table.closed(link.id);
     table.answer(ticket, answer_for(1));
     CHECK(output.peers[{5, 1}].frames.empty());
-    table.opened({5, 2}, Port::managers, IpAddress());
+    table.opened({5, 2}, Port::matchmakers, IpAddress());
     table.answer(ticket, answer_for(1));
     CHECK(output.peers[{5, 2}].frames.empty());
     CHECK(table.size() == 1);

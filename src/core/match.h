@@ -36,7 +36,7 @@ struct Match {
     // From the acknowledgement on.
     bool durable = false;      // the promise may be answered, and was
     bool ended_early = false;  // the server reported its end before it was durable
-    bool answered = false;     // a success has left for the chat server
+    bool answered = false;     // a success has left for the matchmaker
     Time token_expires{};
     TimerId expiry;
     std::vector<AccountId> used;  // accounts let in, those still being written too

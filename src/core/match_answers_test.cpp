@@ -14,26 +14,26 @@ namespace {
 // Lobby 1 waits for its server's answer; lobby 2 has its success, which may not overtake.
 struct HeldBack : CoreWorld {
     HeldBack() {
-        send(chat, request_for(1));
-        send(chat, request_for(2));
+        send(matchmaker, request_for(1));
+        send(matchmaker, request_for(2));
         REQUIRE(next<AllocateMatch>(slow.link).lobby == LobbyId(1));
         REQUIRE(next<AllocateMatch>(quick.link).lobby == LobbyId(2));
         send(quick.link, AllocateMatchAck{true, LobbyId(2)});
         REQUIRE(core->matches().find(LobbyId(2))->durable);
-        REQUIRE(quiet(chat));
+        REQUIRE(quiet(matchmaker));
     }
 
     TestServer slow = join(*this, 7001, eu, 1);
     TestServer quick = join(*this, 7002, eu, 1);
-    ConnectionId chat = join_chat(*this);
+    ConnectionId matchmaker = join_matchmaker(*this);
 };
 
 }  // namespace
 
 TEST_CASE_FIXTURE(HeldBack, "W-8: a success waits for the answer before it, and leaves behind it") {
     send(slow.link, AllocateMatchAck{false, LobbyId(1)});
-    CHECK(error_of(next<AllocationResponse>(chat)) == "No servers available");
-    CHECK(error_of(next<AllocationResponse>(chat)) == "");
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "No servers available");
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "");
 }
 
 TEST_CASE_FIXTURE(
@@ -41,12 +41,12 @@ TEST_CASE_FIXTURE(
     "fault 63, L-8: a success that is held back for over 25 s is told as a failure, and its server drops it") {
     clock.advance(30s);  // the process stands still
     send(slow.link, AllocateMatchAck{true, LobbyId(1)});
-    CHECK(error_of(next<AllocationResponse>(chat)) != "");
-    CHECK(error_of(next<AllocationResponse>(chat)) == "Server allocation timeout");
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) != "");
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Server allocation timeout");
     CHECK(next<AbortMatch>(slow.link).lobby == LobbyId(1));
     advance(1ms);
     CHECK(next<AbortMatch>(quick.link).lobby == LobbyId(2));
-    const auto notice = next<MatchEventNotice>(chat);
+    const auto notice = next<MatchEventNotice>(matchmaker);
     CHECK(notice.lobby == LobbyId(2));
     CHECK(notice.event == MatchEventKind::aborted);
     CHECK(core->matches().size() == 0);
@@ -56,61 +56,61 @@ TEST_CASE_FIXTURE(
 TEST_CASE_FIXTURE(HeldBack, "A-8: who asks again before a late success is given up gets it, and it stays") {
     clock.advance(30s);
     send(slow.link, AllocateMatchAck{true, LobbyId(1)});
-    CHECK(error_of(next<AllocationResponse>(chat)) != "");
-    CHECK(error_of(next<AllocationResponse>(chat)) == "Server allocation timeout");
-    send(chat, request_for(2));
-    CHECK(error_of(next<AllocationResponse>(chat)) == "");
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) != "");
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Server allocation timeout");
+    send(matchmaker, request_for(2));
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "");
     advance(1s);
     CHECK(core->matches().find(LobbyId(2)) != nullptr);
-    CHECK(quiet(chat));
+    CHECK(quiet(matchmaker));
 }
 
 TEST_CASE_FIXTURE(CoreWorld, "A-11: an operator's abort of a request in flight is its refusal, acknowledged or not") {
     const TestServer server = join(*this, 7777);
-    const ConnectionId chat = join_chat(*this);
+    const ConnectionId matchmaker = join_matchmaker(*this);
     store.holding = true;
     for (const bool acknowledged : {false, true}) {
-        send(chat, request_for(1));
+        send(matchmaker, request_for(1));
         next<AllocateMatch>(server.link);
         if (acknowledged) send(server.link, AllocateMatchAck{true, LobbyId(1)});
         in_pass([this](const Pass& pass) { CHECK(core->abort_match(pass, LobbyId(1), "Maintenance")); });
-        CHECK(error_of(next<AllocationResponse>(chat)) == "Allocation cancelled");
+        CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Allocation cancelled");
         CHECK(next<AbortMatch>(server.link).lobby == LobbyId(1));
         CHECK(core->fleet().find(server.id)->load() == 0);
         if (!acknowledged)
             send(server.link, AllocateMatchAck{false, LobbyId(1)});  // else it is not offered again
     }
     commit();
-    CHECK(quiet(chat));
+    CHECK(quiet(matchmaker));
 }
 
 TEST_CASE_FIXTURE(CoreWorld,
                   "X-3, A-11: a match that is acknowledged and not durable is withdrawn by cancel and by the end") {
     const TestServer server = join(*this, 7777);
-    const ConnectionId chat = join_chat(*this);
+    const ConnectionId matchmaker = join_matchmaker(*this);
     store.holding = true;
     for (const std::int32_t lobby : {1, 2}) {
-        send(chat, request_for(lobby));
+        send(matchmaker, request_for(lobby));
         send(server.link, AllocateMatchAck{true, next<AllocateMatch>(server.link).lobby});
     }
-    send(chat, CancelMatch{LobbyId(1)});
-    CHECK(error_of(next<AllocationResponse>(chat)) == "Allocation cancelled");
+    send(matchmaker, CancelMatch{LobbyId(1)});
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Allocation cancelled");
     CHECK(next<AbortMatch>(server.link).lobby == LobbyId(1));
     in_pass([this](const Pass& pass) { core->shut_down(pass); });
-    CHECK(error_of(next<AllocationResponse>(chat)) == "Server shutting down");
-    CHECK(next<MatchEventNotice>(chat).reason == "Cancelled");
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Server shutting down");
+    CHECK(next<MatchEventNotice>(matchmaker).reason == "Cancelled");
     CHECK(next<AbortMatch>(server.link).lobby == LobbyId(2));
     commit();
-    CHECK(quiet(chat));
+    CHECK(quiet(matchmaker));
     CHECK(core->fleet().find(server.id)->load() == 0);
 }
 
 TEST_CASE_FIXTURE(CoreWorld,
                   "A-10, fault 64: what a server said of a match that moves on to another is not told of the other") {
     const TestServer first = join(*this, 5000);
-    const ConnectionId chat = join_chat(*this);
+    const ConnectionId matchmaker = join_matchmaker(*this);
     store.holding = true;
-    send(chat, request_for(1));
+    send(matchmaker, request_for(1));
     const auto offer = next<AllocateMatch>(first.link);
     send(first.link, AllocateMatchAck{true, offer.lobby});
     send(first.link, ReadyForMatch{first.id, offer.lobby, offer.token});
@@ -120,8 +120,8 @@ TEST_CASE_FIXTURE(CoreWorld,
     CHECK(next<AllocateMatch>(second.link).lobby == offer.lobby);
     send(second.link, AllocateMatchAck{true, offer.lobby});
     commit();
-    CHECK(error_of(next<AllocationResponse>(chat)) == "");
-    CHECK(quiet(chat));  // the second is not ready
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "");
+    CHECK(quiet(matchmaker));  // the second is not ready
     CHECK(core->matches().find(offer.lobby)->record.state == MatchState::allocated);
     CHECK(core->matches().find(offer.lobby)->record.ready_at == UnixMs{});
 }
@@ -130,9 +130,9 @@ TEST_CASE_FIXTURE(
     CoreWorld,
     "fault 64, F-9: a match that is not durable yet moves on when its server is removed, and so do its players") {
     const TestServer first = join(*this, 7001);
-    const ConnectionId chat = join_chat(*this);
+    const ConnectionId matchmaker = join_matchmaker(*this);
     store.holding = true;
-    send(chat, request_for(1));
+    send(matchmaker, request_for(1));
     const auto offer = next<AllocateMatch>(first.link);
     send(first.link, AllocateMatchAck{true, offer.lobby});
     send(first.link, ValidateToken{first.id, offer.lobby, AccountId(7), offer.token});
@@ -144,7 +144,7 @@ TEST_CASE_FIXTURE(
     send(second.link, AllocateMatchAck{true, other.lobby});
     commit();
     commit();
-    const auto answer = next<AllocationResponse>(chat);
+    const auto answer = next<AllocationResponse>(matchmaker);
     REQUIRE(error_of(answer) == "");
     CHECK(std::get<AllocationResponse::Accepted>(answer.answer).server == second.id);
     CHECK(core->matches().find(LobbyId(1))->used.empty());
@@ -162,26 +162,26 @@ TEST_CASE_FIXTURE(
 TEST_CASE_FIXTURE(CoreWorld,
                   "X-4, A-8, fault 4: an allocation that the disk refuses is withdrawn, and may be asked for again") {
     const TestServer server = join(*this, 7777);
-    const ConnectionId chat = join_chat(*this);
-    send(chat, request_for(1));
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    send(matchmaker, request_for(1));
     const auto offer = next<AllocateMatch>(server.link);
     store.fault = StoreFault::full;
     send(server.link, AllocateMatchAck{true, offer.lobby});
-    CHECK(error_of(next<AllocationResponse>(chat)) == "Store unavailable");
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Store unavailable");
     CHECK(next<AbortMatch>(server.link).lobby == LobbyId(1));
     store.fault = StoreFault::none;
     advance(2s);
-    allocate(*this, chat, server, 1);
+    allocate(*this, matchmaker, server, 1);
 }
 
-TEST_CASE_FIXTURE(CoreWorld, "A-10: an event for a chat server that has had our last word is kept until it is back") {
+TEST_CASE_FIXTURE(CoreWorld, "A-10: an event for a matchmaker that has had our last word is kept until it is back") {
     const TestServer server = join(*this, 7777);
-    const ConnectionId chat = join_chat(*this);
-    const TestMatch match = allocate(*this, chat, server, 1);
-    send_raw(chat, 0x7777, {});  // breaks the protocol: closed, and the network has not told of it yet
-    REQUIRE(closed(chat));
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    const TestMatch match = allocate(*this, matchmaker, server, 1);
+    send_raw(matchmaker, 0x7777, {});  // breaks the protocol: closed, and the network has not told of it yet
+    REQUIRE(closed(matchmaker));
     send(server.link, MatchStartedReport{server.id, match.lobby});
-    disconnect(chat);
-    const ConnectionId back = join_chat(*this);
+    disconnect(matchmaker);
+    const ConnectionId back = join_matchmaker(*this);
     CHECK(next<MatchEventNotice>(back).event == MatchEventKind::started);
 }

@@ -21,25 +21,25 @@ TEST_CASE_FIXTURE(CoreWorld,
                   "publish nothing") {
     const TestServer one = join(*this, 7777);
     const TestServer two = join(*this, 7778);
-    const ConnectionId chat = join_chat(*this);
-    const TestMatch match = allocate(*this, chat, one, 1);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    const TestMatch match = allocate(*this, matchmaker, one, 1);
     CHECK(ready_error(*this, two, one.id, 404, "x") == "Server not registered");
     CHECK(ready_error(*this, two, two.id, 404, "x") == "Match not found");
     CHECK(ready_error(*this, two, two.id, 1, "x") == "Server not allocated to this match");
     CHECK(ready_error(*this, one, one.id, 1, "x") == "Invalid match token");
-    CHECK(quiet(chat));
+    CHECK(quiet(matchmaker));
     CHECK(ready_error(*this, one, one.id, 1, match.token) == "");
     CHECK(ready_error(*this, one, one.id, 1, match.token) == "");
-    CHECK(next<MatchEventNotice>(chat).event == MatchEventKind::ready);
-    CHECK(quiet(chat));
+    CHECK(next<MatchEventNotice>(matchmaker).event == MatchEventKind::ready);
+    CHECK(quiet(matchmaker));
     CHECK(events_named("match.ready") == 1);
 }
 
 TEST_CASE_FIXTURE(CoreWorld, "A-10: STARTED needs no READY, ENDED frees the slot, and STARTED after ENDED is refused") {
     const TestServer one = join(*this, 7777);
     const TestServer two = join(*this, 7778);
-    const ConnectionId chat = join_chat(*this);
-    allocate(*this, chat, one, 1);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    allocate(*this, matchmaker, one, 1);
     CHECK(report_error<MatchStartedReport>(*this, two, 404) == "Match not found");
     CHECK(report_error<MatchStartedReport>(*this, two, 1) == "Server not allocated to this match");
     CHECK(report_error<MatchStartedReport>(*this, one, 1) == "");
@@ -48,22 +48,22 @@ TEST_CASE_FIXTURE(CoreWorld, "A-10: STARTED needs no READY, ENDED frees the slot
     CHECK(report_error<MatchEndedReport>(*this, one, 1) == "");
     CHECK(report_error<MatchEndedReport>(*this, one, 1) == "");
     CHECK(report_error<MatchStartedReport>(*this, one, 1) == "Match already ended");
-    CHECK(next<MatchEventNotice>(chat).event == MatchEventKind::started);
-    CHECK(next<MatchEventNotice>(chat).event == MatchEventKind::ended);
-    CHECK(quiet(chat));
+    CHECK(next<MatchEventNotice>(matchmaker).event == MatchEventKind::started);
+    CHECK(next<MatchEventNotice>(matchmaker).event == MatchEventKind::ended);
+    CHECK(quiet(matchmaker));
     CHECK(core->fleet().find(one.id)->held == 0);
 }
 
-TEST_CASE_FIXTURE(CoreWorld, "A-10: the latest event of each lobby is kept and sent when its chat server is back") {
+TEST_CASE_FIXTURE(CoreWorld, "A-10: the latest event of each lobby is kept and sent when its matchmaker is back") {
     const TestServer server = join(*this, 7777);
-    const ConnectionId chat = join_chat(*this);
-    const TestMatch match = allocate(*this, chat, server, 1);
-    allocate(*this, chat, server, 2);
-    disconnect(chat);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    const TestMatch match = allocate(*this, matchmaker, server, 1);
+    allocate(*this, matchmaker, server, 2);
+    disconnect(matchmaker);
     CHECK(ready_error(*this, server, server.id, 1, match.token) == "");
     CHECK(report_error<MatchStartedReport>(*this, server, 1) == "");
     CHECK(report_error<MatchEndedReport>(*this, server, 2) == "");
-    const ConnectionId back = join_chat(*this);
+    const ConnectionId back = join_matchmaker(*this);
     const auto first = next<MatchEventNotice>(back);
     CHECK(first.lobby == LobbyId(1));
     CHECK(first.event == MatchEventKind::started);
@@ -72,64 +72,64 @@ TEST_CASE_FIXTURE(CoreWorld, "A-10: the latest event of each lobby is kept and s
     CHECK(second.event == MatchEventKind::ended);
     CHECK(quiet(back));
     disconnect(back);
-    CHECK(quiet(join_chat(*this)));
+    CHECK(quiet(join_matchmaker(*this)));
 }
 
 TEST_CASE_FIXTURE(CoreWorld,
                   "A-11: CANCEL is always answered by event 4, and a pending request first gets its refusal") {
     const TestServer server = join(*this, 7777);
-    const ConnectionId chat = join_chat(*this);
-    send(chat, CancelMatch{LobbyId(404)});
-    CHECK(next<MatchEventNotice>(chat).reason == "Match not found");
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    send(matchmaker, CancelMatch{LobbyId(404)});
+    CHECK(next<MatchEventNotice>(matchmaker).reason == "Match not found");
 
-    send(chat, request_for(1));
+    send(matchmaker, request_for(1));
     next<AllocateMatch>(server.link);
-    send(chat, CancelMatch{LobbyId(1)});
-    CHECK(error_of(next<AllocationResponse>(chat)) == "Allocation cancelled");
-    const auto cancelled = next<MatchEventNotice>(chat);
+    send(matchmaker, CancelMatch{LobbyId(1)});
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Allocation cancelled");
+    const auto cancelled = next<MatchEventNotice>(matchmaker);
     CHECK(cancelled.event == MatchEventKind::aborted);
     CHECK(cancelled.reason == "Cancelled");
     CHECK(next<AbortMatch>(server.link).reason == "Cancelled");
     send(server.link, AllocateMatchAck{true, LobbyId(1)});
     next<AbortMatch>(server.link);
 
-    allocate(*this, chat, server, 2);
+    allocate(*this, matchmaker, server, 2);
     report_error<MatchStartedReport>(*this, server, 2);
-    CHECK(next<MatchEventNotice>(chat).event == MatchEventKind::started);
-    send(chat, CancelMatch{LobbyId(2)});
-    CHECK(next<MatchEventNotice>(chat).reason == "Cancelled");
+    CHECK(next<MatchEventNotice>(matchmaker).event == MatchEventKind::started);
+    send(matchmaker, CancelMatch{LobbyId(2)});
+    CHECK(next<MatchEventNotice>(matchmaker).reason == "Cancelled");
     CHECK(next<AbortMatch>(server.link).lobby == LobbyId(2));
-    CHECK(quiet(chat));
+    CHECK(quiet(matchmaker));
     CHECK(core->fleet().find(server.id)->load() == 0);
 
-    const ConnectionId other = join_chat(*this, "other");
-    allocate(*this, chat, server, 3);
+    const ConnectionId other = join_matchmaker(*this, "other");
+    allocate(*this, matchmaker, server, 3);
     send(other, CancelMatch{LobbyId(3)});
     CHECK(next<MatchEventNotice>(other).reason == "Match not found");
     CHECK(core->matches().find(LobbyId(3)) != nullptr);
 }
 
-TEST_CASE_FIXTURE(CoreWorld, "A-11: an operator's abort tells chat server and game server the reason") {
+TEST_CASE_FIXTURE(CoreWorld, "A-11: an operator's abort tells matchmaker and game server the reason") {
     const TestServer server = join(*this, 7777);
-    const ConnectionId chat = join_chat(*this);
-    allocate(*this, chat, server, 1);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    allocate(*this, matchmaker, server, 1);
     in_pass([this](const Pass& pass) { CHECK(core->abort_match(pass, LobbyId(1), "Maintenance")); });
-    CHECK(next<MatchEventNotice>(chat).reason == "Maintenance");
+    CHECK(next<MatchEventNotice>(matchmaker).reason == "Maintenance");
     CHECK(next<AbortMatch>(server.link).reason == "Maintenance");
     in_pass([this](const Pass& pass) { CHECK_FALSE(core->abort_match(pass, LobbyId(1), "")); });
 }
 
 TEST_CASE_FIXTURE(CoreWorld, "W-8: answers on one link leave in the order of their requests, heartbeat acks overtake") {
     const TestServer server = join(*this, 7777);
-    const ConnectionId chat = join_chat(*this);
-    send(chat, request_for(1));
-    send(chat, AllocationRequest{LobbyId(-1), 0, 0, eu, 10, 0});
-    send(chat, MatchPlayers{LobbyId(1), {{AccountId(4)}}});
-    CHECK(quiet(chat));
-    send(chat, ManagerHeartbeat{});
-    next<ManagerHeartbeatAck>(chat);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    send(matchmaker, request_for(1));
+    send(matchmaker, AllocationRequest{LobbyId(-1), 0, 0, eu, 10, 0});
+    send(matchmaker, MatchPlayers{LobbyId(1), {{AccountId(4)}}});
+    CHECK(quiet(matchmaker));
+    send(matchmaker, MatchmakerHeartbeat{});
+    next<MatchmakerHeartbeatAck>(matchmaker);
     send(server.link, AllocateMatchAck{true, next<AllocateMatch>(server.link).lobby});
-    CHECK(error_of(next<AllocationResponse>(chat)) == "");
-    CHECK(error_of(next<AllocationResponse>(chat)) == "Invalid match lobby ID");
-    CHECK(error_of(next<MatchPlayersResponse>(chat)) == "");
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "");
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Invalid match lobby ID");
+    CHECK(error_of(next<MatchPlayersResponse>(matchmaker)) == "");
 }

@@ -41,7 +41,7 @@ void MatchNotices::match_fell_through(LobbyId lobby, std::string_view reason, st
         if (link.generation != 0) {
             links_.send(link, notice);
         } else if (players_.sessions().find(account) != Sessions::none) {
-            // The latest of a lobby: a chat server may ask for it over and over.
+            // The latest of a lobby: a matchmaker may ask for it over and over.
             std::vector<PlayerMatchAborted>& missed = missed_[account];
             std::erase_if(missed, [lobby](const PlayerMatchAborted& earlier) { return earlier.lobby == lobby; });
             missed.push_back(notice);

@@ -9,16 +9,16 @@ namespace {
 
 using namespace muster::testing;
 
-// A server, a chat server, and two players whose ids are 1 and 2.
+// A server, a matchmaker, and two players whose ids are 1 and 2.
 struct PartyWorld : CoreWorld {
     TestServer server = join(*this, 5000);
-    ConnectionId chat = join_chat(*this, "chat");
+    ConnectionId matchmaker = join_matchmaker(*this, "chat");
     TestPlayer ann = log_in(*this, "ann");
     TestPlayer bob = log_in(*this, "bob");
 
     void list(std::int32_t lobby, std::vector<AccountId> accounts) {
-        send(chat, MatchPlayers{LobbyId(lobby), {std::move(accounts)}});
-        CHECK(error_of(next<MatchPlayersResponse>(chat)) == "");
+        send(matchmaker, MatchPlayers{LobbyId(lobby), {std::move(accounts)}});
+        CHECK(error_of(next<MatchPlayersResponse>(matchmaker)) == "");
     }
     void ready(const TestMatch& match) {
         send(server.link, ReadyForMatch{server.id, match.lobby, MatchTokenText(match.token)});
@@ -29,7 +29,7 @@ struct PartyWorld : CoreWorld {
 
 TEST_CASE_FIXTURE(PartyWorld, "A-10: when the server is ready the listed players here are told where, with the token") {
     list(7, {AccountId(1), AccountId(99)});
-    const TestMatch match = allocate(*this, chat, server, 7);
+    const TestMatch match = allocate(*this, matchmaker, server, 7);
     CHECK(quiet(ann.link));
     ready(match);
     const auto start = next<PlayerMatchStart>(ann.link);
@@ -45,7 +45,7 @@ TEST_CASE_FIXTURE(PartyWorld, "A-10: when the server is ready the listed players
 
 TEST_CASE_FIXTURE(PartyWorld, "A-10: who logs in or resumes later is told too, until the start") {
     list(7, {AccountId(1), AccountId(3)});
-    const TestMatch match = allocate(*this, chat, server, 7);
+    const TestMatch match = allocate(*this, matchmaker, server, 7);
     ready(match);
     next<PlayerMatchStart>(ann.link);
     const TestPlayer cid = log_in(*this, "cid");
@@ -58,10 +58,10 @@ TEST_CASE_FIXTURE(PartyWorld, "A-10: who logs in or resumes later is told too, u
 }
 
 TEST_CASE_FIXTURE(PartyWorld, "A-10: a list that comes after READY tells those who are new in it") {
-    const TestMatch match = allocate(*this, chat, server, 7);
+    const TestMatch match = allocate(*this, matchmaker, server, 7);
     ready(match);
     CHECK(quiet(ann.link));
-    forget_frames(chat);
+    forget_frames(matchmaker);
     list(7, {AccountId(1)});
     CHECK(next<PlayerMatchStart>(ann.link).lobby == LobbyId(7));
     list(7, {AccountId(1), AccountId(2)});
@@ -71,7 +71,7 @@ TEST_CASE_FIXTURE(PartyWorld, "A-10: a list that comes after READY tells those w
 
 TEST_CASE_FIXTURE(PartyWorld, "A-11: when the match falls through the listed players hear why") {
     list(7, {AccountId(1)});
-    const TestMatch match = allocate(*this, chat, server, 7);
+    const TestMatch match = allocate(*this, matchmaker, server, 7);
     ready(match);
     next<PlayerMatchStart>(ann.link);
     in_pass([&](const Pass& pass) { core->abort_match(pass, match.lobby, "Maintenance"); });
@@ -82,17 +82,17 @@ TEST_CASE_FIXTURE(PartyWorld, "A-11: when the match falls through the listed pla
 
 TEST_CASE_FIXTURE(PartyWorld, "A-11: players hear of it also when the allocation failed") {
     list(7, {AccountId(1)});
-    send(chat, request_for(7, CoreWorld::use));
-    CHECK(error_of(next<AllocationResponse>(chat)) == "No servers available");
+    send(matchmaker, request_for(7, CoreWorld::use));
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "No servers available");
     CHECK(next<PlayerMatchAborted>(ann.link) == PlayerMatchAborted{LobbyId(7), "No servers available"});
 }
 
 TEST_CASE_FIXTURE(PartyWorld, "A-11, X-3: a request refused at the door says nothing of the lobby's match") {
     list(7, {AccountId(1)});
-    const TestMatch match = allocate(*this, chat, server, 7);
+    const TestMatch match = allocate(*this, matchmaker, server, 7);
     ready(match);
     next<PlayerMatchStart>(ann.link);
-    const ConnectionId other = join_chat(*this, "other");
+    const ConnectionId other = join_matchmaker(*this, "other");
     send(other, request_for(7));
     CHECK(error_of(next<AllocationResponse>(other)) == "Invalid match lobby ID");
     in_pass([&](const Pass& pass) { core->shut_down(pass); });
@@ -104,13 +104,13 @@ TEST_CASE_FIXTURE(PartyWorld, "A-11, X-3: a request refused at the door says not
 
 TEST_CASE_FIXTURE(PartyWorld, "A-11, P-6: who was in its grace hears of the abort when it resumes, and only then") {
     list(7, {AccountId(1), AccountId(2)});
-    const TestMatch match = allocate(*this, chat, server, 7);
+    const TestMatch match = allocate(*this, matchmaker, server, 7);
     disconnect(ann.link);
     disconnect(bob.link);
     in_pass([&](const Pass& pass) { core->abort_match(pass, match.lobby, "Maintenance"); });
     const TestPlayer back = log_in(*this, "ann", ann.resume_token);
     CHECK(next<PlayerMatchAborted>(back.link).reason == "Maintenance");
-    send(chat, ManagerHeartbeat{});
+    send(matchmaker, MatchmakerHeartbeat{});
     advance(31s);
     CHECK(quiet(log_in(*this, "bob", bob.resume_token).link));
 }
@@ -119,8 +119,8 @@ TEST_CASE_FIXTURE(PartyWorld, "A-11, P-6: who was in its grace hears once of a l
     list(7, {AccountId(1)});
     disconnect(ann.link);
     for (int i = 0; i < 3; ++i) {
-        send(chat, request_for(7, CoreWorld::use));
-        CHECK(error_of(next<AllocationResponse>(chat)) == "No servers available");
+        send(matchmaker, request_for(7, CoreWorld::use));
+        CHECK(error_of(next<AllocationResponse>(matchmaker)) == "No servers available");
     }
     const TestPlayer back = log_in(*this, "ann", ann.resume_token);
     CHECK(next<PlayerMatchAborted>(back.link).lobby == LobbyId(7));
@@ -129,7 +129,7 @@ TEST_CASE_FIXTURE(PartyWorld, "A-11, P-6: who was in its grace hears once of a l
 
 TEST_CASE_FIXTURE(PartyWorld, "A-10: an ended match leaves nothing to tell") {
     list(7, {AccountId(1)});
-    const TestMatch match = allocate(*this, chat, server, 7);
+    const TestMatch match = allocate(*this, matchmaker, server, 7);
     ready(match);
     next<PlayerMatchStart>(ann.link);
     send(server.link, MatchEndedReport{server.id, match.lobby});
@@ -152,7 +152,7 @@ TEST_CASE("A-10: after a restart the players of a ready match are still told") {
     recovered.players.push_back({LobbyId(7), "chat", {AccountId(1)}});
     MatchRecord match;
     match.lobby = LobbyId(7);
-    match.chat_server = "chat";
+    match.matchmaker = "chat";
     match.region = CoreWorld::eu;
     match.player_count = 2;
     match.state = MatchState::ready;

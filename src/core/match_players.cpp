@@ -1,4 +1,4 @@
-// Which accounts may play a lobby: named by its chat server, before or after its request (0x2008).
+// Which accounts may play a lobby: named by its matchmaker, before or after its request (0x2008).
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +14,7 @@ MatchPlayersResponse refused(LobbyId lobby, Refusal why) {
 
 }  // namespace
 
-void Matches::players(const Pass& pass, const Ticket& ticket, const ChatServer& from, const MatchPlayers& list) {
+void Matches::players(const Pass& pass, const Ticket& ticket, const Matchmaker& from, const MatchPlayers& list) {
     const LobbyId lobby = list.lobby;
     if (const auto known = lists_.find(lobby); known != lists_.end()) known->second.mentioned = pass.now;
     if (const auto why = list_refusal(from, lobby)) return links_.answer(ticket, refused(lobby, *why));
@@ -30,16 +30,16 @@ void Matches::players(const Pass& pass, const Ticket& ticket, const ChatServer& 
     ledger_.write_promised(PlayersRecord{lobby, from.id, accounts},
                            [this, lobby, serial](bool durable) { list_settled(lobby, serial, durable); });
     PlayerList& known = lists_[lobby];
-    known.chat_server = from.id;
+    known.matchmaker = from.id;
     known.mentioned = pass.now;
     known.in_flight.push_back({serial, ticket, std::move(accounts), *limit});
 }
 
-std::optional<Refusal> Matches::list_refusal(const ChatServer& from, LobbyId lobby) const {
+std::optional<Refusal> Matches::list_refusal(const Matchmaker& from, LobbyId lobby) const {
     const Match* match = find(lobby);
     const auto known = lists_.find(lobby);
-    const bool anothers = (match && match->record.chat_server != from.id) ||
-                          (known != lists_.end() && known->second.chat_server != from.id);
+    const bool anothers = (match && match->record.matchmaker != from.id) ||
+                          (known != lists_.end() && known->second.matchmaker != from.id);
     if (shutting_down_) return Refusal::server_shutting_down;
     if (lobby.value <= 0 || anothers || over_.find(lobby)) return Refusal::invalid_match_lobby_id;
     const bool full = known == lists_.end() ? lists_.size() >= lists_max : known->second.in_flight.size() >= asks_max;
@@ -76,7 +76,7 @@ void Matches::lists_too_late(LobbyId lobby) {
     PlayerList& list = known->second;
     const auto fallen = std::exchange(list.in_flight, {});
     if (list.accounts) {
-        ledger_.write(PlayersRecord{lobby, list.chat_server, *list.accounts});
+        ledger_.write(PlayersRecord{lobby, list.matchmaker, *list.accounts});
     } else {
         ledger_.write(PlayersForgotten{lobby});
     }

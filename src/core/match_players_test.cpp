@@ -17,7 +17,7 @@ struct ListWorld : CoreWorld {
     void list(std::int32_t lobby, std::vector<std::int32_t> accounts) {
         MatchPlayers players{LobbyId(lobby), {}};
         for (const std::int32_t account : accounts) players.accounts.items.emplace_back(account);
-        send(chat, players);
+        send(matchmaker, players);
     }
     // The accounts in force, or {-1} when there is no list.
     std::vector<std::int32_t> in_force(std::int32_t lobby) const {
@@ -41,7 +41,7 @@ struct ListWorld : CoreWorld {
         return numbers;
     }
 
-    ConnectionId chat = join_chat(*this);
+    ConnectionId matchmaker = join_matchmaker(*this);
 };
 
 }  // namespace
@@ -49,27 +49,27 @@ struct ListWorld : CoreWorld {
 TEST_CASE_FIXTURE(ListWorld, "K-2: a list of players counts once it is durable, and a later one replaces it") {
     store.holding = true;
     list(1, {3, 1, 3});
-    CHECK(quiet(chat));
+    CHECK(quiet(matchmaker));
     CHECK(in_force(1) == std::vector{-1});
     commit();
-    CHECK(error_of(next<MatchPlayersResponse>(chat)) == "");
+    CHECK(error_of(next<MatchPlayersResponse>(matchmaker)) == "");
     CHECK(in_force(1) == std::vector{1, 3});
     list(1, {});
     CHECK(in_force(1) == std::vector{1, 3});
     commit();
-    CHECK(error_of(next<MatchPlayersResponse>(chat)) == "");
+    CHECK(error_of(next<MatchPlayersResponse>(matchmaker)) == "");
     CHECK(in_force(1).empty());
 }
 
 TEST_CASE_FIXTURE(ListWorld, "X-4, fault 4: a list that the disk does not take leaves the one before it as it is") {
     list(1, {1, 2});
-    REQUIRE(error_of(next<MatchPlayersResponse>(chat)) == "");
+    REQUIRE(error_of(next<MatchPlayersResponse>(matchmaker)) == "");
     store.fault = StoreFault::full;
     list(1, {3});
-    CHECK(error_of(next<MatchPlayersResponse>(chat)) == store_unavailable);
+    CHECK(error_of(next<MatchPlayersResponse>(matchmaker)) == store_unavailable);
     CHECK(in_force(1) == std::vector{1, 2});
     list(2, {3});
-    CHECK(error_of(next<MatchPlayersResponse>(chat)) == store_unavailable);
+    CHECK(error_of(next<MatchPlayersResponse>(matchmaker)) == store_unavailable);
     CHECK(in_force(2) == std::vector{-1});
 }
 
@@ -78,51 +78,51 @@ TEST_CASE_FIXTURE(ListWorld,
     store.holding = true;
     list(1, {1});
     advance(1s);
-    send(chat, request_for(2));  // no server: known at once, but behind the list
+    send(matchmaker, request_for(2));  // no server: known at once, but behind the list
     advance(23'999ms);
-    CHECK(quiet(chat));
+    CHECK(quiet(matchmaker));
     advance(1ms);
-    CHECK(error_of(next<MatchPlayersResponse>(chat)) == store_unavailable);
-    CHECK(error_of(next<AllocationResponse>(chat)) == "No servers available");
+    CHECK(error_of(next<MatchPlayersResponse>(matchmaker)) == store_unavailable);
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "No servers available");
     CHECK(in_force(1) == std::vector{-1});
 
     // The disk comes to itself: what was refused stays refused, here and after a restart.
     commit();
-    CHECK(quiet(chat));
+    CHECK(quiet(matchmaker));
     CHECK(in_force(1) == std::vector{-1});
     CHECK(on_disk(1) == std::vector{-1});
     store.holding = false;
     list(1, {4});
-    CHECK(error_of(next<MatchPlayersResponse>(chat)) == "");
+    CHECK(error_of(next<MatchPlayersResponse>(matchmaker)) == "");
     CHECK(on_disk(1) == std::vector{4});
 }
 
 TEST_CASE_FIXTURE(ListWorld, "W-8, fault 5: lists that are too late leave the one that counted, on the disk too") {
     list(1, {1, 2});
-    REQUIRE(error_of(next<MatchPlayersResponse>(chat)) == "");
+    REQUIRE(error_of(next<MatchPlayersResponse>(matchmaker)) == "");
     store.holding = true;
     list(1, {3});
     advance(5s);
     list(1, {4});  // falls with the one before it: else the disk could end up with either
     advance(20s);
-    CHECK(error_of(next<MatchPlayersResponse>(chat)) == store_unavailable);
-    CHECK(error_of(next<MatchPlayersResponse>(chat)) == store_unavailable);
+    CHECK(error_of(next<MatchPlayersResponse>(matchmaker)) == store_unavailable);
+    CHECK(error_of(next<MatchPlayersResponse>(matchmaker)) == store_unavailable);
     CHECK(in_force(1) == std::vector{1, 2});
     commit();
-    CHECK(quiet(chat));
+    CHECK(quiet(matchmaker));
     CHECK(in_force(1) == std::vector{1, 2});
     CHECK(on_disk(1) == std::vector{1, 2});
 }
 
 TEST_CASE_FIXTURE(ListWorld, "W-8: a list in flight is answered although its match is over by then") {
     const TestServer server = join(*this, 7777);
-    const TestMatch match = allocate(*this, chat, server, 1);
+    const TestMatch match = allocate(*this, matchmaker, server, 1);
     store.holding = true;
     list(1, {5});
     send(server.link, MatchEndedReport{server.id, match.lobby});
-    CHECK(next<MatchEventNotice>(chat).event == MatchEventKind::ended);
+    CHECK(next<MatchEventNotice>(matchmaker).event == MatchEventKind::ended);
     commit();
-    CHECK(error_of(next<MatchPlayersResponse>(chat)) == "");
+    CHECK(error_of(next<MatchPlayersResponse>(matchmaker)) == "");
     CHECK(in_force(1) == std::vector{-1});
 }
 
@@ -131,25 +131,25 @@ TEST_CASE_FIXTURE(ListWorld, "W-7: of one lobby no more than 64 lists wait for t
     for (std::size_t i = 0; i < Matches::asks_max; ++i) list(1, {1});
     list(1, {2});
     commit();
-    for (std::size_t i = 0; i < Matches::asks_max; ++i) CHECK(error_of(next<MatchPlayersResponse>(chat)) == "");
-    CHECK(error_of(next<MatchPlayersResponse>(chat)) == "Server busy");
+    for (std::size_t i = 0; i < Matches::asks_max; ++i) CHECK(error_of(next<MatchPlayersResponse>(matchmaker)) == "");
+    CHECK(error_of(next<MatchPlayersResponse>(matchmaker)) == "Server busy");
 }
 
 TEST_CASE_FIXTURE(ListWorld, "K-2: a list lasts for an hour after the last word of its lobby, on the disk too") {
     list(7, {1, 2});
     advance(1ms);
-    CHECK(error_of(next<MatchPlayersResponse>(chat)) == "");
+    CHECK(error_of(next<MatchPlayersResponse>(matchmaker)) == "");
     const auto stay = [&](Duration time) {
         for (Duration passed{0}; passed < time; passed += 30s) {
             advance(30s);
-            send(chat, ManagerHeartbeat{});
+            send(matchmaker, MatchmakerHeartbeat{});
         }
-        forget_frames(chat);
+        forget_frames(matchmaker);
     };
     stay(59min);
     CHECK(in_force(7) == std::vector{1, 2});
-    send(chat, request_for(7, CoreWorld::use));  // where no server is
-    CHECK(error_of(next<AllocationResponse>(chat)) == "No servers available");
+    send(matchmaker, request_for(7, CoreWorld::use));  // where no server is
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "No servers available");
     stay(59min);
     CHECK(in_force(7) == std::vector{1, 2});
     stay(3min);

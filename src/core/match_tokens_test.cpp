@@ -16,11 +16,11 @@ namespace {
 struct TokenWorld : CoreWorld {
     explicit TokenWorld(std::int8_t players = 10) {
         server = join(*this, 7777);
-        chat = join_chat(*this);
-        send(chat, request_for(1, eu, players));
+        matchmaker = join_matchmaker(*this);
+        send(matchmaker, request_for(1, eu, players));
         token = next<AllocateMatch>(server.link).token.string();
         send(server.link, AllocateMatchAck{true, LobbyId(1)});
-        REQUIRE(error_of(next<AllocationResponse>(chat)) == "");
+        REQUIRE(error_of(next<AllocationResponse>(matchmaker)) == "");
     }
 
     std::string validate(std::int32_t account, std::string_view with, std::int32_t lobby = 1) {
@@ -41,7 +41,7 @@ struct TokenWorld : CoreWorld {
     }
 
     TestServer server;
-    ConnectionId chat;
+    ConnectionId matchmaker;
     std::string token;
 };
 
@@ -113,26 +113,26 @@ TEST_CASE_FIXTURE(TokenWorld, "K-2, fault 67: only the exact text passes") {
 }
 
 TEST_CASE_FIXTURE(TokenWorld, "K-2: an offer that was not acknowledged has a token that lets nobody in") {
-    send(chat, request_for(2));
+    send(matchmaker, request_for(2));
     const auto offer = next<AllocateMatch>(server.link);
     CHECK(validate(1, offer.token.view(), 2) == "Invalid match token");
 }
 
 TEST_CASE_FIXTURE(TokenWorld, "K-2: once a list was given only its accounts validate, and a later list replaces it") {
-    send(chat, MatchPlayers{LobbyId(1), {{AccountId(7), AccountId(8), AccountId(7)}}});
-    CHECK(error_of(next<MatchPlayersResponse>(chat)) == "");
+    send(matchmaker, MatchPlayers{LobbyId(1), {{AccountId(7), AccountId(8), AccountId(7)}}});
+    CHECK(error_of(next<MatchPlayersResponse>(matchmaker)) == "");
     CHECK(validate(9, token) == "Invalid match token");
     CHECK(validate(7, token) == "");
-    send(chat, MatchPlayers{LobbyId(1), {{AccountId(9)}}});
-    CHECK(error_of(next<MatchPlayersResponse>(chat)) == "");
+    send(matchmaker, MatchPlayers{LobbyId(1), {{AccountId(9)}}});
+    CHECK(error_of(next<MatchPlayersResponse>(matchmaker)) == "");
     CHECK(validate(8, token) == "Invalid match token");
     CHECK(validate(9, token) == "");
 }
 
 TEST_CASE_FIXTURE(TokenWorld, "K-2: a list may come before the request") {
-    send(chat, MatchPlayers{LobbyId(2), {{AccountId(7)}}});
-    CHECK(error_of(next<MatchPlayersResponse>(chat)) == "");
-    const TestMatch second = allocate(*this, chat, server, 2);
+    send(matchmaker, MatchPlayers{LobbyId(2), {{AccountId(7)}}});
+    CHECK(error_of(next<MatchPlayersResponse>(matchmaker)) == "");
+    const TestMatch second = allocate(*this, matchmaker, server, 2);
     CHECK(validate(8, second.token, 2) == "Invalid match token");
     CHECK(validate(7, second.token, 2) == "");
 }
@@ -175,7 +175,7 @@ TEST_CASE_FIXTURE(TokenWorld, "K-3: the token is erased from the store when its 
 TEST_CASE_FIXTURE(
     TokenWorld,
     "fault 68: after ten wrong tokens for a lobby the right one is refused for a minute, other lobbies are not") {
-    const TestMatch second = allocate(*this, chat, server, 2);
+    const TestMatch second = allocate(*this, matchmaker, server, 2);
     for (int i = 0; i < 10; ++i) CHECK(validate(1, "guess") == "Invalid match token");
     CHECK(validate(1, token) == "Invalid match token");
     CHECK(validate(1, second.token, 2) == "");

@@ -18,7 +18,7 @@ Matches::Matches(const MatchesConfig& config, const Parts& parts)
       ledger_(parts.ledger),
       links_(parts.links),
       fleet_(parts.fleet),
-      chat_servers_(parts.chat_servers),
+      matchmakers_(parts.matchmakers),
       issued_(parts.issued),
       entropy_(parts.entropy),
       watcher_(parts.watcher) {
@@ -148,7 +148,7 @@ void Matches::forget_reports(Match& match) {
     record.state = MatchState::offering;
     record.allocated_at = record.ready_at = record.started_at = {};
     match.ended_early = false;
-    if (std::exchange(record.untold_event, std::uint8_t{0}) != 0) untold_[record.chat_server].erase(record.lobby);
+    if (std::exchange(record.untold_event, std::uint8_t{0}) != 0) untold_[record.matchmaker].erase(record.lobby);
 }
 
 // Whatever an earlier registration still owed is void (A-7, F-9).
@@ -209,22 +209,22 @@ void Matches::over(const Pass&, Match& match, MatchState how, std::string_view r
     forget(match);
 }
 
-// Sends the event, or keeps it until the chat server is back and has had its answer. Only the latest is kept.
+// Sends the event, or keeps it until the matchmaker is back and has had its answer. Only the latest is kept.
 void Matches::tell(MatchRecord& record, bool may_leave, MatchEventKind kind) {
-    const ChatServer* chat_server = chat_servers_.find(record.chat_server);
-    const Link* link = chat_server ? links_.find(chat_server->link) : nullptr;
+    const Matchmaker* matchmaker = matchmakers_.find(record.matchmaker);
+    const Link* link = matchmaker ? links_.find(matchmaker->link) : nullptr;
     const bool is_there = link && !link->closing;  // a link that has had our last word takes no event
     if (!is_there || !may_leave) {
         record.untold_event = static_cast<std::uint8_t>(kind);
-        untold_[record.chat_server].insert(record.lobby);
+        untold_[record.matchmaker].insert(record.lobby);
         return;
     }
     links_.send(link->id, MatchEventNotice{record.lobby, kind, ReasonText(record.reason)});
-    if (std::exchange(record.untold_event, std::uint8_t{0}) != 0) untold_[record.chat_server].erase(record.lobby);
+    if (std::exchange(record.untold_event, std::uint8_t{0}) != 0) untold_[record.matchmaker].erase(record.lobby);
 }
 
-void Matches::chat_server_back(const ChatServer& chat_server) {
-    const auto lobbies = untold_.find(chat_server.id);
+void Matches::matchmaker_back(const Matchmaker& matchmaker) {
+    const auto lobbies = untold_.find(matchmaker.id);
     if (lobbies == untold_.end()) return;
     for (const LobbyId lobby : std::vector(lobbies->second.begin(), lobbies->second.end())) {
         const Match* match = find(lobby);

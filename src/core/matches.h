@@ -5,7 +5,7 @@
 //   ---------  ----------------------------------------  -------------------------------------------------------------
 //   (none)     request, checks pass, a server is free    offering: slot taken, ALLOCATE_MATCH sent
 //   (none)     request refused, or no server             (none): 2003 says why
-//   offering   asked again by the same chat server       offering: one more waits for the same answer
+//   offering   asked again by the same matchmaker       offering: one more waits for the same answer
 //   offering   ack 1 from that registration              allocated, not durable yet: the record goes to the store
 //   offering   ack 0, or the server goes Offline         offering to the next best; (none) after four or with none
 //   offering   no answer in 5 s                          the same, and ABORT_MATCH to the silent one
@@ -46,7 +46,7 @@
 #include "base/issued_time.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "core/chat_servers.h"
+#include "core/matchmakers.h"
 #include "core/fleet.h"
 #include "core/ledger.h"
 #include "core/link_table.h"
@@ -56,7 +56,7 @@
 #include "core/over_lobbies.h"
 #include "core/visit_after.h"
 #include "protocol/error_texts.h"
-#include "protocol/manager_messages.h"
+#include "protocol/matchmaker_messages.h"
 #include "protocol/server_messages.h"
 #include "runtime/events.h"
 #include "runtime/timers.h"
@@ -85,7 +85,7 @@ public:
         Ledger& ledger;
         LinkTable& links;
         Fleet& fleet;
-        ChatServers& chat_servers;
+        Matchmakers& matchmakers;
         IssuedTime& issued;
         Entropy& entropy;
         MatchWatcher& watcher;
@@ -105,12 +105,12 @@ public:
     // What the last run left: what was answered goes on, what was not is withdrawn (fault 65).
     void recover(const Pass& pass, const RecoveredState& state);
 
-    // From chat servers. Each ticket is answered exactly once, now or later.
-    void request(const Pass& pass, const Ticket& ticket, const ChatServer& from, const AllocationRequest& request);
-    void cancel(const Pass& pass, const Ticket& ticket, const ChatServer& from, LobbyId lobby);
-    void players(const Pass& pass, const Ticket& ticket, const ChatServer& from, const MatchPlayers& list);
+    // From matchmakers. Each ticket is answered exactly once, now or later.
+    void request(const Pass& pass, const Ticket& ticket, const Matchmaker& from, const AllocationRequest& request);
+    void cancel(const Pass& pass, const Ticket& ticket, const Matchmaker& from, LobbyId lobby);
+    void players(const Pass& pass, const Ticket& ticket, const Matchmaker& from, const MatchPlayers& list);
     // It has shaken hands: the latest event of each lobby that it missed.
-    void chat_server_back(const ChatServer& chat_server);
+    void matchmaker_back(const Matchmaker& matchmaker);
 
     // From game servers.
     void acknowledge(const Pass& pass, const Server& from, const AllocateMatchAck& ack);
@@ -164,7 +164,7 @@ private:
             TimerId limit;  // of the wait for the disk
         };
 
-        std::string chat_server;
+        std::string matchmaker;
         std::optional<std::vector<AccountId>> accounts;  // who may play; nothing until a list was durable
         std::vector<InFlight> in_flight;                 // lists that are being written, oldest first
         Time mentioned;
@@ -185,7 +185,7 @@ private:
     };
 
     // Requests (matches_requests.cpp).
-    std::optional<Refusal> judged(const ChatServer& from, const AllocationRequest& request) const;
+    std::optional<Refusal> judged(const Matchmaker& from, const AllocationRequest& request) const;
     void join(const Ticket& ticket, Match& match);
     void refuse(const Pass& pass, const Ticket& ticket, const AllocationRequest& request, Refusal why);
     void offer_next(const Pass& pass, Match& match);
@@ -233,7 +233,7 @@ private:
     void release_uses(Match& match);
 
     // Lists of players (match_players.cpp).
-    std::optional<Refusal> list_refusal(const ChatServer& from, LobbyId lobby) const;
+    std::optional<Refusal> list_refusal(const Matchmaker& from, LobbyId lobby) const;
     void list_settled(LobbyId lobby, std::uint64_t serial, bool durable);
     void lists_too_late(LobbyId lobby);
     void end_list(LobbyId lobby);
@@ -247,7 +247,7 @@ private:
     Ledger& ledger_;
     LinkTable& links_;
     Fleet& fleet_;
-    ChatServers& chat_servers_;
+    Matchmakers& matchmakers_;
     IssuedTime& issued_;
     Entropy& entropy_;
     MatchWatcher& watcher_;
@@ -258,7 +258,7 @@ private:
     std::unordered_map<LobbyId, PlayerList> lists_;
     std::unordered_map<std::uint64_t, UseInFlight> uses_in_flight_;
     OverLobbies over_;
-    // Over, with an event that its chat server has not been sent; and which lobbies each chat server has to be told of.
+    // Over, with an event that its matchmaker has not been sent; and which lobbies each matchmaker has to be told of.
     std::unordered_map<LobbyId, MatchRecord> untold_over_;
     std::map<std::string, std::set<LobbyId>, std::less<>> untold_;
     GuessCount unknown_lobby_guesses_;

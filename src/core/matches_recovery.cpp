@@ -32,7 +32,7 @@ void Matches::recover(const Pass& pass, const RecoveredState& state) {
     for (const PlayersRecord& list : state.players) {
         std::vector<AccountId> accounts = list.accounts;
         std::sort(accounts.begin(), accounts.end());
-        lists_[list.lobby] = PlayerList{list.chat_server, std::move(accounts), {}, pass.now};
+        lists_[list.lobby] = PlayerList{list.matchmaker, std::move(accounts), {}, pass.now};
     }
     // Then nobody can say how old a token is, and none may live for longer than its time (fault 15).
     const bool date_went_back = wall() < latest_time(state);
@@ -40,7 +40,7 @@ void Matches::recover(const Pass& pass, const RecoveredState& state) {
     for (const TokenUsed& use : state.tokens_used) used[use.lobby].push_back(use.account);
 
     for (const MatchRecord& record : state.matches) {
-        if (record.untold_event != 0) untold_[record.chat_server].insert(record.lobby);
+        if (record.untold_event != 0) untold_[record.matchmaker].insert(record.lobby);
         if (record.state == MatchState::ended || record.state == MatchState::aborted) {
             untold_over_[record.lobby] = record;  // it is in `over` too
             continue;

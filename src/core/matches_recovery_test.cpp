@@ -53,10 +53,10 @@ TEST_CASE("A-10: after a restart a repeated ENDED succeeds, and STARTED hears th
 TEST_CASE("A-2: after a restart the number of a match that is over is not used again") {
     CoreWorld world(after_a_match_each());
     join(world, 7001);
-    const ConnectionId chat = join_chat(world);
+    const ConnectionId matchmaker = join_matchmaker(world);
     for (const std::int32_t lobby : {5, 6}) {
-        world.send(chat, request_for(lobby));
-        CHECK(error_of(world.next<AllocationResponse>(chat)) == "Invalid match lobby ID");
+        world.send(matchmaker, request_for(lobby));
+        CHECK(error_of(world.next<AllocationResponse>(matchmaker)) == "Invalid match lobby ID");
     }
 }
 
@@ -67,7 +67,7 @@ TEST_CASE("fault 15, K-2: after a restart with an earlier date no token lives on
         const std::int64_t now = VirtualClock().wall().value;
         MatchRecord match;
         match.lobby = LobbyId(7);
-        match.chat_server = "chat-1";
+        match.matchmaker = "chat-1";
         match.region = CoreWorld::eu;
         match.player_count = 10;
         match.state = MatchState::ready;

@@ -1,4 +1,4 @@
-// From a chat server's request to its answer: choosing, offering, acknowledging, making durable.
+// From a matchmaker's request to its answer: choosing, offering, acknowledging, making durable.
 #include <algorithm>
 #include <utility>
 
@@ -16,11 +16,11 @@ AllocationResponse refused(LobbyId lobby, Refusal why) {
 
 }  // namespace
 
-void Matches::request(const Pass& pass, const Ticket& ticket, const ChatServer& from,
+void Matches::request(const Pass& pass, const Ticket& ticket, const Matchmaker& from,
                       const AllocationRequest& request) {
     if (fleet_.region_known(request.region)) ++figures_.requests[request.region];
     if (const auto list = lists_.find(request.lobby); list != lists_.end()) list->second.mentioned = pass.now;
-    if (Match* known = mutable_find(request.lobby); known && known->record.chat_server == from.id)
+    if (Match* known = mutable_find(request.lobby); known && known->record.matchmaker == from.id)
         return join(ticket, *known);
     if (const auto why = judged(from, request)) return refuse(pass, ticket, request, *why);
 
@@ -29,7 +29,7 @@ void Matches::request(const Pass& pass, const Ticket& ticket, const ChatServer& 
     match.requested = pass.now;
     match.asks.push_back(ticket);
     match.record.lobby = request.lobby;
-    match.record.chat_server = from.id;
+    match.record.matchmaker = from.id;
     match.record.region = request.region;
     match.record.game_type = request.game_type;
     match.record.game_mode = request.game_mode;
@@ -48,12 +48,12 @@ void Matches::request(const Pass& pass, const Ticket& ticket, const ChatServer& 
 }
 
 // A-2, in its order. The store comes last: with it down no promise can be kept.
-std::optional<Refusal> Matches::judged(const ChatServer& from, const AllocationRequest& request) const {
+std::optional<Refusal> Matches::judged(const Matchmaker& from, const AllocationRequest& request) const {
     if (shutting_down_) return Refusal::server_shutting_down;
     if (in_flight_ >= config_.in_flight_max || ledger_.congested()) return Refusal::server_busy;
     if (request.lobby.value <= 0 || matches_.contains(request.lobby) || over_.find(request.lobby))
         return Refusal::invalid_match_lobby_id;
-    if (const auto list = lists_.find(request.lobby); list != lists_.end() && list->second.chat_server != from.id) {
+    if (const auto list = lists_.find(request.lobby); list != lists_.end() && list->second.matchmaker != from.id) {
         return Refusal::invalid_match_lobby_id;
     }
     if (!fleet_.region_known(request.region) || !from.serves(request.region)) return Refusal::region_not_supported;
@@ -62,7 +62,7 @@ std::optional<Refusal> Matches::judged(const ChatServer& from, const AllocationR
     return std::nullopt;
 }
 
-// the same lobby from the same chat server gets the same answer, whatever else it asks for.
+// the same lobby from the same matchmaker gets the same answer, whatever else it asks for.
 void Matches::join(const Ticket& ticket, Match& match) {
     if (match.durable) return answer_success(ticket, match);
     if (match.asks.size() >= asks_max) return links_.answer(ticket, refused(match.lobby(), Refusal::server_busy));
@@ -72,7 +72,7 @@ void Matches::join(const Ticket& ticket, Match& match) {
 void Matches::refuse(const Pass&, const Ticket& ticket, const AllocationRequest& request, Refusal why) {
     links_.answer(ticket, refused(request.lobby, why));
     events_.publish(event::MatchRefused{request.lobby, request.region, text(why), label(why), Duration{0}});
-    // Refused before it was known to be this chat server's lobby: its match may be well.
+    // Refused before it was known to be this matchmaker's lobby: its match may be well.
     const bool at_the_door =
         why == Refusal::invalid_match_lobby_id || why == Refusal::server_busy || why == Refusal::server_shutting_down;
     if (!at_the_door) tell_players_it_fell_through(request.lobby, text(why));
@@ -203,7 +203,7 @@ void Matches::settled(const Pass& pass, LobbyId lobby, std::uint64_t serial, int
     timers_.cancel(match->limit);
     const MatchRecord& record = match->record;
     events_.publish(
-        event::MatchAllocated{lobby, record.region, record.server, record.chat_server, pass.now - match->requested});
+        event::MatchAllocated{lobby, record.region, record.server, record.matchmaker, pass.now - match->requested});
     for (const Ticket& ticket : std::exchange(match->asks, {})) answer_success(ticket, *match);
     if (record.state == MatchState::ready) publish_ready(*match);
     if (match->ended_early) over(pass, *match, MatchState::ended, "");
@@ -237,7 +237,7 @@ void Matches::fail(const Pass& pass, Match& match, Refusal why) {
         event::MatchRefused{match.lobby(), match.record.region, text(why), label(why), pass.now - match.requested});
     tell_players_it_fell_through(match.lobby(), text(why));
     if (match.offers > 0) ledger_.write(MatchForgotten{match.lobby()});
-    if (match.record.untold_event != 0) untold_[match.record.chat_server].erase(match.lobby());
+    if (match.record.untold_event != 0) untold_[match.record.matchmaker].erase(match.lobby());
     forget(match);
 }
 
@@ -259,10 +259,10 @@ void Matches::withdraw(const Pass& pass, Match& match, Refusal why, Reason reaso
     fail(pass, match, why);
 }
 
-void Matches::cancel(const Pass& pass, const Ticket& ticket, const ChatServer& from, LobbyId lobby) {
+void Matches::cancel(const Pass& pass, const Ticket& ticket, const Matchmaker& from, LobbyId lobby) {
     Match* match = mutable_find(lobby);
     MatchEventNotice notice{lobby, MatchEventKind::aborted, ReasonText(text(Reason::match_not_found))};
-    if (!match || match->record.chat_server != from.id) return links_.answer(ticket, notice);
+    if (!match || match->record.matchmaker != from.id) return links_.answer(ticket, notice);
     notice.reason = ReasonText(text(Reason::cancelled));
     if (!match->durable) {
         withdraw(pass, *match, Refusal::allocation_cancelled, Reason::cancelled);

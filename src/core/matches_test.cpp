@@ -11,9 +11,9 @@ using namespace muster::testing;
 
 namespace {
 
-std::string request_error(CoreWorld& world, ConnectionId chat, const AllocationRequest& request) {
-    world.send(chat, request);
-    return error_of(world.next<AllocationResponse>(chat));
+std::string request_error(CoreWorld& world, ConnectionId matchmaker, const AllocationRequest& request) {
+    world.send(matchmaker, request);
+    return error_of(world.next<AllocationResponse>(matchmaker));
 }
 
 }  // namespace
@@ -21,25 +21,25 @@ std::string request_error(CoreWorld& world, ConnectionId chat, const AllocationR
 TEST_CASE_FIXTURE(CoreWorld,
                   "A-2: a request is checked in the order lobby, region, player count, and a refusal takes nothing") {
     const TestServer server = join(*this, 7777);
-    const ConnectionId chat = connect(Port::managers);
-    send(chat, ManagerHandshake{"manager-secret", "chat-1", {{eu}}});
-    forget_frames(chat);
-    CHECK(request_error(*this, chat, {LobbyId(0), 0, 0, RegionId(77), 0, 0}) == "Invalid match lobby ID");
-    CHECK(request_error(*this, chat, {LobbyId(-5), 0, 0, eu, 10, 0}) == "Invalid match lobby ID");
-    CHECK(request_error(*this, chat, {LobbyId(1), 0, 0, RegionId(77), 0, 0}) == "Region not supported");
-    CHECK(request_error(*this, chat, {LobbyId(1), 0, 0, use, 0, 0}) ==
+    const ConnectionId matchmaker = connect(Port::matchmakers);
+    send(matchmaker, MatchmakerHandshake{"matchmaker-secret", "chat-1", {{eu}}});
+    forget_frames(matchmaker);
+    CHECK(request_error(*this, matchmaker, {LobbyId(0), 0, 0, RegionId(77), 0, 0}) == "Invalid match lobby ID");
+    CHECK(request_error(*this, matchmaker, {LobbyId(-5), 0, 0, eu, 10, 0}) == "Invalid match lobby ID");
+    CHECK(request_error(*this, matchmaker, {LobbyId(1), 0, 0, RegionId(77), 0, 0}) == "Region not supported");
+    CHECK(request_error(*this, matchmaker, {LobbyId(1), 0, 0, use, 0, 0}) ==
           "Region not supported");  // not among those it named
-    CHECK(request_error(*this, chat, {LobbyId(1), 0, 0, eu, 0, 0}) == "Invalid player count");
-    CHECK(request_error(*this, chat, {LobbyId(1), 0, 0, eu, -1, 0}) == "Invalid player count");
+    CHECK(request_error(*this, matchmaker, {LobbyId(1), 0, 0, eu, 0, 0}) == "Invalid player count");
+    CHECK(request_error(*this, matchmaker, {LobbyId(1), 0, 0, eu, -1, 0}) == "Invalid player count");
     CHECK(core->fleet().find(server.id)->load() == 0);
     CHECK(core->matches().size() == 0);
     CHECK(quiet(server.link));
 }
 
-TEST_CASE_FIXTURE(CoreWorld, "A-2: another chat server's lobby is refused, and so is one that ended or was aborted") {
+TEST_CASE_FIXTURE(CoreWorld, "A-2: another matchmaker's lobby is refused, and so is one that ended or was aborted") {
     const TestServer server = join(*this, 7777);
-    const ConnectionId one = join_chat(*this, "one");
-    const ConnectionId two = join_chat(*this, "two");
+    const ConnectionId one = join_matchmaker(*this, "one");
+    const ConnectionId two = join_matchmaker(*this, "two");
     allocate(*this, one, server, 5);
     CHECK(request_error(*this, two, request_for(5)) == "Invalid match lobby ID");
     CHECK(report_error<MatchEndedReport>(*this, server, 5) == "");
@@ -53,10 +53,10 @@ TEST_CASE_FIXTURE(CoreWorld, "A-2: another chat server's lobby is refused, and s
 TEST_CASE("A-2, fault 66: beyond the requests in flight the answer is Server busy, at once") {
     CoreWorld world({}, [](CoreConfig& config) { config.matches.in_flight_max = 2; });
     const TestServer server = join(world, 7777);
-    const ConnectionId chat = join_chat(world);
-    const ConnectionId other = join_chat(world, "other");
-    world.send(chat, request_for(1));
-    world.send(chat, request_for(2));
+    const ConnectionId matchmaker = join_matchmaker(world);
+    const ConnectionId other = join_matchmaker(world, "other");
+    world.send(matchmaker, request_for(1));
+    world.send(matchmaker, request_for(2));
     CHECK(request_error(world, other, request_for(3)) == "Server busy");
     world.forget_frames(server.link);
     world.send(server.link, AllocateMatchAck{true, LobbyId(1)});
@@ -65,8 +65,8 @@ TEST_CASE("A-2, fault 66: beyond the requests in flight the answer is Server bus
 }
 
 TEST_CASE_FIXTURE(CoreWorld, "A-3, A-4: the best server of the region gets the match") {
-    const ConnectionId chat = join_chat(*this);
-    CHECK(request_error(*this, chat, request_for(1)) == "No servers available");
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    CHECK(request_error(*this, matchmaker, request_for(1)) == "No servers available");
     const TestServer busy = join(*this, 7777);
     const TestServer idle = join(*this, 7778);
     join(*this, 7779, use);
@@ -74,30 +74,30 @@ TEST_CASE_FIXTURE(CoreWorld, "A-3, A-4: the best server of the region gets the m
     send(idle.link, beat_of(idle, 0, 5, 5));
     forget_frames(busy.link);
     forget_frames(idle.link);
-    send(chat, request_for(1));
+    send(matchmaker, request_for(1));
     CHECK(next<AllocateMatch>(idle.link).lobby == LobbyId(1));
     CHECK(quiet(busy.link));
 }
 
 TEST_CASE_FIXTURE(CoreWorld, "A-5, fault 60: a thousand requests for the last slot, and exactly one gets it") {
     const TestServer server = join(*this, 7777, eu, 1);
-    const ConnectionId chat = join_chat(*this);
-    send(chat, request_for(1));
-    const ConnectionId others = join_chat(*this, "others");
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    send(matchmaker, request_for(1));
+    const ConnectionId others = join_matchmaker(*this, "others");
     for (int lobby = 2; lobby <= 1'000; ++lobby)
         CHECK(request_error(*this, others, request_for(lobby)) == "No servers available");
     CHECK(next<AllocateMatch>(server.link).lobby == LobbyId(1));
     CHECK(quiet(server.link));
     send(server.link, AllocateMatchAck{true, LobbyId(1)});
-    CHECK(error_of(next<AllocationResponse>(chat)) == "");
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "");
 }
 
 TEST_CASE_FIXTURE(
     CoreWorld, "A-6: a refusal moves on at once, a silence after 5 s, each to another server with a token of its own") {
     std::vector<TestServer> servers;
     for (int i = 0; i < 5; ++i) servers.push_back(join(*this, 7000 + i));
-    const ConnectionId chat = join_chat(*this);
-    send(chat, request_for(1));
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    send(matchmaker, request_for(1));
     std::set<std::string> tokens;
     const auto offered_to = [&](std::size_t i) {
         const auto offer = next<AllocateMatch>(servers[i].link);
@@ -116,22 +116,22 @@ TEST_CASE_FIXTURE(
     send(servers[3].link, AllocateMatchAck{false, LobbyId(1)});
     // Four offers in all: the fifth server is not asked.
     CHECK(quiet(servers[4].link));
-    CHECK(error_of(next<AllocationResponse>(chat)) == "Server allocation timeout");
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Server allocation timeout");
     CHECK(core->matches().figures().retries.at(eu) == 3);
     for (const TestServer& server : servers) CHECK(core->fleet().find(server.id)->load() == 0);
 }
 
 TEST_CASE_FIXTURE(CoreWorld, "A-6: when none is left and none timed out, there are no servers available") {
     const TestServer server = join(*this, 7777);
-    const ConnectionId chat = join_chat(*this);
-    send(chat, request_for(1));
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    send(matchmaker, request_for(1));
     send(server.link, AllocateMatchAck{false, LobbyId(1)});
-    CHECK(error_of(next<AllocationResponse>(chat)) == "No servers available");
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "No servers available");
     forget_frames(server.link);
-    send(chat, request_for(1));  // a failed request may be asked again (A-8)
+    send(matchmaker, request_for(1));  // a failed request may be asked again (A-8)
     CHECK(next<AllocateMatch>(server.link).lobby == LobbyId(1));
     advance(5s);
-    CHECK(error_of(next<AllocationResponse>(chat)) == "Server allocation timeout");
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Server allocation timeout");
 }
 
 TEST_CASE_FIXTURE(
@@ -139,8 +139,8 @@ TEST_CASE_FIXTURE(
     "A-7: a server that goes Offline with an offer counts as a refusal at once, and hears of it when it is back") {
     const TestServer one = join(*this, 7777);
     const TestServer two = join(*this, 7778);
-    const ConnectionId chat = join_chat(*this);
-    send(chat, request_for(1));
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    send(matchmaker, request_for(1));
     CHECK(next<AllocateMatch>(one.link).lobby == LobbyId(1));
     disconnect(one.link);
     CHECK(next<AllocateMatch>(two.link).lobby == LobbyId(1));
@@ -152,33 +152,33 @@ TEST_CASE_FIXTURE(
     CoreWorld,
     "A-7, fault 61: a late acknowledgement is told to drop the match, and the lobby is not offered there before") {
     const TestServer server = join(*this, 7777);
-    const ConnectionId chat = join_chat(*this);
-    send(chat, request_for(1));
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    send(matchmaker, request_for(1));
     next<AllocateMatch>(server.link);
     advance(5s);
     CHECK(next<AbortMatch>(server.link).lobby == LobbyId(1));
-    CHECK(error_of(next<AllocationResponse>(chat)) == "Server allocation timeout");
-    CHECK(request_error(*this, chat, request_for(1)) == "No servers available");  // it still owes an answer
-    send(chat, request_for(2));
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Server allocation timeout");
+    CHECK(request_error(*this, matchmaker, request_for(1)) == "No servers available");  // it still owes an answer
+    send(matchmaker, request_for(2));
     CHECK(next<AllocateMatch>(server.link).lobby == LobbyId(2));  // for this lobby only
 
     send(server.link, AllocateMatchAck{true, LobbyId(1)});
     CHECK(next<AbortMatch>(server.link).lobby == LobbyId(1));
     CHECK(core->matches().figures().bad_acks == 1);
-    const ConnectionId again = join_chat(*this, "again");
+    const ConnectionId again = join_matchmaker(*this, "again");
     send(again, request_for(3));
     CHECK(next<AllocateMatch>(server.link).lobby == LobbyId(3));
     send(server.link, AllocateMatchAck{false, LobbyId(2)});
-    CHECK(error_of(next<AllocationResponse>(chat)) == "No servers available");
-    send(chat, request_for(1));
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "No servers available");
+    send(matchmaker, request_for(1));
     CHECK(next<AllocateMatch>(server.link).lobby == LobbyId(1));
 }
 
 TEST_CASE_FIXTURE(CoreWorld, "fault 61: acks twice, for unknown lobbies and from the wrong server change nothing") {
     const TestServer one = join(*this, 7777);
     const TestServer two = join(*this, 7778);
-    const ConnectionId chat = join_chat(*this);
-    allocate(*this, chat, one, 1);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    allocate(*this, matchmaker, one, 1);
     send(one.link, AllocateMatchAck{true, LobbyId(1)});
     CHECK(quiet(one.link));  // it does hold it
     send(two.link, AllocateMatchAck{true, LobbyId(1)});
@@ -196,8 +196,8 @@ TEST_CASE_FIXTURE(CoreWorld, "fault 61: acks twice, for unknown lobbies and from
 TEST_CASE("A-7, fault 63: the whole request ends within 25 s, with a failure and never a late success") {
     CoreWorld world({}, [](CoreConfig& config) { config.matches.ack_timeout = 60s; });
     const TestServer server = join(world, 7777);
-    const ConnectionId chat = join_chat(world);
-    world.send(chat, request_for(1));
+    const ConnectionId matchmaker = join_matchmaker(world);
+    world.send(matchmaker, request_for(1));
     world.next<AllocateMatch>(server.link);
     for (int i = 0; i < 2; ++i) {
         world.advance(10s);
@@ -205,40 +205,40 @@ TEST_CASE("A-7, fault 63: the whole request ends within 25 s, with a failure and
         world.next<ServerHeartbeatAck>(server.link);
     }
     world.advance(4'999ms);
-    CHECK(world.quiet(chat));
+    CHECK(world.quiet(matchmaker));
     world.advance(1ms);
-    CHECK(error_of(world.next<AllocationResponse>(chat)) == "Server allocation timeout");
+    CHECK(error_of(world.next<AllocationResponse>(matchmaker)) == "Server allocation timeout");
     CHECK(world.next<AbortMatch>(server.link).lobby == LobbyId(1));
     world.send(server.link, AllocateMatchAck{true, LobbyId(1)});
-    CHECK(world.quiet(chat));
+    CHECK(world.quiet(matchmaker));
 }
 
 TEST_CASE_FIXTURE(CoreWorld,
                   "A-8: asking again joins the allocation and gets the same answer, whatever else it asks for") {
     const TestServer server = join(*this, 7777);
-    const ConnectionId chat = join_chat(*this);
-    send(chat, request_for(1));
-    send(chat, AllocationRequest{LobbyId(1), 9, 9, use, -3, 0});
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    send(matchmaker, request_for(1));
+    send(matchmaker, AllocationRequest{LobbyId(1), 9, 9, use, -3, 0});
     const auto offer = next<AllocateMatch>(server.link);
     CHECK(quiet(server.link));
     send(server.link, AllocateMatchAck{true, offer.lobby});
-    const auto first = next<AllocationResponse>(chat);
+    const auto first = next<AllocationResponse>(matchmaker);
     CHECK(error_of(first) == "");
-    CHECK(next<AllocationResponse>(chat) == first);
-    send(chat, request_for(1));
-    CHECK(next<AllocationResponse>(chat) == first);
+    CHECK(next<AllocationResponse>(matchmaker) == first);
+    send(matchmaker, request_for(1));
+    CHECK(next<AllocationResponse>(matchmaker) == first);
     CHECK(core->fleet().find(server.id)->held == 1);
 }
 
 TEST_CASE_FIXTURE(CoreWorld,
-                  "A-8, fault 62: the chat server leaves while waiting, and the answer is kept until it asks again") {
+                  "A-8, fault 62: the matchmaker leaves while waiting, and the answer is kept until it asks again") {
     const TestServer server = join(*this, 7777);
-    const ConnectionId chat = join_chat(*this);
-    send(chat, request_for(1));
-    disconnect(chat);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    send(matchmaker, request_for(1));
+    disconnect(matchmaker);
     const auto offer = next<AllocateMatch>(server.link);
     send(server.link, AllocateMatchAck{true, offer.lobby});
-    const ConnectionId back = join_chat(*this);
+    const ConnectionId back = join_matchmaker(*this);
     send(back, request_for(1));
     const auto answer = next<AllocationResponse>(back);
     CHECK(std::get<AllocationResponse::Accepted>(answer.answer).token == offer.token);
@@ -247,36 +247,36 @@ TEST_CASE_FIXTURE(CoreWorld,
 
 TEST_CASE_FIXTURE(CoreWorld, "A-9: the answer leaves only after the allocation is durable") {
     const TestServer server = join(*this, 7777);
-    const ConnectionId chat = join_chat(*this);
+    const ConnectionId matchmaker = join_matchmaker(*this);
     store.holding = true;
-    send(chat, request_for(1));
+    send(matchmaker, request_for(1));
     send(server.link, AllocateMatchAck{true, next<AllocateMatch>(server.link).lobby});
-    CHECK(quiet(chat));
+    CHECK(quiet(matchmaker));
     send(server.link,
          ReadyForMatch{server.id, LobbyId(1), MatchTokenText(core->matches().find(LobbyId(1))->record.token)});
     CHECK(error_of(next<ReadyForMatchResponse>(server.link)) == "");
-    CHECK(quiet(chat));  // no event before its 2003
+    CHECK(quiet(matchmaker));  // no event before its 2003
     commit();
-    CHECK(error_of(next<AllocationResponse>(chat)) == "");
-    CHECK(next<MatchEventNotice>(chat).event == MatchEventKind::ready);
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "");
+    CHECK(next<MatchEventNotice>(matchmaker).event == MatchEventKind::ready);
 }
 
 TEST_CASE_FIXTURE(CoreWorld, "A-9: a commit too slow for the 25 s is answered as a failure and withdrawn") {
     const TestServer server = join(*this, 7777);
-    const ConnectionId chat = join_chat(*this);
+    const ConnectionId matchmaker = join_matchmaker(*this);
     store.holding = true;
-    send(chat, request_for(1));
+    send(matchmaker, request_for(1));
     send(server.link, AllocateMatchAck{true, next<AllocateMatch>(server.link).lobby});
     for (int i = 0; i < 3; ++i) {
         advance(i < 2 ? 10s : 5s);
         send(server.link, beat_of(server));
         if (i < 2) next<ServerHeartbeatAck>(server.link);
     }
-    CHECK(error_of(next<AllocationResponse>(chat)) == "Store unavailable");
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Store unavailable");
     CHECK(next<AbortMatch>(server.link).lobby == LobbyId(1));
     CHECK(core->fleet().find(server.id)->held == 0);
     commit();
-    CHECK(quiet(chat));
+    CHECK(quiet(matchmaker));
     REQUIRE_FALSE(store.durable.empty());
     bool forgotten = false;
     for (const Record& record : store.durable) forgotten |= std::holds_alternative<MatchForgotten>(record);
@@ -285,16 +285,16 @@ TEST_CASE_FIXTURE(CoreWorld, "A-9: a commit too slow for the 25 s is answered as
 
 TEST_CASE_FIXTURE(CoreWorld, "A-9: a match that nobody used when its token expires is withdrawn") {
     const TestServer server = join(*this, 7777);
-    const ConnectionId chat = join_chat(*this);
-    allocate(*this, chat, server, 1);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    allocate(*this, matchmaker, server, 1);
     for (int i = 0; i < 12; ++i) {
-        CHECK(quiet(chat));
+        CHECK(quiet(matchmaker));
         advance(10s);
         send(server.link, beat_of(server, 1));
-        send(chat, ManagerHeartbeat{});
-        if (i < 11) next<ManagerHeartbeatAck>(chat);
+        send(matchmaker, MatchmakerHeartbeat{});
+        if (i < 11) next<MatchmakerHeartbeatAck>(matchmaker);
     }
-    const auto event = next<MatchEventNotice>(chat);
+    const auto event = next<MatchEventNotice>(matchmaker);
     CHECK(event.event == MatchEventKind::aborted);
     CHECK(event.reason == "Match token expired");
     CHECK(core->fleet().find(server.id)->held == 0);
@@ -302,23 +302,23 @@ TEST_CASE_FIXTURE(CoreWorld, "A-9: a match that nobody used when its token expir
 
 TEST_CASE_FIXTURE(CoreWorld, "X-3: shutting down refuses new requests and fails those in flight, matches stay") {
     const TestServer server = join(*this, 7777);
-    const ConnectionId chat = join_chat(*this);
-    allocate(*this, chat, server, 1);
-    send(chat, request_for(2));
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    allocate(*this, matchmaker, server, 1);
+    send(matchmaker, request_for(2));
     next<AllocateMatch>(server.link);
     in_pass([this](const Pass& pass) { core->shut_down(pass); });
-    CHECK(error_of(next<AllocationResponse>(chat)) == "Server shutting down");
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Server shutting down");
     CHECK(next<AbortMatch>(server.link).lobby == LobbyId(2));
-    CHECK(request_error(*this, chat, request_for(3)) == "Server shutting down");
+    CHECK(request_error(*this, matchmaker, request_for(3)) == "Server shutting down");
     CHECK(core->matches().find(LobbyId(1)) != nullptr);
 }
 
 TEST_CASE_FIXTURE(CoreWorld, "A-13, invariant 20: requests are successes, failures and those in flight") {
     const TestServer server = join(*this, 7777);
-    const ConnectionId chat = join_chat(*this);
-    for (int lobby = 1; lobby <= 3; ++lobby) allocate(*this, chat, server, lobby);
-    CHECK(request_error(*this, chat, {LobbyId(-1), 0, 0, eu, 10, 0}) == "Invalid match lobby ID");
-    send(chat, request_for(9));
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    for (int lobby = 1; lobby <= 3; ++lobby) allocate(*this, matchmaker, server, lobby);
+    CHECK(request_error(*this, matchmaker, {LobbyId(-1), 0, 0, eu, 10, 0}) == "Invalid match lobby ID");
+    send(matchmaker, request_for(9));
     const Telemetry::OfRegion& figures = core->telemetry().of(eu);
     CHECK(core->matches().figures().requests.at(eu) == 5);
     CHECK(figures.allocations == 3);
@@ -330,14 +330,14 @@ TEST_CASE_FIXTURE(CoreWorld, "A-13, invariant 20: requests are successes, failur
 TEST_CASE_FIXTURE(CoreWorld, "A-12: equal servers get shares within 10 % over 10,000 requests") {
     std::vector<TestServer> servers;
     for (int i = 0; i < 10; ++i) servers.push_back(join(*this, 7000 + i, eu, 5'000));
-    const ConnectionId chat = join_chat(*this);
+    const ConnectionId matchmaker = join_matchmaker(*this);
     for (int lobby = 1; lobby <= 10'000; ++lobby) {
-        send(chat, request_for(lobby));
+        send(matchmaker, request_for(lobby));
         for (const TestServer& server : servers) {
             if (quiet(server.link)) continue;
             send(server.link, AllocateMatchAck{true, next<AllocateMatch>(server.link).lobby});
         }
-        forget_frames(chat);
+        forget_frames(matchmaker);
         store.durable.clear();
         event_names.clear();
     }

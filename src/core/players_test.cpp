@@ -93,10 +93,10 @@ TEST_CASE_FIXTURE(CoreWorld,
 
 TEST_CASE_FIXTURE(CoreWorld, "P-1, C-2, A-10: who waits for its login's answer hears nothing before it") {
     const TestServer server = join(*this, 5000);
-    const ConnectionId chat = join_chat(*this);
-    send(chat, MatchPlayers{LobbyId(7), {{AccountId(1)}}});
-    next<MatchPlayersResponse>(chat);
-    const TestMatch match = allocate(*this, chat, server, 7);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    send(matchmaker, MatchPlayers{LobbyId(7), {{AccountId(1)}}});
+    next<MatchPlayersResponse>(matchmaker);
+    const TestMatch match = allocate(*this, matchmaker, server, 7);
     store.holding = true;
     const ConnectionId link = connect(Port::players);
     send(link, PlayerLogin{"ann", "", ""});

@@ -16,7 +16,7 @@ namespace muster {
 // How far a match has come. The numbers are stored: never renumber.
 enum class MatchState : std::uint8_t {
     offering = 0,   // a server was chosen and asked
-    allocated = 1,  // it acknowledged; the chat server may be answered
+    allocated = 1,  // it acknowledged; the matchmaker may be answered
     ready = 2,
     started = 3,
     ended = 4,
@@ -46,7 +46,7 @@ struct ServerRemoved {
 // A match as it stands now; replaces what was known of its lobby. The token is empty once the match is over (K-3).
 struct MatchRecord {
     LobbyId lobby;
-    std::string chat_server;
+    std::string matchmaker;
     RegionId region;
     std::int8_t game_type = 0;
     std::int8_t game_mode = 0;
@@ -56,7 +56,7 @@ struct MatchRecord {
     std::string reason;
     ServerId server;
     std::int64_t server_epoch = 0;
-    std::string server_ip;  // as told to the chat server, so that it is told the same again
+    std::string server_ip;  // as told to the matchmaker, so that it is told the same again
     std::int32_t server_port = 0;
     std::string token;
     UnixMs requested_at;
@@ -64,7 +64,7 @@ struct MatchRecord {
     UnixMs ready_at;
     UnixMs started_at;
     UnixMs ended_at;                // of an end or an abort
-    std::uint8_t untold_event = 0;  // the event (1–4) its chat server has not been sent yet
+    std::uint8_t untold_event = 0;  // the event (1–4) its matchmaker has not been sent yet
     friend bool operator==(const MatchRecord&, const MatchRecord&) = default;
 };
 
@@ -77,7 +77,7 @@ struct MatchForgotten {
 // The accounts that may play a lobby; replaces an earlier list.
 struct PlayersRecord {
     LobbyId lobby;
-    std::string chat_server;
+    std::string matchmaker;
     std::vector<AccountId> accounts;
     friend bool operator==(const PlayersRecord&, const PlayersRecord&) = default;
 };
@@ -167,7 +167,7 @@ struct LobbyOver {
 struct RecoveredState {
     NumbersReserved numbers;
     std::vector<ServerRecord> servers;
-    std::vector<MatchRecord> matches;  // those not over, and those over whose chat server is still to be told
+    std::vector<MatchRecord> matches;  // those not over, and those over whose matchmaker is still to be told
     std::vector<TokenUsed> tokens_used;
     std::vector<PlayersRecord> players;
     std::vector<AccountRecord> accounts;

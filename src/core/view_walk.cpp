@@ -99,13 +99,13 @@ bool FleetWalk::step(const Core& core, const Pass& pass, UnixMs time) {
 
 // What is few, and what is counted.
 void FleetWalk::add_the_rest(const Core& core, const Pass& pass) {
-    core.chat_servers().for_each([&](const ChatServer& chat_server) {
-        if (chat_server.id == operator_chat_server) return;
-        view_.managers.push_back({chat_server.id, chat_server.regions,
-                                  std::max<std::int64_t>(whole_ms(pass.running - chat_server.last_seen), 0)});
+    core.matchmakers().for_each([&](const Matchmaker& matchmaker) {
+        if (matchmaker.id == operator_matchmaker) return;
+        view_.matchmakers.push_back({matchmaker.id, matchmaker.regions,
+                                  std::max<std::int64_t>(whole_ms(pass.running - matchmaker.last_seen), 0)});
     });
-    std::sort(view_.managers.begin(), view_.managers.end(),
-              [](const ManagerRow& one, const ManagerRow& other) { return one.id < other.id; });
+    std::sort(view_.matchmakers.begin(), view_.matchmakers.end(),
+              [](const MatchmakerRow& one, const MatchmakerRow& other) { return one.id < other.id; });
     add_regions(core, view_);
     view_.allocations_in_flight = core.matches().in_flight();
     const PlayerFigures& players = core.players().figures();

@@ -76,8 +76,8 @@ TEST_CASE("O-2: a drained server and a lost one show so") {
 TEST_CASE("K-3: a match's row tells how far it is and who used its token, and never the token") {
     CoreWorld world;
     const TestServer server = join(world, 7777);
-    const ConnectionId chat = join_chat(world);
-    const TestMatch match = allocate(world, chat, server, 42);
+    const ConnectionId matchmaker = join_matchmaker(world);
+    const TestMatch match = allocate(world, matchmaker, server, 42);
     world.send(server.link, ValidateToken{server.id, match.lobby, AccountId(7), match.token});
 
     const FleetView view = view_of(world);
@@ -86,7 +86,7 @@ TEST_CASE("K-3: a match's row tells how far it is and who used its token, and ne
     CHECK(row.lobby == LobbyId(42));
     CHECK(row.server == server.id);
     CHECK(row.state == MatchState::allocated);
-    CHECK(row.chat_server == "chat-1");
+    CHECK(row.matchmaker == "chat-1");
     CHECK(row.player_count == 10);
     CHECK(row.average_rating == 1650);
     CHECK(row.tokens_used == 1);
@@ -100,10 +100,10 @@ TEST_CASE("K-3: a match's row tells how far it is and who used its token, and ne
 TEST_CASE("A-13: a view has the regions with what they counted, and refusals that named no region of ours") {
     CoreWorld world;
     const TestServer server = join(world, 7777);
-    const ConnectionId chat = join_chat(world);
-    (void)allocate(world, chat, server, 42);
-    world.send(chat, request_for(43, CoreWorld::use));
-    world.send(chat, request_for(44, RegionId(77)));
+    const ConnectionId matchmaker = join_matchmaker(world);
+    (void)allocate(world, matchmaker, server, 42);
+    world.send(matchmaker, request_for(43, CoreWorld::use));
+    world.send(matchmaker, request_for(44, RegionId(77)));
     world.advance(1ms);
 
     const FleetView view = view_of(world);
@@ -121,18 +121,18 @@ TEST_CASE("A-13: a view has the regions with what they counted, and refusals tha
     CHECK(view.allocation_seconds.counts.size() == view.allocation_seconds.bounds.size() + 1);
 }
 
-TEST_CASE("O-2: managers are shown by name, without the one that stands for the HTTP API") {
+TEST_CASE("O-2: matchmakers are shown by name, without the one that stands for the HTTP API") {
     CoreWorld world;
-    (void)join_chat(world, "chat-b");
-    (void)join_chat(world, "chat-a");
-    (void)join_chat(world, operator_chat_server);
+    (void)join_matchmaker(world, "matchmaker-b");
+    (void)join_matchmaker(world, "matchmaker-a");
+    (void)join_matchmaker(world, operator_matchmaker);
     world.advance(2s);
     const FleetView view = view_of(world);
-    REQUIRE(view.managers.size() == 2);
-    CHECK(view.managers[0].id == "chat-a");
-    CHECK(view.managers[0].regions.size() == 3);
-    CHECK(view.managers[0].last_seen_ms_ago == 2000);
-    CHECK(view.managers[1].id == "chat-b");
+    REQUIRE(view.matchmakers.size() == 2);
+    CHECK(view.matchmakers[0].id == "matchmaker-a");
+    CHECK(view.matchmakers[0].regions.size() == 3);
+    CHECK(view.matchmakers[0].last_seen_ms_ago == 2000);
+    CHECK(view.matchmakers[1].id == "matchmaker-b");
 }
 
 TEST_CASE("O-2: a large fleet is looked at in steps, and what changes in between is shown at most once") {
@@ -140,8 +140,8 @@ TEST_CASE("O-2: a large fleet is looked at in steps, and what changes in between
     constexpr std::size_t servers = 3 * WalkPace::rows_least;
     std::vector<TestServer> fleet;
     for (std::size_t i = 0; i < servers; ++i) fleet.push_back(join(world, static_cast<std::int32_t>(2000 + i)));
-    const ConnectionId chat = join_chat(world);
-    (void)allocate(world, chat, fleet.front(), 42);
+    const ConnectionId matchmaker = join_matchmaker(world);
+    (void)allocate(world, matchmaker, fleet.front(), 42);
     int between = 0;
     std::optional<TestServer> late;
     const FleetView view = walked<FleetWalk>(world, [&](int steps) {
@@ -184,8 +184,8 @@ TEST_CASE("O-2: many matches are looked at in steps, each once, while some end a
     CoreWorld world;
     constexpr std::int32_t matches = 2 * static_cast<std::int32_t>(WalkPace::rows_least);
     const TestServer server = join(world, 7777, CoreWorld::eu, matches + 1);
-    const ConnectionId chat = join_chat(world);
-    for (std::int32_t lobby = 1; lobby <= matches; ++lobby) (void)allocate(world, chat, server, lobby);
+    const ConnectionId matchmaker = join_matchmaker(world);
+    for (std::int32_t lobby = 1; lobby <= matches; ++lobby) (void)allocate(world, matchmaker, server, lobby);
     const FleetView view = walked<FleetWalk>(world, [&](int steps) {
         if (steps != 1) return;
         // One server and all but one of the first 256 rows are seen: the walk goes on from a match that is over.
@@ -194,8 +194,8 @@ TEST_CASE("O-2: many matches are looked at in steps, each once, while some end a
             CHECK(world.core->abort_match(pass, LobbyId(matches), "over"));
         });
         world.forget_frames(server.link);
-        world.forget_frames(chat);
-        (void)allocate(world, chat, server, matches + 7);
+        world.forget_frames(matchmaker);
+        (void)allocate(world, matchmaker, server, matches + 7);
     });
     REQUIRE(view.matches.size() == matches);
     for (std::size_t i = 1; i < view.matches.size(); ++i) CHECK(view.matches[i - 1].lobby < view.matches[i].lobby);

@@ -13,7 +13,7 @@ MatchRow match_row_of(const MatchRecord& record, std::int32_t tokens_used) {
     row.player_count = record.player_count;
     row.average_rating = record.average_rating;
     row.tokens_used = tokens_used;
-    row.chat_server = record.chat_server;
+    row.matchmaker = record.matchmaker;
     row.reason = record.reason;
     row.requested_at = record.requested_at;
     row.allocated_at = record.allocated_at;

@@ -54,7 +54,7 @@ struct MatchRow {
     std::int8_t player_count = 0;
     std::int32_t average_rating = 0;
     std::int32_t tokens_used = 0;
-    std::string chat_server;
+    std::string matchmaker;
     std::string reason;
     UnixMs requested_at;
     UnixMs allocated_at;  // 0 until it happened; so are the next three
@@ -63,7 +63,7 @@ struct MatchRow {
     UnixMs ended_at;
 };
 
-struct ManagerRow {
+struct MatchmakerRow {
     std::string id;
     std::vector<RegionId> regions;
     std::int64_t last_seen_ms_ago = 0;
@@ -114,7 +114,7 @@ struct FleetView {
     UnixMs time;
     std::vector<ServerRow> servers;  // by ascending id
     std::vector<MatchRow> matches;   // by ascending lobby; those that are not over
-    std::vector<ManagerRow> managers;
+    std::vector<MatchmakerRow> matchmakers;
     std::vector<RegionRow> regions;                 // by ascending id
     std::map<std::string, std::uint64_t> failures;  // of all regions, and of requests that named none of ours
     Distribution allocation_seconds;                // of all regions
@@ -132,8 +132,8 @@ struct PlayersView {
     std::vector<PlayerRow> players;
 };
 
-// The name of the chat server that asks for matches over HTTP. It is Muster itself and no row of a view.
-inline constexpr const char* operator_chat_server = "http";
+// The name of the matchmaker that asks for matches over HTTP. It is Muster itself and no row of a view.
+inline constexpr const char* operator_matchmaker = "http";
 
 // A match's record as a row.
 MatchRow match_row_of(const MatchRecord& record, std::int32_t tokens_used);

@@ -12,18 +12,18 @@
 
 #include "base/log.h"
 #include "base/system_clock.h"
-#include "daemon/config_reload.h"
-#include "daemon/config_serving.h"
-#include "daemon/core_dumps.h"
-#include "daemon/exit_code.h"
+#include "config/config_reload.h"
+#include "config/config_serving.h"
+#include "process/core_dumps.h"
+#include "process/exit_code.h"
 #include "daemon/game.h"
 #include "daemon/game_metrics.h"
 #include "daemon/game_operator.h"
-#include "daemon/log_output.h"
-#include "daemon/ports_file.h"
-#include "daemon/service_manager.h"
-#include "daemon/signals.h"
-#include "daemon/version.h"
+#include "process/log_output.h"
+#include "process/ports_file.h"
+#include "process/service_manager.h"
+#include "process/signals.h"
+#include "process/version.h"
 #include "http/admin_gate.h"
 #include "http/api.h"
 #include "http/event_ring.h"
@@ -51,7 +51,7 @@ std::string greeting(const BoundAddresses& bound) {
         return where.empty() ? std::string() : fmt::format("  {:<14} {}\n", what, where);
     };
     return fmt::format("\nMuster {} is ready; stop it with Ctrl-C.\n{}{}{}{}", version(),
-                       line("game servers", bound.servers), line("chat servers", bound.managers),
+                       line("game servers", bound.servers), line("matchmakers", bound.matchmakers),
                        line("players", bound.players), line("page", fmt::format("http://{}/", bound.http)));
 }
 
@@ -200,13 +200,13 @@ private:
 
     // On the game thread, once peers may come.
     void say_ready() {
-        BoundAddresses bound{.servers = {}, .managers = {}, .players = {}, .http = http_->address()};
+        BoundAddresses bound{.servers = {}, .matchmakers = {}, .players = {}, .http = http_->address()};
         for (const Port port : ports) {
             const auto address = game_->network().bound(port);
             if (!address) continue;
             log_.with(LogLevel::info, {{"port", to_string(port)}}, "Listening on {}", address->to_string());
             std::string& place = port == Port::servers    ? bound.servers
-                                 : port == Port::managers ? bound.managers
+                                 : port == Port::matchmakers ? bound.matchmakers
                                                           : bound.players;
             place = address->to_string();
         }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/config.h"
-#include "daemon/config_load.h"
+#include "config/config.h"
+#include "config/config_load.h"
 
 namespace muster {
 

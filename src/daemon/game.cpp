@@ -134,8 +134,8 @@ void Game::configure(const Config& config) {
 // As the config has it, and lets the operator's own link in.
 CoreConfig Game::core_config(const Config& config) const {
     CoreConfig core = core_config_of(config);
-    auto check = std::make_shared<ManagerPort::TokenCheck>(std::move(core.manager_token));
-    core.manager_token = [check = std::move(check), own = operator_token_](std::string_view token) {
+    auto check = std::make_shared<MatchmakerPort::TokenCheck>(std::move(core.matchmaker_token));
+    core.matchmaker_token = [check = std::move(check), own = operator_token_](std::string_view token) {
         return own.matches(token) || (*check)(token);
     };
     return core;
@@ -158,7 +158,7 @@ void Game::publish(const Pass& pass) {
     operator_link_->beat(pass);
     auto next = std::make_shared<GameSnapshot>(GameSnapshot{loop_.snapshot(), snapshot_of(*core_)});
     next->taken = pass.now;
-    if (operator_link_->greeted()) --next->core.chat_servers;  // it is ourselves
+    if (operator_link_->greeted()) --next->core.matchmakers;  // it is ourselves
     const std::lock_guard lock(snapshot_mutex_);
     if (snapshot_ && pass.now > snapshot_->taken) {
         const double seconds = to_seconds(pass.now - snapshot_->taken);

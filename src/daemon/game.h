@@ -15,7 +15,7 @@
 #include "base/time.h"
 #include "core/core.h"
 #include "core/core_snapshot.h"
-#include "daemon/config.h"
+#include "config/config.h"
 #include "daemon/core_links.h"
 #include "daemon/operator_link.h"
 #include "daemon/stats_line.h"
@@ -122,7 +122,7 @@ private:
     ToStore to_store_;
     std::optional<Core> core_;
     std::optional<StatsLine> stats_line_;
-    const Secret operator_token_;  // lets the operator's link in, whatever the managers' token is
+    const Secret operator_token_;  // lets the operator's link in, whatever the matchmakers' token is
     std::optional<OperatorLink> operator_link_;
     std::array<std::unique_ptr<CoreEvents>, 3> core_events_;
     std::array<std::unique_ptr<NetSource>, 3> sources_;

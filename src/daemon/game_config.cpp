@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-#include "daemon/config_serving.h"
+#include "config/config_serving.h"
 #include "daemon/player_credential.h"
 
 namespace muster {
@@ -29,8 +29,8 @@ const ListenAddress& listen_of(const Config& config, Port port) {
     switch (port) {
         case Port::servers:
             return config.listen.servers;
-        case Port::managers:
-            return config.listen.managers;
+        case Port::matchmakers:
+            return config.listen.matchmakers;
         case Port::players:
             break;
     }
@@ -49,9 +49,9 @@ CoreConfig core_config_of(const Config& config) {
     core.fleet.brake.servers = static_cast<std::size_t>(config.fleet.brake_servers);
     core.fleet.brake.window = config.fleet.brake_window;
     core.fleet.brake.hold = config.fleet.brake_hold;
-    core.managers.regions = config.fleet.regions;
-    core.managers.heartbeat_interval = config.managers.heartbeat_interval;
-    core.managers.heartbeat_timeout = config.managers.heartbeat_timeout;
+    core.matchmakers.regions = config.fleet.regions;
+    core.matchmakers.heartbeat_interval = config.matchmakers.heartbeat_interval;
+    core.matchmakers.heartbeat_timeout = config.matchmakers.heartbeat_timeout;
     core.matches.ack_timeout = config.fleet.allocation_ack_timeout;
     core.matches.retries = config.fleet.allocation_retries;
     core.matches.deadline = config.fleet.allocation_deadline;
@@ -73,7 +73,7 @@ CoreConfig core_config_of(const Config& config) {
                         static_cast<std::uint8_t>(config.clock.start_minute)};
     core.player_order = config.players.byte_order;
     core.server_token = check_of(config.auth.server_token);
-    core.manager_token = check_of(config.auth.manager_token);
+    core.matchmaker_token = check_of(config.auth.matchmaker_token);
     core.player_credential = credential_check_of(config);
     return core;
 }
@@ -100,9 +100,9 @@ PortLimits port_limits_of(const Config& config, Port port) {
     if (port == Port::servers) {
         length = config.limits.frame_servers;
         rate = config.limits.messages_per_second_servers;
-    } else if (port == Port::managers) {
-        length = config.limits.frame_managers;
-        rate = config.limits.messages_per_second_managers;
+    } else if (port == Port::matchmakers) {
+        length = config.limits.frame_matchmakers;
+        rate = config.limits.messages_per_second_matchmakers;
     }
     limits.length_max = static_cast<std::uint16_t>(length);
     limits.messages_per_second = static_cast<std::uint32_t>(rate);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/core.h"
-#include "daemon/config.h"
+#include "config/config.h"
 #include "net/network.h"
 #include "runtime/game_loop.h"
 

@@ -230,7 +230,7 @@ std::vector<Metric> core_metrics(const CoreSnapshot& core) {
     for (const auto& [name, figure] : counters) out.push_back(counter(name, figure.first, number(figure.second)));
     out.push_back(gauge("muster_allocations_in_flight", "Requests that wait for their answer",
                         static_cast<double>(core.allocations_in_flight)));
-    out.push_back(gauge("muster_chat_servers", "Chat servers connected", static_cast<double>(core.chat_servers)));
+    out.push_back(gauge("muster_matchmakers", "Matchmakers connected", static_cast<double>(core.matchmakers)));
     out.push_back(gauge("muster_store_up", "1 while the store takes records", core.store_up ? 1 : 0));
     return out;
 }

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/events.h"
-#include "daemon/version.h"
+#include "process/version.h"
 
 namespace muster {
 namespace {

@@ -38,10 +38,10 @@ void OperatorLink::beat(const Pass& pass) {
             for (const OnAnswer& ask : asks) ask({LobbyRefused{lobby, ErrorText(text(Refusal::server_busy))}});
         }
     }
-    if (greeted_) return say(pass, ManagerHeartbeat{});
-    if (!open_) core_.opened(pass, link, Port::managers, *IpAddress::parse("127.0.0.1"));
+    if (greeted_) return say(pass, MatchmakerHeartbeat{});
+    if (!open_) core_.opened(pass, link, Port::matchmakers, *IpAddress::parse("127.0.0.1"));
     open_ = true;
-    say(pass, ManagerHandshake{HandshakeTokenText(token_), ChatServerIdText(operator_chat_server), {regions_}});
+    say(pass, MatchmakerHandshake{HandshakeTokenText(token_), MatchmakerIdText(operator_matchmaker), {regions_}});
 }
 
 void OperatorLink::allocate(const Pass& pass, const AllocationRequest& request, OnAnswer on_answer) {
@@ -53,16 +53,16 @@ void OperatorLink::allocate(const Pass& pass, const AllocationRequest& request, 
 template <class M>
 void OperatorLink::say(const Pass& pass, const M& message) {
     std::vector<std::byte> frame;
-    encode(message, default_byte_order(Port::managers), frame);
+    encode(message, default_byte_order(Port::matchmakers), frame);
     core_.frame(pass, link, PeerFrame{M::code, std::span<const std::byte>(frame).subspan(head), pass.now, 0});
 }
 
 void OperatorLink::sent(std::span<const std::byte> frame) {
-    if (code_of(frame) == ManagerHandshakeResponse::code) {
-        const auto response = decode<ManagerHandshakeResponse>(frame.subspan(head), default_byte_order(Port::managers));
-        greeted_ = response && std::holds_alternative<ManagerHandshakeResponse::Accepted>(response->answer);
+    if (code_of(frame) == MatchmakerHandshakeResponse::code) {
+        const auto response = decode<MatchmakerHandshakeResponse>(frame.subspan(head), default_byte_order(Port::matchmakers));
+        greeted_ = response && std::holds_alternative<MatchmakerHandshakeResponse::Accepted>(response->answer);
     } else if (code_of(frame) == AllocationResponse::code) {
-        if (const auto response = decode<AllocationResponse>(frame.subspan(head), default_byte_order(Port::managers)))
+        if (const auto response = decode<AllocationResponse>(frame.subspan(head), default_byte_order(Port::matchmakers)))
             answered(*response);
     }
     // Heartbeat acks say nothing new, and what becomes of matches is in the event history.

@@ -1,4 +1,4 @@
-// The HTTP API as a chat server: its requests take the very way that those of the manager port take, with the same
+// The HTTP API as a matchmaker: its requests take the very way that those of the matchmaker port take, with the same
 // checks, the same order of events and the same answers.
 #pragma once
 
@@ -15,7 +15,7 @@
 #include "core/link_output.h"
 #include "core/link_table.h"
 #include "core/region.h"
-#include "protocol/manager_messages.h"
+#include "protocol/matchmaker_messages.h"
 #include "runtime/pass.h"
 
 namespace muster {
@@ -27,7 +27,7 @@ public:
 
     using OnAnswer = std::function<void(const AllocationResponse&)>;
 
-    // `token` is what core's check of manager tokens lets pass for it. Core outlives it.
+    // `token` is what core's check of matchmaker tokens lets pass for it. Core outlives it.
     OperatorLink(Core& core, std::string token, const Regions& regions);
 
     // About once a second: shakes hands, and stays alive.

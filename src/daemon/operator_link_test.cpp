@@ -17,7 +17,7 @@ struct Operating {
     Operating()
         : world({},
                 [](CoreConfig& config) {
-                    config.manager_token = [](std::string_view token) { return token == "ours"; };
+                    config.matchmaker_token = [](std::string_view token) { return token == "ours"; };
                 }),
           link(*world.core, "ours", {{CoreWorld::use, "USE"}, {CoreWorld::eu, "EU"}}) {
         beat();
@@ -62,9 +62,9 @@ struct Operating {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Operating, "A-8: the API is a chat server, and a lobby asked for twice takes one server") {
+TEST_CASE_FIXTURE(Operating, "A-8: the API is a matchmaker, and a lobby asked for twice takes one server") {
     CHECK(link.greeted());
-    CHECK(world.core->chat_servers().find(operator_chat_server) != nullptr);
+    CHECK(world.core->matchmakers().find(operator_matchmaker) != nullptr);
     const TestServer server = join(world, 7777);
     ask(5);
     ask(5);

@@ -10,7 +10,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "daemon/secrets.h"
+#include "config/secrets.h"
 #include "protocol/error_texts.h"
 
 namespace muster {

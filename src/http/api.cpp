@@ -51,16 +51,16 @@ const ServerRow* find_server(const FleetView& view, std::int64_t id) {
     return found != view.servers.end() && found->id.value == id ? &*found : nullptr;
 }
 
-HttpResponse managers(const HttpRequest& request, const FleetView& view) {
+HttpResponse matchmakers(const HttpRequest& request, const FleetView& view) {
     QueryReader query(request);
     const std::size_t limit = query.limit();
     const std::string after = query.text("after");
     if (const auto error = query.error()) return http_error(400, *error);
-    std::vector<const ManagerRow*> rows;
-    for (const ManagerRow& row : view.managers)
+    std::vector<const MatchmakerRow*> rows;
+    for (const MatchmakerRow& row : view.matchmakers)
         if (row.id > after && rows.size() <= limit) rows.push_back(&row);
-    return list_answer("managers", rows, limit,
-                       [](const ManagerRow& last, FieldSink& out) { out.text("next", last.id); });
+    return list_answer("matchmakers", rows, limit,
+                       [](const MatchmakerRow& last, FieldSink& out) { out.text("next", last.id); });
 }
 
 bool is_over(MatchState state) {
@@ -96,7 +96,7 @@ void Api::add_routes(Routes& routes) {
     add_view_read(routes, "/matches/{lobby}", fleet_, [this](const auto&... asked) { return match(asked...); });
     add_view_read(routes, "/players", players_, [this](const auto&... asked) { return players(asked...); });
     add_view_read(routes, "/players/{id}", players_, [this](const auto&... asked) { return player(asked...); });
-    add_view_read(routes, "/managers", fleet_, [](const auto&... asked) { return managers(asked...); });
+    add_view_read(routes, "/matchmakers", fleet_, [](const auto&... asked) { return matchmakers(asked...); });
     add_view_read(routes, "/regions", fleet_, [](const HttpRequest&, const FleetView& view) {
         JsonFields out;
         describe_regions(view, out);

@@ -28,7 +28,7 @@ std::optional<Id> id_in_path(const HttpRequest& request, std::string_view name) 
     return Id(narrow<typename Id::number_type>(*value));
 }
 
-// A chat server reads the text; a program on HTTP reads the status, too.
+// A matchmaker reads the text; a program on HTTP reads the status, too.
 unsigned status_of(std::string_view refusal) {
     constexpr std::array bad{Refusal::region_not_supported, Refusal::invalid_player_count};
     constexpr std::array conflict{Refusal::invalid_match_lobby_id, Refusal::allocation_cancelled};

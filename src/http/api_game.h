@@ -10,7 +10,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/views.h"
-#include "protocol/manager_messages.h"
+#include "protocol/matchmaker_messages.h"
 
 namespace muster {
 
@@ -48,7 +48,7 @@ using Action = std::variant<action::Drain, action::Abort, action::Kick, action::
 struct ActionOutcome {
     enum class Kind : std::uint8_t { done, not_found, refused };
     Kind kind = Kind::done;
-    std::string error{};  // of a refusal: the text that a chat server is told
+    std::string error{};  // of a refusal: the text that a matchmaker is told
     ClockRow clock{};     // of a clock that was set
     // Of an allocation that was done.
     ServerId server{};

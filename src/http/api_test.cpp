@@ -119,14 +119,14 @@ TEST_CASE_FIXTURE(Asking, "P-8: players are listed with what an operator wants t
     CHECK(get("/players/8").status == 404);
 }
 
-TEST_CASE_FIXTURE(Asking, "O-2: managers, regions and the clock") {
-    view.managers = {{"a", {RegionId(2)}, 5}, {"b", {}, 6}};
+TEST_CASE_FIXTURE(Asking, "O-2: matchmakers, regions and the clock") {
+    view.matchmakers = {{"a", {RegionId(2)}, 5}, {"b", {}, 6}};
     view.clock = {3, 4, 5, 60};
-    CHECK(get("/managers").body ==
-          "{\"managers\":[{\"id\":\"a\",\"regions\":[2],\"last_seen_ms_ago\":5},"
+    CHECK(get("/matchmakers").body ==
+          "{\"matchmakers\":[{\"id\":\"a\",\"regions\":[2],\"last_seen_ms_ago\":5},"
           "{\"id\":\"b\",\"regions\":[],\"last_seen_ms_ago\":6}],\"next\":null}\n");
-    CHECK(get("/managers?limit=1").body.ends_with("\"next\":\"a\"}\n"));
-    CHECK(get("/managers?after=a").body.find("\"id\":\"a\"") == std::string::npos);
+    CHECK(get("/matchmakers?limit=1").body.ends_with("\"next\":\"a\"}\n"));
+    CHECK(get("/matchmakers?after=a").body.find("\"id\":\"a\"") == std::string::npos);
     CHECK(get("/regions").body == "{\"regions\":[],\"next\":null}\n");
     CHECK(get("/clock").body == "{\"day\":3,\"hour\":4,\"minute\":5,\"speed\":60}\n");
     CHECK(get("/overview").body.starts_with("{\"time_ms\":"));

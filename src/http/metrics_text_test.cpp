@@ -30,7 +30,7 @@ TEST_CASE("O-2: series are sorted by name and labels, whatever the order they ar
     const Metric messages{"muster_messages_total",
                           "Messages taken",
                           MetricType::counter,
-                          {{{{"port", "servers"}}, 3}, {{{"port", "managers"}}, 2}},
+                          {{{{"port", "servers"}}, 3}, {{{"port", "matchmakers"}}, 2}},
                           {}};
     const std::string expected =
         "# HELP muster_connections Open connections\n"
@@ -38,7 +38,7 @@ TEST_CASE("O-2: series are sorted by name and labels, whatever the order they ar
         "muster_connections 1.5\n"
         "# HELP muster_messages_total Messages taken\n"
         "# TYPE muster_messages_total counter\n"
-        "muster_messages_total{port=\"managers\"} 2\n"
+        "muster_messages_total{port=\"matchmakers\"} 2\n"
         "muster_messages_total{port=\"players\"} 4\n"
         "muster_messages_total{port=\"servers\"} 3\n";
     const Metric of_players{

@@ -13,7 +13,7 @@ void OverMatches::note(const Record& record) {
 
 void OverMatches::over(const MatchRecord& record) {
     if (record.state != MatchState::ended && record.state != MatchState::aborted) return;
-    // The same end is written again when its chat server has been told of it.
+    // The same end is written again when its matchmaker has been told of it.
     if (rows_.contains(record.lobby)) return;
     const auto used = tokens_used_.find(record.lobby);
     const std::int32_t count = used == tokens_used_.end() ? 0 : used->second;

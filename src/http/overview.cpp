@@ -203,7 +203,7 @@ std::string overview_json(const FleetView& view, const ProcessFigures& process, 
     out.flag("up", view.store_up);
     out.integer("queue_depth", static_cast<std::int64_t>(process.store_queue_depth));
     out.end_object();
-    out.integer("managers", static_cast<std::int64_t>(view.managers.size()));
+    out.integer("matchmakers", static_cast<std::int64_t>(view.matchmakers.size()));
     return out.finish() + "\n";
 }
 

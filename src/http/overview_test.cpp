@@ -100,7 +100,7 @@ TEST_CASE_FIXTURE(Fleet, "O-2: the overview has every part of its shape") {
              R"("players":{"connected":8,"in_grace":0,"idle":0,"latency_ms":{"buckets_ms":[10],"counts":[3,4]}})",
              R"("clock":{"day":3,"hour":4,"minute":5,"speed":60})",
              R"("loop":{"ticks_per_second":0,"tick_avg_ms":0.5,"tick_max_ms":0,"messages_per_second":0,"overruns":0,)",
-             R"("store":{"up":true,"queue_depth":0},"managers":0})",
+             R"("store":{"up":true,"queue_depth":0},"matchmakers":0})",
          }) {
         CHECK_MESSAGE(text.find(part) != std::string::npos, part, " is not in ", text);
     }

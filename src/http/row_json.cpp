@@ -72,7 +72,7 @@ void describe(const MatchRow& row, FieldSink& out) {
     } else {
         out.integer("server_id", row.server.value);
     }
-    out.text("chat_server", row.chat_server);
+    out.text("matchmaker", row.matchmaker);
     out.integer("region", row.region.value);
     out.text("state", to_string(row.state));
     out.text("reason", row.reason);
@@ -88,7 +88,7 @@ void describe(const MatchRow& row, FieldSink& out) {
     moment(out, "ended_at_ms", row.ended_at);
 }
 
-void describe(const ManagerRow& row, FieldSink& out) {
+void describe(const MatchmakerRow& row, FieldSink& out) {
     out.text("id", row.id);
     out.begin_list("regions");
     for (const RegionId region : row.regions) out.integer({}, region.value);

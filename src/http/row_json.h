@@ -13,7 +13,7 @@ std::string_view to_string(MatchState state);
 // Each tells the row's fields; the caller opens and closes the object.
 void describe(const ServerRow& row, FieldSink& out);
 void describe(const MatchRow& row, FieldSink& out);
-void describe(const ManagerRow& row, FieldSink& out);
+void describe(const MatchmakerRow& row, FieldSink& out);
 void describe(const PlayerRow& row, FieldSink& out);
 void describe(const ClockRow& row, FieldSink& out);
 

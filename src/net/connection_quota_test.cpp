@@ -42,11 +42,11 @@ TEST_CASE("W-7, fault 27: players that use up an address leave its servers their
 TEST_CASE("W-7, fault 27: a port gets its number of connections and no more") {
     ConnectionQuota quota;
     const PortLimits limits = at_most(10, 2);
-    CHECK_FALSE(quota.take(Port::managers, ip("10.0.0.1"), limits));
-    CHECK_FALSE(quota.take(Port::managers, ip("10.0.0.2"), limits));
-    CHECK(quota.take(Port::managers, ip("10.0.0.3"), limits) == RefusalReason::per_port);
-    quota.give_back(Port::managers, ip("10.0.0.2"));
-    CHECK_FALSE(quota.take(Port::managers, ip("10.0.0.3"), limits));
+    CHECK_FALSE(quota.take(Port::matchmakers, ip("10.0.0.1"), limits));
+    CHECK_FALSE(quota.take(Port::matchmakers, ip("10.0.0.2"), limits));
+    CHECK(quota.take(Port::matchmakers, ip("10.0.0.3"), limits) == RefusalReason::per_port);
+    quota.give_back(Port::matchmakers, ip("10.0.0.2"));
+    CHECK_FALSE(quota.take(Port::matchmakers, ip("10.0.0.3"), limits));
 }
 
 TEST_CASE("fault 27: an IPv6 network of one machine counts as one address") {

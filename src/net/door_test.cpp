@@ -45,7 +45,7 @@ TEST_CASE_FIXTURE(WorkerFixture,
         return peers[4].ended || peers[4].was_reset;
     });
     // Operators and servers of that address still get in.
-    join(Port::managers);
+    join(Port::matchmakers);
     join(Port::servers);
 
     peers[0].close();

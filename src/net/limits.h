@@ -33,7 +33,7 @@ struct PortLimits {
 constexpr PortLimits default_limits(Port port) {
     PortLimits limits;
     limits.length_max = default_length_max(port);
-    if (port == Port::managers) limits.messages_per_second = 20'000;
+    if (port == Port::matchmakers) limits.messages_per_second = 20'000;
     if (port == Port::players) limits.messages_per_second = 200;
     return limits;
 }

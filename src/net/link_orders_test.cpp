@@ -191,7 +191,7 @@ TEST_CASE_FIXTURE(WorkerFixture, "a cut ends the link at once, with whatever was
 
 TEST_CASE_FIXTURE(WorkerFixture,
                   "what a peer said before it vanished is heard, though an answer to it could not be sent") {
-    auto [peer, link] = join(Port::managers);
+    auto [peer, link] = join(Port::matchmakers);
     Bytes stream;
     for (std::uint32_t i = 0; i < 15'000; ++i) stream += frame_of(0x2004, numbered(i));
     peer.send(stream);
@@ -209,7 +209,7 @@ TEST_CASE_FIXTURE(WorkerFixture,
 TEST_CASE("fault 8, invariant 18: a link that needs more than all buffers may take is cut, the rest goes on") {
     WorkerFixture net({}, 48 * 1024);
     auto greedy = net.join(Port::servers, true, 4'096);
-    auto talker = net.join(Port::managers);
+    auto talker = net.join(Port::matchmakers);
     auto calm = net.join();
     net.change_limits(Port::servers, [](PortLimits& l) { l.unsent_bytes_max = 8 << 20; });
     net.links->send(greedy.link, Bytes(4 << 20));

@@ -47,8 +47,8 @@ TEST_CASE_FIXTURE(WorkerFixture, "W-1, fault 22: two frames split at every point
 }
 
 TEST_CASE_FIXTURE(WorkerFixture, "W-1, fault 22: many frames at once, more than one read takes, come in order") {
-    change_limits(Port::managers, [](PortLimits& l) { l.messages_per_second = 0; });
-    auto [peer, link] = join(Port::managers);
+    change_limits(Port::matchmakers, [](PortLimits& l) { l.messages_per_second = 0; });
+    auto [peer, link] = join(Port::matchmakers);
     Bytes stream;
     constexpr std::uint32_t frames = 20'000;
     for (std::uint32_t i = 0; i < frames; ++i) stream += frame_of(0x2002, numbered(i, 4 + i % 23));
@@ -59,8 +59,8 @@ TEST_CASE_FIXTURE(WorkerFixture, "W-1, fault 22: many frames at once, more than 
     });
     const auto got = payloads();
     for (std::uint32_t i = 0; i < frames; ++i) REQUIRE(got[i] == numbered(i, 4 + i % 23));
-    CHECK(counts(Port::managers).frames_in.value() == frames);
-    CHECK(counts(Port::managers).bytes_in.value() == stream.size());
+    CHECK(counts(Port::matchmakers).frames_in.value() == frames);
+    CHECK(counts(Port::matchmakers).bytes_in.value() == stream.size());
     CHECK(budget.used() == 0);
 }
 
@@ -102,7 +102,7 @@ TEST_CASE_FIXTURE(WorkerFixture, "W-7, fault 24: a length of 0, 1 or over the li
 
 TEST_CASE_FIXTURE(WorkerFixture, "W-7: the largest length of each port is taken, and changes with the limits") {
     for (const auto& [port, length_max] :
-         {std::pair{Port::servers, std::size_t{8192}}, {Port::managers, std::size_t{65535}}}) {
+         {std::pair{Port::servers, std::size_t{8192}}, {Port::matchmakers, std::size_t{65535}}}) {
         auto [peer, link] = join(port);
         const Bytes frame = frame_of(0x1002, numbered(1, length_max - 2));
         std::size_t sent = 0;
@@ -165,7 +165,7 @@ TEST_CASE_FIXTURE(WorkerFixture, "fault 21: a reset in mid frame drops the part 
 }
 
 TEST_CASE_FIXTURE(WorkerFixture, "what a peer said before it closed arrives before its end") {
-    auto [peer, link] = join(Port::managers);
+    auto [peer, link] = join(Port::matchmakers);
     Bytes stream;
     for (std::uint32_t i = 0; i < 15'000; ++i) stream += frame_of(0x2004, numbered(i));
     peer.send(stream);

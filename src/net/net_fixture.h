@@ -36,7 +36,7 @@ inline Bytes bytes_of(std::initializer_list<int> values) {
     return bytes;
 }
 
-// A frame in little-endian order, as the server and manager ports speak.
+// A frame in little-endian order, as the server and matchmaker ports speak.
 inline Bytes frame_of(Code code, const Bytes& payload = {}) {
     const std::size_t length = sizeof code + payload.size();
     Bytes frame = bytes_of({static_cast<int>(length & 0xFF), static_cast<int>(length >> 8), code & 0xFF, code >> 8});

@@ -17,7 +17,7 @@ std::array<PortLane, ports.size()> lanes_for(NetShared& shared) {
         return PortLane(port, setup.order, setup.sample_rtt, shared.limits.of(port), *setup.inbox,
                         shared.counters.of(port));
     };
-    return {lane(Port::servers), lane(Port::managers), lane(Port::players)};
+    return {lane(Port::servers), lane(Port::matchmakers), lane(Port::players)};
 }
 
 // Listeners are reported by the poller under names that no connection has.

@@ -54,7 +54,7 @@ Network::Network(const Clock& clock, Waiter& loop, const NetworkConfig& config)
       shared_(make_shared(config)),
       workers_(make_workers(config.threads)),
       links_(worker_pointers(),
-             {config.of(Port::servers).order, config.of(Port::managers).order, config.of(Port::players).order}) {
+             {config.of(Port::servers).order, config.of(Port::matchmakers).order, config.of(Port::players).order}) {
     open_listeners(config);
 }
 

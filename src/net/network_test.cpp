@@ -115,7 +115,7 @@ TEST_CASE("B-1: frames go to the loop and answers come back, on every port and w
         EchoServer server(config_with(threads));
         std::vector<Peer> peers;
         for (int i = 0; i < 6; ++i)
-            peers.emplace_back(*server.network.bound(i % 2 == 0 ? Port::servers : Port::managers));
+            peers.emplace_back(*server.network.bound(i % 2 == 0 ? Port::servers : Port::matchmakers));
         for (int round = 0; round < 20; ++round) {
             for (Peer& peer : peers) peer.send(frame_of(0x1002, numbered(static_cast<std::uint32_t>(round), 16)));
             for (Peer& peer : peers)
@@ -124,7 +124,7 @@ TEST_CASE("B-1: frames go to the loop and answers come back, on every port and w
         peers.clear();
         server.stop();
         CHECK(server.network.counters().of(Port::servers).frames_in.value() == 60);
-        CHECK(server.network.counters().of(Port::managers).frames_out.value() == 60);
+        CHECK(server.network.counters().of(Port::matchmakers).frames_out.value() == 60);
     }
 }
 
@@ -216,9 +216,9 @@ TEST_CASE("a port without an address stays shut") {
     const SystemClock clock;
     CountingWaiter waiter;
     NetworkConfig config = config_with(1);
-    config.of(Port::managers).listen.reset();
+    config.of(Port::matchmakers).listen.reset();
     const Network network(clock, waiter, config);
-    CHECK_FALSE(network.bound(Port::managers));
+    CHECK_FALSE(network.bound(Port::matchmakers));
     CHECK(network.bound(Port::servers)->port != 0);
 }
 

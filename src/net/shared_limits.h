@@ -29,7 +29,7 @@ public:
 private:
     std::atomic<std::uint64_t> version_{0};
     mutable std::mutex mutex_;
-    std::array<PortLimits, ports.size()> by_port_{default_limits(Port::servers), default_limits(Port::managers),
+    std::array<PortLimits, ports.size()> by_port_{default_limits(Port::servers), default_limits(Port::matchmakers),
                                                   default_limits(Port::players)};  // guarded by mutex_
 };
 

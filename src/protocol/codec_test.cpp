@@ -124,9 +124,9 @@ TEST_CASE("W-1, fault 14: our own list over its count or over a frame is our bug
     CHECK(try_accounts(128));
 
     const auto hello = [](std::size_t servers) {
-        ManagerHandshakeResponse::Accepted accepted{};
+        MatchmakerHandshakeResponse::Accepted accepted{};
         accepted.servers.items.resize(servers);
-        return ManagerHandshakeResponse{accepted};
+        return MatchmakerHandshakeResponse{accepted};
     };
     // A row of an empty ip takes 15 bytes; 13 go before the first: flag, time, count.
     constexpr std::size_t fit = (payload_size_max - 13) / 15;
@@ -140,10 +140,10 @@ TEST_CASE("A-1: how many servers still fit a frame is known before it is built")
     AvailableServer row{
         .server = ServerId{7}, .endpoint = {"10.0.0.7", 28'000}, .region = RegionId{2}, .max_matches = 20};
     CHECK(payload_size(row) == 4 + 2 + 8 + 4 + 1 + 4);
-    ManagerHandshakeResponse::Accepted accepted{};
-    const std::size_t empty = payload_size(ManagerHandshakeResponse{accepted});
+    MatchmakerHandshakeResponse::Accepted accepted{};
+    const std::size_t empty = payload_size(MatchmakerHandshakeResponse{accepted});
     accepted.servers.items.assign(3, row);
-    CHECK(payload_size(ManagerHandshakeResponse{accepted}) == empty + 3 * payload_size(row));
+    CHECK(payload_size(MatchmakerHandshakeResponse{accepted}) == empty + 3 * payload_size(row));
 }
 
 TEST_CASE("W-1: a game's own message is framed as it is given") {

@@ -194,7 +194,7 @@ TEST_CASE("W-5: a negative count is a bad value, and one that the bytes cannot h
 
 TEST_CASE("W-5: a count of two thousand million allocates nothing") {
     const auto fault = [](const Bytes& payload) -> std::optional<WireError> {
-        const auto decoded = decode<ManagerHandshakeResponse>(payload, ByteOrder::little);
+        const auto decoded = decode<MatchmakerHandshakeResponse>(payload, ByteOrder::little);
         return decoded ? std::nullopt : std::optional(decoded.error());
     };
     // Accepted, a time, a count of INT32_MAX, and no server.

@@ -84,8 +84,8 @@ template <class Visitor>
     switch (port) {
         case Port::servers:
             return visit_inbound<Port::servers>(order, code, payload, visitor);
-        case Port::managers:
-            return visit_inbound<Port::managers>(order, code, payload, visitor);
+        case Port::matchmakers:
+            return visit_inbound<Port::matchmakers>(order, code, payload, visitor);
         case Port::players:
             return visit_inbound<Port::players>(order, code, payload, visitor);
     }

@@ -42,8 +42,8 @@ Result<void, WireError> visit(const SampleFrame& sample, Direction from, AnyMess
     switch (sample.port) {
         case Port::servers:
             return visit_outbound<Port::servers>(sample.order, sample.code, sample.payload(), visitor);
-        case Port::managers:
-            return visit_outbound<Port::managers>(sample.order, sample.code, sample.payload(), visitor);
+        case Port::matchmakers:
+            return visit_outbound<Port::matchmakers>(sample.order, sample.code, sample.payload(), visitor);
         case Port::players:
             break;
     }
@@ -91,7 +91,7 @@ TEST_CASE("fault 42: a handler never sees a message that does not decode") {
 TEST_CASE("fault 40: another port's codes are unknown here") {
     AnyMessage visitor;
     const Bytes payload = payload_of(ServerGoodbye{ServerId{1}}, ByteOrder::little);
-    for (const Port port : {Port::managers, Port::players}) {
+    for (const Port port : {Port::matchmakers, Port::players}) {
         const auto done = visit_inbound(port, ByteOrder::little, ServerGoodbye::code, payload, visitor);
         REQUIRE_FALSE(done);
         CHECK(done.error() == WireError::unknown_code);

@@ -15,15 +15,15 @@ enum class Refusal : std::uint8_t {
     invalid_region,
     invalid_capacity,
     server_already_registered,
-    invalid_chat_server_id,
-    chat_server_already_registered,
+    invalid_matchmaker_id,
+    matchmaker_already_registered,
     invalid_credential,
     credential_expired,
     invalid_name,
     already_logged_in,
     // A message before its handshake or login (W-6), or for an id that the link does not hold.
     server_not_registered,
-    chat_server_not_registered,
+    matchmaker_not_registered,
     not_logged_in,
     // Heartbeats (F-3, F-4).
     server_disconnected,

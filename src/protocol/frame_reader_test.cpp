@@ -76,10 +76,10 @@ TEST_CASE("W-1, fault 24: all 65,536 lengths against the limits are judged by th
     }
 }
 
-TEST_CASE("W-7: the default limits take 8192 from servers and players and 65535 from managers") {
+TEST_CASE("W-7: the default limits take 8192 from servers and players and 65535 from matchmakers") {
     CHECK(default_length_max(Port::servers) == 8'192);
     CHECK(default_length_max(Port::players) == 8'192);
-    CHECK(default_length_max(Port::managers) == 65'535);
+    CHECK(default_length_max(Port::matchmakers) == 65'535);
     // No peer that keeps to its strings and counts is ever too large.
     for_each_message([]<class M>() {
         CAPTURE(M::name);

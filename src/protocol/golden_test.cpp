@@ -151,17 +151,17 @@ std::vector<Golden<ServerError>> golden() {
 }
 
 template <>
-std::vector<Golden<ManagerHandshake>> golden() {
+std::vector<Golden<MatchmakerHandshake>> golden() {
     return {{{"secret", "chat-1", {{RegionId{0}, RegionId{2}, RegionId{15}}}},
              "16 00  00 20  06 00 'secret'  06 00 'chat-1'  03  00 02 0F"}};
 }
 
 template <>
-std::vector<Golden<ManagerHandshakeResponse>> golden() {
-    return {{{ManagerHandshakeResponse::Accepted{time, {{AvailableServer{server, endpoint, RegionId{2}, 20}}}}},
+std::vector<Golden<MatchmakerHandshakeResponse>> golden() {
+    return {{{MatchmakerHandshakeResponse::Accepted{time, {{AvailableServer{server, endpoint, RegionId{2}, 20}}}}},
              "26 00  01 20  01  15 27 47 01 8D 01 00 00  01 00 00 00"
              "2A 00 00 00  08 00 '10.0.0.7'  60 6D 00 00  02  14 00 00 00"},
-            {{ManagerHandshakeResponse::Accepted{time, {}}}, "0F 00  01 20  01  15 27 47 01 8D 01 00 00  00 00 00 00"},
+            {{MatchmakerHandshakeResponse::Accepted{time, {}}}, "0F 00  01 20  01  15 27 47 01 8D 01 00 00  00 00 00 00"},
             {{Refused{"Invalid Chat Server ID"}}, "1B 00  01 20  00  16 00 'Invalid Chat Server ID'"}};
 }
 
@@ -180,12 +180,12 @@ std::vector<Golden<AllocationResponse>> golden() {
 }
 
 template <>
-std::vector<Golden<ManagerHeartbeat>> golden() {
+std::vector<Golden<MatchmakerHeartbeat>> golden() {
     return {{{}, "02 00  04 20"}};
 }
 
 template <>
-std::vector<Golden<ManagerHeartbeatAck>> golden() {
+std::vector<Golden<MatchmakerHeartbeatAck>> golden() {
     return {{{.time = time}, "0B 00  05 20  01  15 27 47 01 8D 01 00 00"}};
 }
 
@@ -215,7 +215,7 @@ std::vector<Golden<MatchPlayersResponse>> golden() {
 }
 
 template <>
-std::vector<Golden<ManagerError>> golden() {
+std::vector<Golden<MatchmakerError>> golden() {
     return {{{0x2007, "Chat Server not registered"}, "20 00  0A 20  07 20  1A 00 'Chat Server not registered'"}};
 }
 

@@ -14,7 +14,7 @@ TEST_CASE("W-4: a message's JSON has the names of the wire, in its order") {
           R"({"server_id":42,"match_count":3,"cpu":45.2,"memory":62.8})");
     CHECK(to_json(PingRequest{}) == "{}");
     CHECK(to_json(AllocateMatchAck{true, LobbyId{5}}) == R"({"success":true,"lobby_id":5})");
-    CHECK(to_json(ManagerHeartbeatAck{.time = UnixMs{9}}) == R"({"success":true,"time_ms":9})");
+    CHECK(to_json(MatchmakerHeartbeatAck{.time = UnixMs{9}}) == R"({"success":true,"time_ms":9})");
 }
 
 TEST_CASE("W-4: an answer's JSON says which form it has") {
@@ -26,7 +26,7 @@ TEST_CASE("W-4: an answer's JSON says which form it has") {
 
 TEST_CASE("W-4: lists and enums are readable in JSON") {
     CHECK(to_json(MatchPlayers{LobbyId{5}, {{AccountId{7}, AccountId{8}}}}) == R"({"lobby_id":5,"account_ids":[7,8]})");
-    CHECK(to_json(ManagerHandshakeResponse{ManagerHandshakeResponse::Accepted{
+    CHECK(to_json(MatchmakerHandshakeResponse{MatchmakerHandshakeResponse::Accepted{
               UnixMs{1}, {{AvailableServer{ServerId{42}, {"::1", 28'000}, RegionId{2}, 20}}}}}) ==
           R"({"success":true,"time_ms":1,"servers":[{"id":42,"ip":"::1","port":28000,"region":2,"max_matches":20}]})");
     CHECK(to_json(ServerStatusNotice{ServerId{42}, ServerStatus::draining}) ==
@@ -49,7 +49,7 @@ TEST_CASE("K-3, fault 69: no secret of any message stands whole in its JSON") {
         return to_json(message).find(secret) != std::string::npos;
     };
     CHECK_FALSE(shown(ServerHandshake{.token = "server-secret"}, "server-secret"));
-    CHECK_FALSE(shown(ManagerHandshake{.token = "manager-secret"}, "manager-secret"));
+    CHECK_FALSE(shown(MatchmakerHandshake{.token = "matchmaker-secret"}, "matchmaker-secret"));
     CHECK_FALSE(shown(PlayerLogin{.credential = "v1.QWw.7.1705123456.c2ln"}, "c2ln"));
     CHECK_FALSE(shown(PlayerLogin{.resume_token = "resume-secret"}, "resume-secret"));
     CHECK_FALSE(

@@ -36,15 +36,15 @@ constexpr bool strictly_ascending(std::span<const Row> rows) {
 }
 
 static_assert(all_on(Port::servers, ServerPortMessages{}) && strictly_ascending(table<Port::servers>));
-static_assert(all_on(Port::managers, ManagerPortMessages{}) && strictly_ascending(table<Port::managers>));
+static_assert(all_on(Port::matchmakers, MatchmakerPortMessages{}) && strictly_ascending(table<Port::matchmakers>));
 static_assert(all_on(Port::players, PlayerPortMessages{}) && strictly_ascending(table<Port::players>));
 
 std::span<const Row> rows(Port port) {
     switch (port) {
         case Port::servers:
             return table<Port::servers>;
-        case Port::managers:
-            return table<Port::managers>;
+        case Port::matchmakers:
+            return table<Port::matchmakers>;
         case Port::players:
             return table<Port::players>;
     }

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "protocol/manager_messages.h"
+#include "protocol/matchmaker_messages.h"
 #include "protocol/message.h"
 #include "protocol/player_messages.h"
 #include "protocol/port.h"
@@ -23,8 +23,8 @@ struct MessagesOfPort<Port::servers> {
     using Messages = ServerPortMessages;
 };
 template <>
-struct MessagesOfPort<Port::managers> {
-    using Messages = ManagerPortMessages;
+struct MessagesOfPort<Port::matchmakers> {
+    using Messages = MatchmakerPortMessages;
 };
 template <>
 struct MessagesOfPort<Port::players> {
@@ -39,7 +39,7 @@ using MessagesOf = typename wire::MessagesOfPort<At>::Messages;
 // Calls visit.operator()<M>() for each message of each port.
 constexpr void for_each_message(auto&& visit) {
     ServerPortMessages::for_each(visit);
-    ManagerPortMessages::for_each(visit);
+    MatchmakerPortMessages::for_each(visit);
     PlayerPortMessages::for_each(visit);
 }
 

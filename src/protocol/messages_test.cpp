@@ -30,7 +30,7 @@ const std::vector<Row> server_rows{
     {0x100E, "in", "NET_CHAT_SV_SET_DRAINING"},    {0x100F, "out", "NET_CHAT_SV_STATUS"},
     {0x1010, "in", "NET_CHAT_SV_GOODBYE"},         {0x1011, "out", "NET_CHAT_SV_ERROR"},
 };
-const std::vector<Row> manager_rows{
+const std::vector<Row> matchmaker_rows{
     {0x2000, "in", "NET_CHAT_MGR_HANDSHAKE"},
     {0x2001, "out", "NET_CHAT_MGR_HANDSHAKE_RESPONSE"},
     {0x2002, "in", "NET_CHAT_MGR_SERVER_ALLOCATION_REQUEST"},
@@ -52,7 +52,7 @@ const std::vector<Row> player_rows{
 
 const std::vector<Row>& rows(Port port) {
     if (port == Port::servers) return server_rows;
-    return port == Port::managers ? manager_rows : player_rows;
+    return port == Port::matchmakers ? matchmaker_rows : player_rows;
 }
 
 struct Expected {
@@ -105,15 +105,15 @@ TEST_CASE("W-5, fault 40: a frame is visited exactly where the matrix knows its 
     };
     check.operator()<Port::servers, Direction::in>();
     check.operator()<Port::servers, Direction::out>();
-    check.operator()<Port::managers, Direction::in>();
-    check.operator()<Port::managers, Direction::out>();
+    check.operator()<Port::matchmakers, Direction::in>();
+    check.operator()<Port::matchmakers, Direction::out>();
     check.operator()<Port::players, Direction::in>();
     check.operator()<Port::players, Direction::out>();
 }
 
-TEST_CASE("W-3: the server and manager ports are little-endian, the player port is big-endian") {
+TEST_CASE("W-3: the server and matchmaker ports are little-endian, the player port is big-endian") {
     CHECK(default_byte_order(Port::servers) == ByteOrder::little);
-    CHECK(default_byte_order(Port::managers) == ByteOrder::little);
+    CHECK(default_byte_order(Port::matchmakers) == ByteOrder::little);
     CHECK(default_byte_order(Port::players) == ByteOrder::big);
 }
 

@@ -10,16 +10,16 @@ namespace muster {
 // A message's number. It means something only together with a port and a direction.
 using Code = std::uint16_t;
 
-enum class Port : std::uint8_t { servers, managers, players };
-inline constexpr std::array ports{Port::servers, Port::managers, Port::players};
+enum class Port : std::uint8_t { servers, matchmakers, players };
+inline constexpr std::array ports{Port::servers, Port::matchmakers, Port::players};
 
 // As in the config keys and the metric labels.
 constexpr std::string_view to_string(Port port) {
     switch (port) {
         case Port::servers:
             return "servers";
-        case Port::managers:
-            return "managers";
+        case Port::matchmakers:
+            return "matchmakers";
         case Port::players:
             return "players";
     }
@@ -48,7 +48,7 @@ constexpr ByteOrder default_byte_order(Port port) {
 
 // W-7: the largest `length` field taken from a peer, unless the config says otherwise.
 constexpr std::uint16_t default_length_max(Port port) {
-    return port == Port::managers ? 65535 : 8192;
+    return port == Port::matchmakers ? 65535 : 8192;
 }
 
 }  // namespace muster

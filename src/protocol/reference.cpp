@@ -100,7 +100,7 @@ private:
     std::string out_;
 };
 
-// Server and manager codes are known by their hexadecimal form, player codes by their decimal one.
+// Server and matchmaker codes are known by their hexadecimal form, player codes by their decimal one.
 std::string code_text(Port port, Code code) {
     return port == Port::players ? fmt::format("{}", code) : fmt::format("0x{:04X}", code);
 }
@@ -127,7 +127,7 @@ void add_ports(Page& page) {
         std::string_view peers, address, note;
     };
     for (const Row& row : {Row{Port::servers, "game servers", "127.0.0.1:11032", ""},
-                           Row{Port::managers, "chat servers, matchmakers", "127.0.0.1:11033", ""},
+                           Row{Port::matchmakers, "matchmakers", "127.0.0.1:11033", ""},
                            Row{Port::players, "players", "127.0.0.1:11031", ", or as `players.byte_order` says"}}) {
         page.add("| {} | {} | {} | {}-endian{} | {} |\n", to_string(row.port), row.peers, row.address,
                  to_string(default_byte_order(row.port)), row.note, default_length_max(row.port));
@@ -171,7 +171,7 @@ void add_server_examples(Page& page) {
     add_example(page, "and refused:", ServerHeartbeatAck{Refused{text(Refusal::server_not_registered)}});
 }
 
-void add_manager_examples(Page& page) {
+void add_matchmaker_examples(Page& page) {
     page.add("\n### Examples\n");
     add_example(page, "A match for lobby 12345: Campaign Normal, All Pick, USE, ten players rated 1650:",
                 AllocationRequest{LobbyId{12345}, 6, 0, RegionId{0}, 10, 1650});
@@ -249,7 +249,7 @@ std::string protocol_json() {
     JsonFields out;
     out.begin_object("ports");
     describe_port<Port::servers>(out);
-    describe_port<Port::managers>(out);
+    describe_port<Port::matchmakers>(out);
     describe_port<Port::players>(out);
     out.end_object();
     describe_texts(out, "refusals", last_refusal);
@@ -266,8 +266,8 @@ std::string protocol_reference() {
     page.add(limits);
     add_messages<Port::servers>(page, "Server port: game server and Muster");
     add_server_examples(page);
-    add_messages<Port::managers>(page, "Manager port: chat server (or matchmaker) and Muster");
-    add_manager_examples(page);
+    add_messages<Port::matchmakers>(page, "Matchmaker port: matchmaker and Muster");
+    add_matchmaker_examples(page);
     add_messages<Port::players>(page, "Player port: player and Muster");
     add_player_examples(page);
     add_texts(page);

@@ -34,11 +34,11 @@ TEST_CASE("W-4: the reference has a row for every message, with its payload") {
 TEST_CASE("W-4: payloads are written as the specification writes them") {
     CHECK(payload_text<ServerHeartbeat>() == "i32 server_id, i32 match_count, f32 cpu, f32 memory");
     CHECK(payload_text<ServerHeartbeatAck>() == "i8 1, i64 time_ms · or · i8 0, string(256) error");
-    CHECK(payload_text<ManagerHandshake>() == "string(256) token, string(64) chat_server_id, i8 n, regions: n × i8");
+    CHECK(payload_text<MatchmakerHandshake>() == "string(256) token, string(64) chat_server_id, i8 n, regions: n × i8");
     CHECK(payload_text<AvailableServer>() == "i32 id, string(45) ip, i32 port, i8 region, i32 max_matches");
     CHECK(payload_text<ServerError>() == "u16 code, string(256) error");
     CHECK(payload_text<SetDraining>() == "i32 server_id, i8 draining (1 or 0)");
-    CHECK(payload_text<ManagerHeartbeatAck>() == "i8 success (1), i64 time_ms");
+    CHECK(payload_text<MatchmakerHeartbeatAck>() == "i8 success (1), i64 time_ms");
     CHECK(payload_text<TimeChange>() == "u8 update_type (1 hour, 2 minute, 3 day), u8 value");
     CHECK(payload_text<Ping>() == "(empty)");
 }

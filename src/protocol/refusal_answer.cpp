@@ -100,9 +100,9 @@ void refusal_answer(const RefusedFrame& frame, std::string_view text, std::vecto
         case Port::servers:
             if (refused_by_own_answer(ServerPortMessages{}, frame, text, out)) return;
             return encode(ServerError{.refused_code = frame.code, .error = text}, frame.order, out);
-        case Port::managers:
-            if (refused_by_own_answer(ManagerPortMessages{}, frame, text, out)) return;
-            return encode(ManagerError{.refused_code = frame.code, .error = text}, frame.order, out);
+        case Port::matchmakers:
+            if (refused_by_own_answer(MatchmakerPortMessages{}, frame, text, out)) return;
+            return encode(MatchmakerError{.refused_code = frame.code, .error = text}, frame.order, out);
         case Port::players:
             if (refused_by_own_answer(PlayerPortMessages{}, frame, text, out)) return;
             if (frame.greeted) return encode(ServerClose{.reason = text}, frame.order, out);
@@ -125,8 +125,8 @@ Refusal before_handshake_refusal(Port port) {
     switch (port) {
         case Port::servers:
             return Refusal::server_not_registered;
-        case Port::managers:
-            return Refusal::chat_server_not_registered;
+        case Port::matchmakers:
+            return Refusal::matchmaker_not_registered;
         case Port::players:
             break;
     }
@@ -137,8 +137,8 @@ Refusal second_handshake_refusal(Port port) {
     switch (port) {
         case Port::servers:
             return Refusal::server_already_registered;
-        case Port::managers:
-            return Refusal::chat_server_already_registered;
+        case Port::matchmakers:
+            return Refusal::matchmaker_already_registered;
         case Port::players:
             break;
     }

@@ -34,7 +34,7 @@ std::string in_words(Port port, ByteOrder order, const Bytes& out) {
     };
     const auto visit = [&]<Port At>() { return visit_outbound<At>(order, split.code, split.payload, tell); };
     const auto done = port == Port::servers    ? visit.operator()<Port::servers>()
-                      : port == Port::managers ? visit.operator()<Port::managers>()
+                      : port == Port::matchmakers ? visit.operator()<Port::matchmakers>()
                                                : visit.operator()<Port::players>();
     REQUIRE(done);
     return words;
@@ -116,14 +116,14 @@ TEST_CASE("W-6: what has no failure form is answered with the port's ERROR and i
           R"(NET_CHAT_SV_ERROR {"code":4110,"error":"Malformed message: bad_value"})");
     CHECK(truncated(ServerGoodbye{server}, 3) ==
           R"(NET_CHAT_SV_ERROR {"code":4112,"error":"Malformed message: truncated"})");
-    CHECK(malformed(Port::managers, 0x2004, Bytes(1), WireError::trailing_bytes) ==
+    CHECK(malformed(Port::matchmakers, 0x2004, Bytes(1), WireError::trailing_bytes) ==
           R"(NET_CHAT_MGR_ERROR {"code":8196,"error":"Malformed message: trailing_bytes"})");
     CHECK(truncated(CancelMatch{lobby}, 3) ==
           R"(NET_CHAT_MGR_ERROR {"code":8199,"error":"Malformed message: truncated"})");
 }
 
-TEST_CASE("W-6: a malformed message of a manager is answered with its lobby where that could be read") {
-    CHECK(malformed(Port::managers, 0x2000, {}, WireError::string_too_long, Link::fresh) ==
+TEST_CASE("W-6: a malformed message of a matchmaker is answered with its lobby where that could be read") {
+    CHECK(malformed(Port::matchmakers, 0x2000, {}, WireError::string_too_long, Link::fresh) ==
           R"(NET_CHAT_MGR_HANDSHAKE_RESPONSE {"success":false,"error":"Malformed message: string_too_long"})");
     const AllocationRequest request{lobby, 6, 0, RegionId{0}, 10, 1650};
     for (std::size_t size = 0; size < 12; ++size) {
@@ -136,7 +136,7 @@ TEST_CASE("W-6: a malformed message of a manager is answered with its lobby wher
     Bytes players = payload_of(MatchPlayers{lobby, {{account}}});
     players[4] = std::byte{0x80};
     CHECK(
-        malformed(Port::managers, 0x2008, players, WireError::bad_value) ==
+        malformed(Port::matchmakers, 0x2008, players, WireError::bad_value) ==
         R"(NET_CHAT_MGR_MATCH_PLAYERS_RESPONSE {"success":false,"lobby_id":12345,"error":"Malformed message: bad_value"})");
     CHECK(truncated(MatchPlayers{lobby, {{account}}}, 3) ==
           R"(NET_CHAT_MGR_ERROR {"code":8200,"error":"Malformed message: truncated"})");
@@ -147,9 +147,9 @@ TEST_CASE("W-6: a code that is not known, or not from this side, is answered wit
           R"(NET_CHAT_SV_ERROR {"code":39321,"error":"Malformed message: unknown_code"})");
     CHECK(malformed(Port::servers, 0x1007, Bytes(64), WireError::wrong_direction) ==
           R"(NET_CHAT_SV_ERROR {"code":4103,"error":"Malformed message: wrong_direction"})");
-    CHECK(malformed(Port::managers, 0x1002, Bytes(64), WireError::unknown_code) ==
+    CHECK(malformed(Port::matchmakers, 0x1002, Bytes(64), WireError::unknown_code) ==
           R"(NET_CHAT_MGR_ERROR {"code":4098,"error":"Malformed message: unknown_code"})");
-    CHECK(malformed(Port::managers, 0x2003, Bytes(64), WireError::wrong_direction) ==
+    CHECK(malformed(Port::matchmakers, 0x2003, Bytes(64), WireError::wrong_direction) ==
           R"(NET_CHAT_MGR_ERROR {"code":8195,"error":"Malformed message: wrong_direction"})");
     CHECK(malformed(Port::players, 21, Bytes(2), WireError::wrong_direction) ==
           R"(MSG_SERVER_CLOSE {"reason":"Malformed message: wrong_direction"})");
@@ -158,7 +158,7 @@ TEST_CASE("W-6: a code that is not known, or not from this side, is answered wit
 TEST_CASE("W-6, fault 24: a length that is refused has no code, and the ERROR says 0") {
     CHECK(malformed(Port::servers, 0, {}, WireError::bad_length) ==
           R"(NET_CHAT_SV_ERROR {"code":0,"error":"Malformed message: bad_length"})");
-    CHECK(malformed(Port::managers, 0, {}, WireError::too_large, Link::fresh) ==
+    CHECK(malformed(Port::matchmakers, 0, {}, WireError::too_large, Link::fresh) ==
           R"(NET_CHAT_MGR_ERROR {"code":0,"error":"Malformed message: too_large"})");
     CHECK(malformed(Port::players, 0, {}, WireError::too_large) ==
           R"(MSG_SERVER_CLOSE {"reason":"Malformed message: too_large"})");
@@ -188,10 +188,10 @@ TEST_CASE("W-6, fault 41: a message before the handshake is told that nobody is 
     CHECK(malformed(Port::servers, 0x1010, payload_of(ServerGoodbye{server}), WireError::before_handshake,
                     Link::fresh) == R"(NET_CHAT_SV_ERROR {"code":4112,"error":"Server not registered"})");
     CHECK(
-        malformed(Port::managers, 0x2002, payload_of(AllocationRequest{.lobby = lobby}), WireError::before_handshake,
+        malformed(Port::matchmakers, 0x2002, payload_of(AllocationRequest{.lobby = lobby}), WireError::before_handshake,
                   Link::fresh) ==
         R"(NET_CHAT_MGR_SERVER_ALLOCATION_RESPONSE {"success":false,"lobby_id":12345,"error":"Chat Server not registered"})");
-    CHECK(malformed(Port::managers, 0x2004, {}, WireError::before_handshake, Link::fresh) ==
+    CHECK(malformed(Port::matchmakers, 0x2004, {}, WireError::before_handshake, Link::fresh) ==
           R"(NET_CHAT_MGR_ERROR {"code":8196,"error":"Chat Server not registered"})");
     for (const Code code : {Code{6}, Code{9}, Code{117}, Code{1000}}) {
         CHECK(malformed(Port::players, code, {}, WireError::before_handshake, Link::fresh) ==
@@ -202,7 +202,7 @@ TEST_CASE("W-6, fault 41: a message before the handshake is told that nobody is 
 TEST_CASE("W-6, fault 41: a second handshake is told that there was a first") {
     CHECK(malformed(Port::servers, 0x1000, payload_of(ServerHandshake{}), WireError::second_handshake) ==
           R"(NET_CHAT_SV_HANDSHAKE_RESPONSE {"success":false,"error":"Server already registered"})");
-    CHECK(malformed(Port::managers, 0x2000, payload_of(ManagerHandshake{}), WireError::second_handshake) ==
+    CHECK(malformed(Port::matchmakers, 0x2000, payload_of(MatchmakerHandshake{}), WireError::second_handshake) ==
           R"(NET_CHAT_MGR_HANDSHAKE_RESPONSE {"success":false,"error":"Chat Server already registered"})");
     CHECK(malformed(Port::players, 10, payload_of(PlayerLogin{}), WireError::second_handshake) ==
           R"(MSG_LOGIN {"success":false,"error":"Already logged in"})");
@@ -221,10 +221,10 @@ TEST_CASE("X-3: any request can be refused with words of our choice") {
     Bytes out;
     const Bytes payload = payload_of(AllocationRequest{.lobby = lobby});
     refusal_answer(
-        {.port = Port::managers, .order = ByteOrder::little, .greeted = true, .code = 0x2002, .payload = payload},
+        {.port = Port::matchmakers, .order = ByteOrder::little, .greeted = true, .code = 0x2002, .payload = payload},
         text(Refusal::server_shutting_down), out);
     CHECK(
-        in_words(Port::managers, ByteOrder::little, out) ==
+        in_words(Port::matchmakers, ByteOrder::little, out) ==
         R"(NET_CHAT_MGR_SERVER_ALLOCATION_RESPONSE {"success":false,"lobby_id":12345,"error":"Server shutting down"})");
 }
 

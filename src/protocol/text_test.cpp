@@ -10,7 +10,7 @@ TEST_CASE("W-2: the longest strings are as the specification says") {
     CHECK(HandshakeTokenText::size_max == 256);
     CHECK(MatchTokenText::size_max == 256);
     CHECK(IpText::size_max == 45);
-    CHECK(ChatServerIdText::size_max == 64);
+    CHECK(MatchmakerIdText::size_max == 64);
     CHECK(NameText::size_max == 32);
     CHECK(CredentialText::size_max == 1024);
     CHECK(ResumeTokenText::size_max == 64);

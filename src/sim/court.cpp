@@ -310,7 +310,7 @@ void Court::set_cause(std::int32_t cause) {
     const Note& note = notes_[static_cast<std::size_t>(cause)];
     scene_.cause = note.code;
     scene_.cause_link = note.link;
-    if (note.code != AllocationRequest::code || note.port != Port::managers) return;
+    if (note.code != AllocationRequest::code || note.port != Port::matchmakers) return;
     if (const auto request = decode<AllocationRequest>(bytes_of(note), ByteOrder::little))
         scene_.cause_lobby = request->lobby;
 }
@@ -378,7 +378,7 @@ void Court::judge_message(const Note& note) {
                   : visit_outbound<At>(order, note.code, payload, tell);
     };
     const Result<void, WireError> known = note.port == Port::servers    ? visit.operator()<Port::servers>()
-                                          : note.port == Port::managers ? visit.operator()<Port::managers>()
+                                          : note.port == Port::matchmakers ? visit.operator()<Port::matchmakers>()
                                                                         : visit.operator()<Port::players>();
     if (known || in) return;
     objections_.add({"W-4",

@@ -17,7 +17,7 @@ SimOptions small_world(std::uint64_t seed) {
     options.scenario = Scenario::calm;
     options.duration = 40s;
     options.servers = 2;
-    options.chat_servers = 1;
+    options.matchmakers = 1;
     options.players = 1;
     options.slots = 2;
     options.asks_per_minute = 30;

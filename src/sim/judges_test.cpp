@@ -22,15 +22,15 @@ constexpr LobbyId lobby{12345};
 
 // Judges without a court: what they hear is written down here.
 struct JudgesFixture {
-    JudgesFixture() { chat_link = greet_chat_server("chat-1"); }
+    JudgesFixture() { matchmaker_link = greet_matchmaker("chat-1"); }
 
     std::string rule() const { return objections.first() ? objections.first()->rule : ""; }
 
-    LinkNumber greet_chat_server(const std::string& id) {
+    LinkNumber greet_matchmaker(const std::string& id) {
         const LinkNumber link = ++last_link;
-        registry.opened(scene, link, Port::managers);
-        registry.heard(scene, link, ManagerHandshake{"secret", ChatServerIdText(id), {{eu}}});
-        registry.said(scene, link, ManagerHandshakeResponse{ManagerHandshakeResponse::Accepted{}});
+        registry.opened(scene, link, Port::matchmakers);
+        registry.heard(scene, link, MatchmakerHandshake{"secret", MatchmakerIdText(id), {{eu}}});
+        registry.said(scene, link, MatchmakerHandshakeResponse{MatchmakerHandshakeResponse::Accepted{}});
         return link;
     }
     LinkNumber register_server(std::int32_t id, std::int32_t max_matches = 1, std::int64_t epoch = 1) {
@@ -43,8 +43,8 @@ struct JudgesFixture {
     }
     void ask() {
         const AllocationRequest request{lobby, 6, 0, eu, 2, 1650};
-        slots.heard(scene, chat_link, request);
-        verdicts.heard(scene, chat_link, request);
+        slots.heard(scene, matchmaker_link, request);
+        verdicts.heard(scene, matchmaker_link, request);
     }
     void offer(LinkNumber link, const char* token) { slots.said(scene, link, AllocateMatch{lobby, 6, 0, token}); }
     void acknowledge(LinkNumber link) {
@@ -66,13 +66,13 @@ struct JudgesFixture {
     NoticeJudge notices{objections, registry, slots, verdicts};
     PromiseJudge promises{objections};
     LinkNumber last_link = 0;
-    LinkNumber chat_link = 0;
+    LinkNumber matchmaker_link = 0;
 };
 
 void use_simulated_regions(CoreConfig& config) {
     config.fleet.regions.clear();
     for (const RegionId region : region_ids) config.fleet.regions.push_back({region, "region"});
-    config.managers.regions = config.fleet.regions;
+    config.matchmakers.regions = config.fleet.regions;
 }
 
 }  // namespace
@@ -155,7 +155,7 @@ TEST_CASE_FIXTURE(JudgesFixture, "A-3: no servers available while one is, is obj
 TEST_CASE_FIXTURE(JudgesFixture, "invariant 4: a success after 25 s is objected to") {
     ask();
     advance(25'001ms);
-    verdicts.said(scene, chat_link,
+    verdicts.said(scene, matchmaker_link,
                   AllocationResponse{AllocationResponse::Accepted{lobby, ServerId(1), {}, "MATCH_a", {}}});
     CHECK(rule() == "invariant 4");
 }
@@ -197,7 +197,7 @@ TEST_CASE_FIXTURE(JudgesFixture, "K-2: more accounts than players, and one that 
         CHECK(rule() == "invariant 8");
     }
     SUBCASE("an account that is not on the list") {
-        tokens.list_asked(chat_link, MatchPlayers{lobby, {{AccountId(1)}}});
+        tokens.list_asked(matchmaker_link, MatchPlayers{lobby, {{AccountId(1)}}});
         tokens.list_answered(scene, lobby, {AccountId(1)}, true);
         tokens.answered(scene, tokens.ask(scene, server, ValidateToken{ServerId(1), lobby, AccountId(2), "MATCH_a"}),
                         true, "");
@@ -208,8 +208,8 @@ TEST_CASE_FIXTURE(JudgesFixture, "K-2: more accounts than players, and one that 
 TEST_CASE_FIXTURE(JudgesFixture,
                   "K-2: a list that is forgotten before its hour is over is objected to, and later not") {
     const MatchPlayers list{lobby, {{AccountId(1)}}};
-    tokens.heard(scene, chat_link, list);
-    tokens.list_asked(chat_link, list);
+    tokens.heard(scene, matchmaker_link, list);
+    tokens.list_asked(matchmaker_link, list);
     tokens.list_answered(scene, lobby, {AccountId(1)}, true);
     SUBCASE("before") {
         advance(1h - 1ns);
@@ -290,7 +290,7 @@ TEST_CASE_FIXTURE(JudgesFixture, "invariant 14: a success that is gone after a r
     record.token = "MATCH_a";
     promises.durable(scene.now, {1, {record}});
     promises.said(
-        scene, chat_link,
+        scene, matchmaker_link,
         AllocationResponse{AllocationResponse::Accepted{lobby, ServerId(1), {"10.0.0.1", 7001}, "MATCH_a", {}}});
     CHECK(rule() == "");
     muster::testing::CoreWorld empty({}, use_simulated_regions);
@@ -299,10 +299,10 @@ TEST_CASE_FIXTURE(JudgesFixture, "invariant 14: a success that is gone after a r
 }
 
 TEST_CASE_FIXTURE(JudgesFixture, "A-10: an event of another kind than the latest is objected to") {
-    notices.said(scene, chat_link,
+    notices.said(scene, matchmaker_link,
                  AllocationResponse{AllocationResponse::Accepted{lobby, ServerId(1), {}, "MATCH_a", {}}});
     notices.happened(scene, event::MatchStarted{lobby, ServerId(1)});
-    notices.said(scene, chat_link, MatchEventNotice{lobby, MatchEventKind::ready, {}});
+    notices.said(scene, matchmaker_link, MatchEventNotice{lobby, MatchEventKind::ready, {}});
     // Its event may still follow in this pass.
     CHECK(rule() == "");
     muster::testing::CoreWorld world({}, use_simulated_regions);

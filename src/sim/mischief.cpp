@@ -25,7 +25,7 @@ std::vector<Mischief::Kind> Mischief::kinds() const {
         {rates.server_reboot, &Mischief::reboot_server},
         {rates.server_leave, &Mischief::send_server_off},
         {rates.server_away, &Mischief::take_server_away},
-        {rates.chat_away, &Mischief::take_chat_server_away},
+        {rates.matchmaker_away, &Mischief::take_matchmaker_away},
         {rates.crash, &Mischief::kill_muster},
         {rates.shutdown, &Mischief::end_muster},
         {rates.freeze, &Mischief::stop_muster},
@@ -106,9 +106,9 @@ void Mischief::take_server_away() {
     server.go_away(between(random_, 1s, 60s));
 }
 
-void Mischief::take_chat_server_away() {
-    parts_.court.note(parts_.clock.now(), "fault: a chat server is away");
-    any_chat_server().go_away(between(random_, 0s, 60s), random_.chance(0.5));
+void Mischief::take_matchmaker_away() {
+    parts_.court.note(parts_.clock.now(), "fault: a matchmaker is away");
+    any_matchmaker().go_away(between(random_, 0s, 60s), random_.chance(0.5));
 }
 
 void Mischief::kill_muster() {

@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 #include "base/virtual_clock.h"
-#include "sim/chat_server_actor.h"
+#include "sim/matchmaker_actor.h"
 #include "sim/court.h"
 #include "sim/game_server_actor.h"
 #include "sim/host.h"
@@ -24,7 +24,7 @@ public:
         Host& host;
         Court& court;
         std::vector<std::unique_ptr<GameServerActor>>& servers;
-        std::vector<std::unique_ptr<ChatServerActor>>& chat_servers;
+        std::vector<std::unique_ptr<MatchmakerActor>>& matchmakers;
     };
 
     Mischief(const Parts& parts, Random random) : parts_(parts), random_(random) {}
@@ -42,7 +42,7 @@ private:
     void next();
     LinkNumber any_link();
     GameServerActor& any_server() { return *parts_.servers[random_.below(parts_.servers.size())]; }
-    ChatServerActor& any_chat_server() { return *parts_.chat_servers[random_.below(parts_.chat_servers.size())]; }
+    MatchmakerActor& any_matchmaker() { return *parts_.matchmakers[random_.below(parts_.matchmakers.size())]; }
 
     void reset_link();
     void lose_link();
@@ -50,7 +50,7 @@ private:
     void reboot_server();
     void send_server_off();
     void take_server_away();
-    void take_chat_server_away();
+    void take_matchmaker_away();
     void kill_muster();
     void end_muster();
     void stop_muster();

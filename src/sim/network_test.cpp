@@ -70,15 +70,15 @@ TEST_CASE_FIXTURE(NetworkFixture, "bytes arrive in order, however they are cut a
 }
 
 TEST_CASE_FIXTURE(NetworkFixture, "a peer gets whole frames, and its end after them") {
-    const LinkNumber link = network.connect(peer, Port::managers, IpAddress::v4({10, 0, 0, 1}));
+    const LinkNumber link = network.connect(peer, Port::matchmakers, IpAddress::v4({10, 0, 0, 1}));
     run(10s);
     std::vector<std::byte> bytes;
-    encode(ManagerHeartbeatAck{}, ByteOrder::little, bytes);
+    encode(MatchmakerHeartbeatAck{}, ByteOrder::little, bytes);
     encode(MatchEventNotice{LobbyId(7), MatchEventKind::ready, {}}, ByteOrder::little, bytes);
     network.send_to_peer(link, bytes);
     network.close_to_peer(link);
     run(60s);
-    CHECK(peer.codes == std::vector<Code>{ManagerHeartbeatAck::code, MatchEventNotice::code});
+    CHECK(peer.codes == std::vector<Code>{MatchmakerHeartbeatAck::code, MatchEventNotice::code});
     CHECK(peer.downs == 1);
     CHECK(listener.ends == 1);
     CHECK_FALSE(network.open(link));

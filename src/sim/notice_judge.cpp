@@ -16,12 +16,12 @@ void NoticeJudge::said(const Scene&, LinkNumber link, const AllocationResponse& 
     if (const auto* refused = std::get_if<LobbyRefused>(&answer.answer)) {
         // Of an allocated lobby only when the success came too late to be told.
         const auto allocated = lobbies_.find(refused->lobby);
-        if (known && allocated != lobbies_.end() && allocated->second.chat_server == known->chat_server)
+        if (known && allocated != lobbies_.end() && allocated->second.matchmaker == known->matchmaker)
             allocated->second.failed = true;
     }
     if (!accepted || !known) return;
     Lobby& lobby = lobbies_[accepted->lobby];
-    lobby.chat_server = known->chat_server;
+    lobby.matchmaker = known->matchmaker;
     lobby.answered = true;
 }
 
@@ -30,8 +30,8 @@ void NoticeJudge::said(const Scene& scene, LinkNumber link, const MatchEventNoti
     const auto found = lobbies_.find(notice.lobby);
     const KnownLink* known = registry_.link(link);
     if (found == lobbies_.end()) return object(scene, "an event for a lobby that has no match", notice.lobby);
-    if (!known || known->chat_server != found->second.chat_server) {
-        return object(scene, "an event for another chat server's lobby", notice.lobby);
+    if (!known || known->matchmaker != found->second.matchmaker) {
+        return object(scene, "an event for another matchmaker's lobby", notice.lobby);
     }
     // Of a match that is over no answer will come any more, unless one is on its way in this link's order.
     const bool answer_to_come = slots_.live(notice.lobby) || verdicts_.awaits(link, notice.lobby);
@@ -62,7 +62,7 @@ void NoticeJudge::happened(const Scene&, const event::MatchOffered& event) {
 }
 
 void NoticeJudge::happened(const Scene&, const event::MatchAllocated& event) {
-    lobbies_[event.lobby].chat_server = event.chat_server;
+    lobbies_[event.lobby].matchmaker = event.matchmaker;
 }
 
 void NoticeJudge::happened(const Scene&, const event::MatchReady& event) {
@@ -87,7 +87,7 @@ void NoticeJudge::happened(const Scene& scene, const event::MatchAborted& event)
 }
 
 void NoticeJudge::happened(const Scene&, const event::MatchRefused& event) {
-    // Refused at the door: perhaps another chat server asked for it.
+    // Refused at the door: perhaps another matchmaker asked for it.
     if (event.reason == text(Refusal::invalid_match_lobby_id) || event.reason == text(Refusal::server_busy)) return;
     // What its server said of it before it was allocated is void. One that was allocated is not refused: somebody asked
     // for it anew.
@@ -109,7 +109,7 @@ void NoticeJudge::run_began(const Scene&, const Core&) {
         const bool over = record.state == MatchState::ended || record.state == MatchState::aborted;
         if (record.state == MatchState::offering || (over && record.untold_event == 0)) continue;
         Lobby& lobby = lobbies_[id];
-        lobby.chat_server = record.chat_server;
+        lobby.matchmaker = record.matchmaker;
         lobby.answered = before[id].answered;
         lobby.recovered = true;
         if (record.untold_event != 0) due_[id] = static_cast<MatchEventKind>(record.untold_event);
@@ -124,8 +124,8 @@ void NoticeJudge::pass_ended(const Scene& scene, const Core&) {
         const auto known = lobbies_.find(lobby);
         if (known == lobbies_.end()) continue;
         const bool may_leave = known->second.answered || known->second.recovered;
-        if (may_leave && registry_.chat_link(known->second.chat_server) != 0) {
-            object(scene, fmt::format("event {} is withheld from a chat server that is there", to_string(kind)), lobby);
+        if (may_leave && registry_.matchmaker_link(known->second.matchmaker) != 0) {
+            object(scene, fmt::format("event {} is withheld from a matchmaker that is there", to_string(kind)), lobby);
         }
     }
 }

@@ -1,4 +1,4 @@
-// Judges what chat servers are told of their matches: after the answer, to the right one, the latest, and soon.
+// Judges what matchmakers are told of their matches: after the answer, to the right one, the latest, and soon.
 //
 #pragma once
 
@@ -37,13 +37,13 @@ public:
     void run_began(const Scene& scene, const Core& core);
     void pass_ended(const Scene& scene, const Core& core);
 
-    // Lobbies whose chat server has yet to be told something.
+    // Lobbies whose matchmaker has yet to be told something.
     std::size_t due() const { return due_.size(); }
 
 private:
     struct Lobby {
-        std::string chat_server;
-        bool answered = false;   // its success left for the chat server
+        std::string matchmaker;
+        bool answered = false;   // its success left for the matchmaker
         bool failed = false;     // a failure did, in the success's place
         bool recovered = false;  // it may have, in an earlier run
     };

@@ -21,9 +21,9 @@ CoreConfig Process::config(const Rules& rules) {
     constexpr std::array names{"EU", "USE", "RU"};
     CoreConfig config;
     for (std::size_t i = 0; i < region_ids.size(); ++i) config.fleet.regions.push_back({region_ids[i], names[i]});
-    config.managers.regions = config.fleet.regions;
+    config.matchmakers.regions = config.fleet.regions;
     config.server_token = [](std::string_view token) { return token == server_secret; };
-    config.manager_token = [](std::string_view token) { return token == manager_secret; };
+    config.matchmaker_token = [](std::string_view token) { return token == matchmaker_secret; };
     config.player_credential = [](std::string_view, std::string_view, UnixMs) {
         return Result<std::optional<AccountId>, Refusal>(std::nullopt);
     };

@@ -26,7 +26,7 @@
 namespace muster::sim {
 
 inline constexpr std::string_view server_secret = "server-secret";
-inline constexpr std::string_view manager_secret = "manager-secret";
+inline constexpr std::string_view matchmaker_secret = "matchmaker-secret";
 
 // Nobody reads what Muster says here.
 class NoLog final : public LogSink {

@@ -43,7 +43,7 @@ private:
     std::map<std::string, MatchRecord> allocated_;  // by token, as it stood when it was allocated
     std::set<std::pair<LobbyId, AccountId>> used_;
     std::map<LobbyId, std::set<std::vector<AccountId>>> listed_;
-    // What chat servers and game servers were told.
+    // What matchmakers and game servers were told.
     std::map<LobbyId, AllocationResponse::Accepted> promised_;
     std::map<LobbyId, std::set<AccountId>> let_in_;
     std::map<LobbyId, std::vector<AccountId>> lists_told_;

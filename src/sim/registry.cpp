@@ -44,16 +44,16 @@ void Registry::detach(const Scene& scene, LinkNumber number, const KnownLink& li
         known->silent_since = std::min(known->silent_since, scene.running);
         touch(known->id);
     }
-    const auto chat = chat_links_.find(link.chat_server);
-    if (chat != chat_links_.end() && chat->second == number) chat_links_.erase(chat);
+    const auto matchmaker = matchmaker_links_.find(link.matchmaker);
+    if (matchmaker != matchmaker_links_.end() && matchmaker->second == number) matchmaker_links_.erase(matchmaker);
 }
 
 void Registry::heard(const Scene&, LinkNumber link, const ServerHandshake& hello) {
     if (!links_[link].greeted) links_[link].server_hello = hello;
 }
 
-void Registry::heard(const Scene&, LinkNumber link, const ManagerHandshake& hello) {
-    if (!links_[link].greeted) links_[link].chat_hello = hello;
+void Registry::heard(const Scene&, LinkNumber link, const MatchmakerHandshake& hello) {
+    if (!links_[link].greeted) links_[link].matchmaker_hello = hello;
 }
 
 void Registry::heard(const Scene& scene, LinkNumber link, const ServerHeartbeat& beat) {
@@ -110,12 +110,12 @@ void Registry::said(const Scene& scene, LinkNumber number, const ServerHandshake
     touch(known->id);
 }
 
-void Registry::said(const Scene&, LinkNumber number, const ManagerHandshakeResponse& response) {
-    if (!std::holds_alternative<ManagerHandshakeResponse::Accepted>(response.answer)) return;
+void Registry::said(const Scene&, LinkNumber number, const MatchmakerHandshakeResponse& response) {
+    if (!std::holds_alternative<MatchmakerHandshakeResponse::Accepted>(response.answer)) return;
     KnownLink& link = links_[number];
     link.greeted = true;
-    link.chat_server = link.chat_hello.chat_server.string();
-    chat_links_[link.chat_server] = number;
+    link.matchmaker = link.matchmaker_hello.matchmaker.string();
+    matchmaker_links_[link.matchmaker] = number;
 }
 
 void Registry::happened(const Scene& scene, const event::ServerRegistered& event) {
@@ -175,7 +175,7 @@ void Registry::durable(Time, const RecordBatch& batch) {
 // What was durable is there again, and nothing else.
 void Registry::run_began(const Scene& scene, const Core&) {
     links_.clear();
-    chat_links_.clear();
+    matchmaker_links_.clear();
     servers_.clear();
     for (const auto& [id, record] : durable_) {
         KnownServer& known = servers_[id];
@@ -214,9 +214,9 @@ const KnownServer* Registry::speaker(LinkNumber number) const {
     return speaking && speaking->link == number ? speaking : nullptr;
 }
 
-LinkNumber Registry::chat_link(const std::string& chat_server) const {
-    const auto found = chat_links_.find(chat_server);
-    if (found == chat_links_.end()) return 0;
+LinkNumber Registry::matchmaker_link(const std::string& matchmaker) const {
+    const auto found = matchmaker_links_.find(matchmaker);
+    if (found == matchmaker_links_.end()) return 0;
     const KnownLink* known = link(found->second);
     return known && !known->closing ? found->second : 0;
 }

@@ -21,9 +21,9 @@ struct KnownLink {
     bool greeted = false;
     bool closing = false;  // core has said its last word
     ServerId server;       // once greeted
-    std::string chat_server;
+    std::string matchmaker;
     ServerHandshake server_hello;
-    ManagerHandshake chat_hello;
+    MatchmakerHandshake matchmaker_hello;
 };
 
 // A registered game server, as the frames that core heard and sent tell it.
@@ -57,13 +57,13 @@ public:
     void closed(const Scene& scene, LinkNumber link);
     void close_asked(const Scene& scene, LinkNumber link);
     void heard(const Scene& scene, LinkNumber link, const ServerHandshake& hello);
-    void heard(const Scene& scene, LinkNumber link, const ManagerHandshake& hello);
+    void heard(const Scene& scene, LinkNumber link, const MatchmakerHandshake& hello);
     void heard(const Scene& scene, LinkNumber link, const ServerHeartbeat& beat);
     void heard(const Scene& scene, LinkNumber link, const SetDraining& wish);
     void heard(const Scene& scene, LinkNumber link, const MatchStartedReport& report);
     void heard(const Scene& scene, LinkNumber link, const MatchEndedReport& report);
     void said(const Scene& scene, LinkNumber link, const ServerHandshakeResponse& response);
-    void said(const Scene& scene, LinkNumber link, const ManagerHandshakeResponse& response);
+    void said(const Scene& scene, LinkNumber link, const MatchmakerHandshakeResponse& response);
     void happened(const Scene& scene, const event::ServerRegistered& event);
     void happened(const Scene& scene, const event::ServerResumed& event);
     void happened(const Scene& scene, const event::ServerRemoved& event);
@@ -78,8 +78,8 @@ public:
     KnownServer* server(ServerId id);
     // The server that the link speaks for now, by its present registration.
     const KnownServer* speaker(LinkNumber number) const;
-    // The link of a chat server that can be told something now; 0 when it is away.
-    LinkNumber chat_link(const std::string& chat_server) const;
+    // The link of a matchmaker that can be told something now; 0 when it is away.
+    LinkNumber matchmaker_link(const std::string& matchmaker) const;
     const std::map<ServerId, KnownServer>& servers() const { return servers_; }
     // The server that was removed last, as it was then.
     const KnownServer& last_removed() const { return last_removed_; }
@@ -97,7 +97,7 @@ private:
     Objections& objections_;
     std::unordered_map<LinkNumber, KnownLink> links_;
     std::map<ServerId, KnownServer> servers_;
-    std::map<std::string, LinkNumber> chat_links_;
+    std::map<std::string, LinkNumber> matchmaker_links_;
     KnownServer last_removed_;
     std::set<ServerId> touched_;
     // Across runs: an id is never another endpoint's, an epoch only grows (invariant 13).

@@ -195,7 +195,7 @@ TEST_CASE("A-10: an event that leaves before its answer is objected to") {
     CHECK(objection_to(hasty) == "A-10");
 }
 
-TEST_CASE("A-10: an event that is kept from a chat server that is there is objected to") {
+TEST_CASE("A-10: an event that is kept from a matchmaker that is there is objected to") {
     struct Silence final : Sabotage {
         void send(SentFrame frame, std::vector<SentFrame>& out) override {
             if (!as<MatchEventNotice>(frame)) out.push_back(std::move(frame));

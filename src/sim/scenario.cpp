@@ -15,10 +15,10 @@ constexpr std::array<std::string_view, scenarios.size()> names{
 // A small world, in which everybody meets everybody.
 void make_small(Conditions& world, Random& random) {
     world.servers = static_cast<int>(random.between(1, 5));
-    world.chat_servers = static_cast<int>(random.between(1, 3));
+    world.matchmakers = static_cast<int>(random.between(1, 3));
     world.regions = random.chance(0.3) ? 2 : 1;
     world.slots_max = static_cast<int>(random.between(1, 3));
-    world.chat.asks_per_minute = static_cast<double>(random.between(4, 20));
+    world.matchmaker.asks_per_minute = static_cast<double>(random.between(4, 20));
     world.network.pieces = 0.1;
 }
 
@@ -37,10 +37,10 @@ void add_rough_peers(Conditions& world, Random& random) {
     world.server.garbage = 0.01 * rough;
     world.server.drain = 0.05 * rough;
     world.server.seeds_only = 0.25;
-    world.chat.repeat = 0.3 * rough;
-    world.chat.cancel = 0.15 * rough;
-    world.chat.odd = 0.1 * rough;
-    world.chat.garbage = 0.01 * rough;
+    world.matchmaker.repeat = 0.3 * rough;
+    world.matchmaker.cancel = 0.15 * rough;
+    world.matchmaker.odd = 0.1 * rough;
+    world.matchmaker.garbage = 0.01 * rough;
     world.faults.operator_drain = 0.5 * rough;
     world.faults.operator_abort = 0.5 * rough;
 }
@@ -55,7 +55,7 @@ void add_loss(Conditions& world, Random& random) {
     world.faults.server_reboot = 1.5 * loss;
     world.faults.server_leave = 1 * loss;
     world.faults.server_away = 1.5 * loss;
-    world.faults.chat_away = 1.5 * loss;
+    world.faults.matchmaker_away = 1.5 * loss;
 }
 
 void add_slow_disk(Conditions& world, Random& random) {
@@ -86,18 +86,18 @@ void add_gaps(Conditions& world, Random& random) {
 
 void make_mass_silence(Conditions& world, Random& random) {
     world.servers = static_cast<int>(random.between(12, 24));
-    world.chat_servers = 1;
+    world.matchmakers = 1;
     world.regions = 1;
-    world.chat.asks_per_minute = 10;
+    world.matchmaker.asks_per_minute = 10;
     world.server.seeds_only = 0.2;
     world.silenced_at_once = random.chance(0.5) ? 1.0 : 0.1 + 0.9 * random.unit();
 }
 
 void make_last_slot(Conditions& world) {
     world.servers = 1;
-    world.chat_servers = 3;
+    world.matchmakers = 3;
     world.slots_min = world.slots_max = 1;
-    world.chat.asks_per_minute = 0;
+    world.matchmaker.asks_per_minute = 0;
     world.duration = 40s;
     world.server.play_min = 30s;
     world.server.play_max = 30s;
@@ -107,11 +107,11 @@ void make_last_slot(Conditions& world) {
 
 void make_reconnect(Conditions& world) {
     world.servers = 10'000;
-    world.chat_servers = 2;
+    world.matchmakers = 2;
     world.slots_max = 4;
     world.duration = 60s;
     world.rest = 60s;
-    world.chat.asks_per_minute = 60;
+    world.matchmaker.asks_per_minute = 60;
     world.all_reset_at_once = true;
     world.disk.queue_max = 1024;
     world.server.play_max = 8s;
@@ -150,9 +150,9 @@ void add_rough_players(Conditions& world, Random& random) {
 // A few servers, and players in every kind of weather.
 void make_players(Conditions& world, Random& random) {
     world.servers = 2;
-    world.chat_servers = 1;
+    world.matchmakers = 1;
     world.players = static_cast<int>(random.between(4, 16));
-    world.chat.list = 0.8;
+    world.matchmaker.list = 0.8;
     world.network.pieces = 0.1;
     world.duration = 5min;
     if (random.chance(0.5)) add_loss(world, random);
@@ -226,8 +226,8 @@ Conditions calmed(const Conditions& conditions) {
     calm.server.seeds_only = seeds_only;
     calm.server.play_min = 1s;
     calm.server.play_max = 15s;
-    calm.chat = ChatHabits{};
-    calm.chat.asks_per_minute = 0;
+    calm.matchmaker = MatchmakerHabits{};
+    calm.matchmaker.asks_per_minute = 0;
     calm.player = PlayerHabits{};
     calm.faults = FaultRates{};
     return calm;

@@ -17,7 +17,7 @@ namespace muster::sim {
 
 enum class Scenario : std::uint8_t {
     calm,          // healthy servers, a fast disk, no faults
-    lossy,         // links are slow, cut, half open; servers and chat servers come and go
+    lossy,         // links are slow, cut, half open; servers and matchmakers come and go
     slow_disk,     // syncs of up to 40 s
     full_disk,     // no room for a while, again and again
     crashing,      // Muster is killed and restarted
@@ -77,8 +77,8 @@ struct ServerHabits {
     Duration play_max = std::chrono::seconds(40);
 };
 
-struct ChatHabits {
-    double asks_per_minute = 12;  // of each chat server
+struct MatchmakerHabits {
+    double asks_per_minute = 12;  // of each matchmaker
     double repeat = 0;            // asks again, before or after the answer
     double cancel = 0;
     double list = 0.3;          // names the players, before or after the request
@@ -117,7 +117,7 @@ struct FaultRates {
     double server_reboot = 0;  // comes back within 30 s without its matches
     double server_leave = 0;   // GOODBYE, and a new registration later
     double server_away = 0;    // off for up to a minute
-    double chat_away = 0;
+    double matchmaker_away = 0;
     double crash = 0;
     double shutdown = 0;
     double freeze = 0;  // Muster stands still
@@ -132,7 +132,7 @@ struct FaultRates {
 
 struct Conditions {
     int servers = 3;
-    int chat_servers = 2;
+    int matchmakers = 2;
     int players = 6;
     int regions = 1;
     int slots_min = 1;  // of a server
@@ -141,7 +141,7 @@ struct Conditions {
     NetworkConditions network;
     DiskConditions disk;
     ServerHabits server;
-    ChatHabits chat;
+    MatchmakerHabits matchmaker;
     Rules rules;
     PlayerHabits player;
     FaultRates faults;

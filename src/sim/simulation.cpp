@@ -16,7 +16,7 @@ std::string replay_command(const SimOptions& options) {
     std::string command =
         fmt::format("MUSTER_SIM_SEED={} MUSTER_SIM_SCENARIO={}", options.seed, to_string(options.scenario));
     if (options.servers) command += fmt::format(" MUSTER_SIM_SERVERS={}", *options.servers);
-    if (options.chat_servers) command += fmt::format(" MUSTER_SIM_CHAT_SERVERS={}", *options.chat_servers);
+    if (options.matchmakers) command += fmt::format(" MUSTER_SIM_MATCHMAKERS={}", *options.matchmakers);
     if (options.players) command += fmt::format(" MUSTER_SIM_PLAYERS={}", *options.players);
     if (options.slots) command += fmt::format(" MUSTER_SIM_SLOTS={}", *options.slots);
     if (options.asks_per_minute) command += fmt::format(" MUSTER_SIM_ASKS={}", *options.asks_per_minute);

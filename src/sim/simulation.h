@@ -1,4 +1,4 @@
-// A whole world in one call: Muster, its network and its disk, game servers, chat servers, faults and judges, all from
+// A whole world in one call: Muster, its network and its disk, game servers, matchmakers, faults and judges, all from
 // one seed.
 #pragma once
 
@@ -24,7 +24,7 @@ struct SimOptions {
     // What the scenario says, unless it is named here.
     std::optional<Duration> duration{};  // until the faults are switched off
     std::optional<int> servers{};
-    std::optional<int> chat_servers{};
+    std::optional<int> matchmakers{};
     std::optional<int> players{};
     std::optional<int> slots{};  // of each server
     std::optional<double> asks_per_minute{};

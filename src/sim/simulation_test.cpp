@@ -226,7 +226,7 @@ TEST_CASE("A-12: with healthy servers that take 0-4 s, allocations succeed, unde
     options.scenario = Scenario::calm;
     options.servers = 20;
     options.slots = 20;
-    options.chat_servers = 3;
+    options.matchmakers = 3;
     options.asks_per_minute = 100;
     const SimReport report = run_simulation(options);
     if (report.objection) FAIL(told(options));
@@ -246,7 +246,7 @@ TEST_CASE("the simulation that the environment names is played" * doctest::skip(
     if (const char* scenario = std::getenv("MUSTER_SIM_SCENARIO")) options.scenario = scenario_named(scenario).value();
     if (const char* step = std::getenv("MUSTER_SIM_DIE_AT")) options.die_at_step = std::strtoull(step, nullptr, 10);
     if (const char* servers = std::getenv("MUSTER_SIM_SERVERS")) options.servers = std::atoi(servers);
-    if (const char* chats = std::getenv("MUSTER_SIM_CHAT_SERVERS")) options.chat_servers = std::atoi(chats);
+    if (const char* matchmakers = std::getenv("MUSTER_SIM_MATCHMAKERS")) options.matchmakers = std::atoi(matchmakers);
     if (const char* players = std::getenv("MUSTER_SIM_PLAYERS")) options.players = std::atoi(players);
     if (const char* requests = std::getenv("MUSTER_SIM_REQUESTS_MAX"))
         options.requests_max = std::strtoull(requests, nullptr, 10);

@@ -30,12 +30,12 @@ void SlotJudge::heard(const Scene& scene, LinkNumber link, const AllocationReque
     if (!known || !known->greeted || known->closing) return;
     SeenLobby& lobby = lobbies_[request.lobby];
     if (lobby.live()) {
-        if (lobby.chat_server != known->chat_server) ++requests_;  // to be refused
+        if (lobby.matchmaker != known->matchmaker) ++requests_;  // to be refused
         return;
     }
     ++requests_;
     lobby = SeenLobby{};
-    lobby.chat_server = known->chat_server;
+    lobby.matchmaker = known->matchmaker;
     lobby.region = request.region;
     lobby.player_count = request.player_count;
     lobby.asked = scene.now;
@@ -150,7 +150,7 @@ void SlotJudge::happened(const Scene& scene, const event::MatchRefused& event) {
     // Somebody else asked for this lobby, and was refused.
     if (scene.cause == AllocationRequest::code && scene.cause_lobby == event.lobby) {
         const KnownLink* asker = registry_.link(scene.cause_link);
-        if (asker && asker->chat_server != lobby.chat_server) return;
+        if (asker && asker->matchmaker != lobby.matchmaker) return;
     }
     if (!lobby.seeking) return object(scene, "invariant 4", "a second verdict on one request", event.lobby);
     judge_refusal(scene, event.lobby, lobby, event.reason);
@@ -219,7 +219,7 @@ void SlotJudge::run_began(const Scene& scene, const Core& core) {
                           record.state == MatchState::started;
         if (!held) continue;
         SeenLobby& lobby = lobbies_[id];
-        lobby.chat_server = record.chat_server;
+        lobby.matchmaker = record.matchmaker;
         lobby.region = record.region;
         lobby.player_count = record.player_count;
         lobby.allocated = true;

@@ -29,7 +29,7 @@ struct SeenOffer {
 
 // One lobby's request and match.
 struct SeenLobby {
-    std::string chat_server;
+    std::string matchmaker;
     RegionId region;
     std::int8_t player_count = 0;
     Time asked;                     // real time

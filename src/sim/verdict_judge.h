@@ -53,7 +53,7 @@ public:
     // Requests that wait for their answer on links that live.
     std::size_t waiting() const;
 
-    // Of all runs: what chat servers were told, and after how long. A repeated request counts again.
+    // Of all runs: what matchmakers were told, and after how long. A repeated request counts again.
     const std::vector<Duration>& success_times() const { return success_times_; }
     const std::map<std::string, std::uint64_t>& failures() const { return failures_; }
 

@@ -35,7 +35,7 @@ World::World(const SimOptions& options)
       host_(
           {agenda_, clock_, network_, court_, options.sabotage ? *options.sabotage : honest_, stage_.conditions.rules},
           part_of(options.seed, 3), stage_.conditions.disk, options.die_at_step),
-      mischief_({stage_, clock_, host_, court_, servers_, chat_servers_}, Random(part_of(options.seed, 4))),
+      mischief_({stage_, clock_, host_, court_, servers_, matchmakers_}, Random(part_of(options.seed, 4))),
       start_(clock_.now()),
       calm_at_(start_ + stage_.conditions.duration) {
     make_actors();
@@ -47,11 +47,11 @@ Conditions World::conditions_for(const SimOptions& options) {
     Conditions conditions = conditions_of(options.scenario, random);
     if (options.duration) conditions.duration = *options.duration;
     if (options.servers) conditions.servers = *options.servers;
-    if (options.chat_servers) conditions.chat_servers = *options.chat_servers;
+    if (options.matchmakers) conditions.matchmakers = *options.matchmakers;
     if (options.players) conditions.players = *options.players;
     if (options.slots) conditions.slots_min = conditions.slots_max = *options.slots;
     if (options.requests_max) conditions.rules.requests_max = *options.requests_max;
-    if (options.asks_per_minute) conditions.chat.asks_per_minute = *options.asks_per_minute;
+    if (options.asks_per_minute) conditions.matchmaker.asks_per_minute = *options.asks_per_minute;
     return conditions;
 }
 
@@ -66,9 +66,9 @@ void World::make_actors() {
         servers_.push_back(std::make_unique<GameServerActor>(stage_, Random(random_.next()), traits));
     }
     const std::vector<RegionId> regions(region_ids.begin(), region_ids.begin() + conditions.regions);
-    for (int i = 0; i < conditions.chat_servers; ++i) {
-        chat_servers_.push_back(
-            std::make_unique<ChatServerActor>(stage_, Random(random_.next()), fmt::format("chat-{}", i + 1), regions));
+    for (int i = 0; i < conditions.matchmakers; ++i) {
+        matchmakers_.push_back(
+            std::make_unique<MatchmakerActor>(stage_, Random(random_.next()), fmt::format("matchmaker-{}", i + 1), regions));
     }
     for (int i = 0; i < conditions.players; ++i) {
         players_.push_back(
@@ -84,14 +84,14 @@ void World::plan() {
     agenda_.at(start_, [this] { host_.start(); });
     const Duration arrival = conditions.servers > 100 ? 8s : 2s;
     for (const auto& server : servers_) server->start(between(random_, 10ms, arrival));
-    for (const auto& chat_server : chat_servers_) chat_server->start(between(random_, 10ms, 3s));
+    for (const auto& matchmaker : matchmakers_) matchmaker->start(between(random_, 10ms, 3s));
     for (const auto& player : players_) player->start(between(random_, 10ms, 5s));
     agenda_.in(4s, [this] { mischief_.begin(); });
     if (conditions.burst > 0) {
         agenda_.in(5s, [this] {
-            const int each = stage_.conditions.burst / stage_.conditions.chat_servers;
-            for (const auto& chat_server : chat_servers_) chat_server->burst(each);
-            chat_servers_[0]->burst(stage_.conditions.burst - each * stage_.conditions.chat_servers);
+            const int each = stage_.conditions.burst / stage_.conditions.matchmakers;
+            for (const auto& matchmaker : matchmakers_) matchmaker->burst(each);
+            matchmakers_[0]->burst(stage_.conditions.burst - each * stage_.conditions.matchmakers);
         });
     }
     if (conditions.silenced_at_once > 0) agenda_.in(conditions.duration / 2, [this] { silence_some(); });
@@ -138,7 +138,7 @@ void World::calm_down() {
     host_.disk().set_full(false);
     host_.thaw();
     for (const auto& server : servers_) server->calm_down();
-    for (const auto& chat_server : chat_servers_) chat_server->calm_down();
+    for (const auto& matchmaker : matchmakers_) matchmaker->calm_down();
     for (const auto& player : players_) player->calm_down();
     agenda_.in(20s, [this] {
         for (const auto& server : servers_) {
@@ -219,7 +219,7 @@ void World::probe() {
             return server.region == region && server.link != 0 && !server.drained_by_server &&
                    !server.drained_by_operator && std::max(server.reported, slots) < server.max_matches;
         });
-        if (has_room) chat_servers_[0]->probe(region);
+        if (has_room) matchmakers_[0]->probe(region);
     }
 }
 
@@ -228,10 +228,10 @@ void World::judge_probes() {
     std::size_t asked = 0;
     std::size_t answered = 0;
     std::string why;
-    for (const auto& chat_server : chat_servers_) {
-        asked += chat_server->probes();
-        answered += chat_server->probes_answered();
-        if (!chat_server->last_probe_error().empty()) why = chat_server->last_probe_error();
+    for (const auto& matchmaker : matchmakers_) {
+        asked += matchmaker->probes();
+        answered += matchmaker->probes_answered();
+        if (!matchmaker->last_probe_error().empty()) why = matchmaker->last_probe_error();
     }
     if (answered < asked)
         object("invariant 22", fmt::format("with a free slot a request did not succeed within 10 s: {}", why));
@@ -258,8 +258,8 @@ void World::judge_rest() {
     for (const auto& server : servers_) {
         if (server->matches() != 0) object("invariant 22", "a server still runs a match", {}, server->id());
     }
-    for (const auto& chat_server : chat_servers_) {
-        if (!chat_server->registered()) object("invariant 22", "a chat server is not back");
+    for (const auto& matchmaker : matchmakers_) {
+        if (!matchmaker->registered()) object("invariant 22", "a matchmaker is not back");
     }
     judge_players();
     if (!clocks_are_right()) object("invariant 16", "a player's clock does not show the world's time");

@@ -8,7 +8,7 @@
 
 #include "base/virtual_clock.h"
 #include "sim/agenda.h"
-#include "sim/chat_server_actor.h"
+#include "sim/matchmaker_actor.h"
 #include "sim/court.h"
 #include "sim/game_server_actor.h"
 #include "sim/host.h"
@@ -63,7 +63,7 @@ private:
     Sabotage honest_;
     Host host_;
     std::vector<std::unique_ptr<GameServerActor>> servers_;
-    std::vector<std::unique_ptr<ChatServerActor>> chat_servers_;
+    std::vector<std::unique_ptr<MatchmakerActor>> matchmakers_;
     std::vector<std::unique_ptr<PlayerActor>> players_;
     Mischief mischief_;
     Time start_;

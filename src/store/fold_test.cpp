@@ -42,7 +42,7 @@ TEST_CASE_FIXTURE(Folding, "X-4: the latest record of a lobby counts, and of one
     CHECK(state().over == std::vector{LobbyOver{LobbyId(5), now, ServerId(7), MatchState::ended}});
 }
 
-TEST_CASE_FIXTURE(Folding, "A-10: a match that is over stays whole until its chat server was told") {
+TEST_CASE_FIXTURE(Folding, "A-10: a match that is over stays whole until its matchmaker was told") {
     MatchRecord untold = sample_match(5, MatchState::aborted, now);
     untold.untold_event = 4;
     apply(untold);

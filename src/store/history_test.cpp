@@ -37,7 +37,7 @@ TEST_CASE_FIXTURE(HistoryFixture, "X-4: the match history tells who ran where an
     match.reason = "Reported by heartbeat";
     commit({match});
     CHECK(
-        reader.text("SELECT lobby || ' ' || chat_server || ' ' || region || ' ' || server || ' ' || address || ' ' ||"
+        reader.text("SELECT lobby || ' ' || matchmaker || ' ' || region || ' ' || server || ' ' || address || ' ' ||"
                     " state || ' ' || reason || ' ' || requested || ' ' || allocated || ' ' || started || ' ' || ended"
                     " FROM match_history WHERE lobby = 5") ==
         "5 chat-1 2 7 10.0.0.7:11235 ended Reported by heartbeat 2023-11-14T22:13:15.123Z "

@@ -45,7 +45,7 @@ CREATE TABLE matches (
     ready_at INTEGER,
     started_at INTEGER,
     ended_at INTEGER,                 -- of an end or an abort
-    untold_event INTEGER NOT NULL     -- the event its chat server has not been sent yet, or 0
+    untold_event INTEGER NOT NULL     -- the event its matchmaker server has not been sent yet, or 0
 ) STRICT;
 CREATE INDEX matches_open ON matches (lobby) WHERE state < 4 OR untold_event <> 0;
 CREATE INDEX matches_over ON matches (ended_at) WHERE state >= 4;
@@ -160,10 +160,16 @@ CREATE VIEW event_history AS
 SELECT id, strftime('%Y-%m-%dT%H:%M:%fZ', time / 1000.0, 'unixepoch') AS time, type, fields FROM events;
 )sql";
 
+constexpr const char* version_2 = R"sql(
+ALTER TABLE matches RENAME COLUMN chat_server TO matchmaker;
+ALTER TABLE failed_requests RENAME COLUMN chat_server TO matchmaker;
+ALTER TABLE player_lists RENAME COLUMN chat_server TO matchmaker;
+)sql";
+
 }  // namespace
 
 Migrations muster_migrations() {
-    static const std::array<std::string, 1> steps{version_1};
+    static const std::array<std::string, 2> steps{version_1, version_2};
     return steps;
 }
 

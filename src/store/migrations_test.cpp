@@ -34,7 +34,7 @@ CREATE INDEX servers_removed ON servers (removed_at) WHERE removed_at IS NOT NUL
 
 CREATE TABLE matches (
     lobby INTEGER PRIMARY KEY,
-    chat_server TEXT NOT NULL,
+    matchmaker TEXT NOT NULL,
     region INTEGER NOT NULL,
     game_type INTEGER NOT NULL,
     game_mode INTEGER NOT NULL,
@@ -60,7 +60,7 @@ CREATE INDEX matches_over ON matches (ended_at) WHERE state >= 4;
 CREATE TABLE failed_requests (
     id INTEGER PRIMARY KEY,
     lobby INTEGER NOT NULL,
-    chat_server TEXT NOT NULL,
+    matchmaker TEXT NOT NULL,
     region INTEGER NOT NULL,
     game_type INTEGER NOT NULL,
     game_mode INTEGER NOT NULL,
@@ -77,7 +77,7 @@ CREATE INDEX failed_requests_failed ON failed_requests (failed_at);
 
 CREATE TABLE player_lists (
     lobby INTEGER PRIMARY KEY,
-    chat_server TEXT NOT NULL,
+    matchmaker TEXT NOT NULL,
     given_at INTEGER NOT NULL,
     over INTEGER NOT NULL
 ) STRICT;
@@ -143,10 +143,10 @@ INSERT INTO world_clock VALUES (1, 60000, 60);
 constexpr const char* version_1_state =
     "numbers 1000 2000 3000\n"
     "server 7 10.0.0.7:11235 region 2 epoch 70 max 50 drained false true at 1699999000007\n"
-    "match 5 chat \"chat-1\" region 2 type 3 mode 6 players 10 rating 1500 state 1 reason \"\" server 7 epoch 70 "
+    "match 5 matchmaker \"chat-1\" region 2 type 3 mode 6 players 10 rating 1500 state 1 reason \"\" server 7 epoch 70 "
     "10.0.0.7:11235 token \"MATCH_5_x_1\" at 1699999995000 1699999996000 0 0 0 untold 0\n"
     "use 5 31\n"
-    "players 5 chat \"chat-1\": 32 31\n"
+    "players 5 matchmaker \"chat-1\": 32 31\n"
     "account 31 \"ann\"\n"
     "over 6 1699999999000 server 7 state 4\n"
     "clock 60000 60\n";

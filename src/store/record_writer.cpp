@@ -26,11 +26,11 @@ RecordWriter::RecordWriter(Database& database)
           " drained_by_server = ?7, drained_by_operator = ?8, registered_at = ?9, removed_at = NULL")),
       remove_server_(database.prepare("UPDATE servers SET removed_at = ?2 WHERE id = ?1 AND removed_at IS NULL")),
       put_match_(database.prepare(
-          "INSERT INTO matches (lobby, chat_server, region, game_type, game_mode, player_count, average_rating, state,"
+          "INSERT INTO matches (lobby, matchmaker, region, game_type, game_mode, player_count, average_rating, state,"
           " reason, server, server_epoch, server_ip, server_port, token, requested_at, allocated_at, ready_at,"
           " started_at, ended_at, untold_event)"
           " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)"
-          " ON CONFLICT (lobby) DO UPDATE SET chat_server = ?2, region = ?3, game_type = ?4, game_mode = ?5,"
+          " ON CONFLICT (lobby) DO UPDATE SET matchmaker = ?2, region = ?3, game_type = ?4, game_mode = ?5,"
           " player_count = ?6, average_rating = ?7, state = ?8, reason = ?9, server = ?10, server_epoch = ?11,"
           " server_ip = ?12, server_port = ?13, token = ?14, requested_at = ?15, allocated_at = ?16, ready_at = ?17,"
           " started_at = ?18, ended_at = ?19, untold_event = ?20")),
@@ -38,14 +38,14 @@ RecordWriter::RecordWriter(Database& database)
           "DELETE FROM token_uses WHERE lobby IN (SELECT lobby FROM matches WHERE lobby = ?1 AND state >= 4)")),
       end_player_list_(database.prepare("UPDATE player_lists SET over = 1 WHERE lobby = ?1")),
       keep_failed_request_(database.prepare(
-          "INSERT INTO failed_requests (lobby, chat_server, region, game_type, game_mode, player_count,"
+          "INSERT INTO failed_requests (lobby, matchmaker, region, game_type, game_mode, player_count,"
           " average_rating, reason, server, server_ip, server_port, requested_at, failed_at)"
-          " SELECT lobby, chat_server, region, game_type, game_mode, player_count, average_rating, reason, server,"
+          " SELECT lobby, matchmaker, region, game_type, game_mode, player_count, average_rating, reason, server,"
           " server_ip, server_port, requested_at, coalesce(ended_at, ?2) FROM matches WHERE lobby = ?1")),
       drop_match_(database.prepare("DELETE FROM matches WHERE lobby = ?1")),
       put_player_list_(
-          database.prepare("INSERT INTO player_lists (lobby, chat_server, given_at, over) VALUES (?1, ?2, ?3, 0)"
-                           " ON CONFLICT (lobby) DO UPDATE SET chat_server = ?2, given_at = ?3, over = 0")),
+          database.prepare("INSERT INTO player_lists (lobby, matchmaker, given_at, over) VALUES (?1, ?2, ?3, 0)"
+                           " ON CONFLICT (lobby) DO UPDATE SET matchmaker = ?2, given_at = ?3, over = 0")),
       drop_players_(database.prepare("DELETE FROM match_players WHERE lobby = ?1")),
       put_player_(database.prepare("INSERT INTO match_players (lobby, position, account) VALUES (?1, ?2, ?3)")),
       drop_player_list_(database.prepare("DELETE FROM player_lists WHERE lobby = ?1 AND over = 0")),
@@ -83,7 +83,7 @@ void RecordWriter::write_one(const MatchRecord& match, UnixMs) {
     } else {
         drop_old_uses_.run(match.lobby.value);
     }
-    put_match_.run(match.lobby.value, match.chat_server, match.region.value, match.game_type, match.game_mode,
+    put_match_.run(match.lobby.value, match.matchmaker, match.region.value, match.game_type, match.game_mode,
                    match.player_count, match.average_rating, static_cast<int>(match.state), match.reason,
                    match.server.value, match.server_epoch, match.server_ip, match.server_port,
                    over ? std::string_view() : std::string_view(match.token), when(match.requested_at),
@@ -97,7 +97,7 @@ void RecordWriter::write_one(const MatchForgotten& forgotten, UnixMs now) {
 }
 
 void RecordWriter::write_one(const PlayersRecord& players, UnixMs now) {
-    put_player_list_.run(players.lobby.value, players.chat_server, now.value);
+    put_player_list_.run(players.lobby.value, players.matchmaker, now.value);
     drop_players_.run(players.lobby.value);
     std::int64_t position = 0;
     for (const AccountId account : players.accounts) put_player_.run(players.lobby.value, ++position, account.value);

@@ -103,7 +103,7 @@ private:
 
     void read_matches() {
         Statement query = database_.prepare(
-            "SELECT lobby, chat_server, region, game_type, game_mode, player_count, average_rating, state, reason,"
+            "SELECT lobby, matchmaker, region, game_type, game_mode, player_count, average_rating, state, reason,"
             " server, server_epoch, server_ip, server_port, token, requested_at, allocated_at, ready_at, started_at,"
             " ended_at, untold_event FROM matches"
             " WHERE (state < 4 OR untold_event <> 0) AND (state < 4 OR ended_at >= ?1) ORDER BY lobby");
@@ -112,7 +112,7 @@ private:
         while (query.step()) {
             MatchRecord& match = state_.matches.emplace_back();
             match.lobby = LobbyId(row.number<std::int32_t>(0));
-            match.chat_server = row.text(1);
+            match.matchmaker = row.text(1);
             match.region = RegionId(row.number<std::int8_t>(2));
             match.game_type = row.number<std::int8_t>(3);
             match.game_mode = row.number<std::int8_t>(4);
@@ -157,7 +157,7 @@ private:
 
     void read_players() {
         Statement query = database_.prepare(
-            "SELECT lobby, chat_server FROM player_lists WHERE over = 0 AND (given_at >= ?1"
+            "SELECT lobby, matchmaker FROM player_lists WHERE over = 0 AND (given_at >= ?1"
             " OR EXISTS (SELECT 1 FROM matches WHERE matches.lobby = player_lists.lobby AND state < 4)) ORDER BY "
             "lobby");
         Statement accounts = database_.prepare("SELECT account FROM match_players WHERE lobby = ?1 ORDER BY position");
@@ -167,7 +167,7 @@ private:
         while (query.step()) {
             PlayersRecord& players = state_.players.emplace_back();
             players.lobby = LobbyId(list.number<std::int32_t>(0));
-            players.chat_server = list.text(1);
+            players.matchmaker = list.text(1);
             accounts.bind(players.lobby.value);
             while (accounts.step()) players.accounts.emplace_back(player.number<std::int32_t>(0));
         }

@@ -43,7 +43,7 @@ MatchRecord random_match(Random& random, UnixMs now) {
     const auto lobby = static_cast<std::int32_t>(random.between(1, 8));
     MatchRecord match = sample_match(lobby, static_cast<MatchState>(random.below(6)), random_time(random, now));
     if (random.chance(0.3)) match.token = "MATCH_forgotten_in_a_record";
-    match.chat_server = random_text(random);
+    match.matchmaker = random_text(random);
     match.reason = random_text(random);
     match.region = RegionId(static_cast<std::int8_t>(random.between(-128, 127)));
     match.player_count = static_cast<std::int8_t>(random.between(1, 127));
@@ -56,7 +56,7 @@ MatchRecord random_match(Random& random, UnixMs now) {
 PlayersRecord random_players(Random& random) {
     PlayersRecord players;
     players.lobby = LobbyId(static_cast<std::int32_t>(random.between(1, 8)));
-    players.chat_server = random_text(random);
+    players.matchmaker = random_text(random);
     const std::uint64_t count = random.below(4);
     for (std::uint64_t i = 0; i < count; ++i)
         players.accounts.emplace_back(static_cast<std::int32_t>(random.between(1, 5)));
@@ -81,7 +81,7 @@ ServerRecord sample_server(std::int32_t id) {
 MatchRecord sample_match(std::int32_t lobby, MatchState state, UnixMs now) {
     MatchRecord match;
     match.lobby = LobbyId(lobby);
-    match.chat_server = "chat-1";
+    match.matchmaker = "chat-1";
     match.region = RegionId(2);
     match.game_type = 3;
     match.game_mode = 6;
@@ -157,16 +157,16 @@ std::string as_text(const RecoveredState& state) {
                             s.drained_by_operator, s.registered_at.value);
     for (const MatchRecord& m : state.matches)
         text += fmt::format(
-            "match {} chat \"{}\" region {} type {} mode {} players {} rating {} state {} reason \"{}\" server {} "
+            "match {} matchmaker \"{}\" region {} type {} mode {} players {} rating {} state {} reason \"{}\" server {} "
             "epoch "
             "{} {}:{} token \"{}\" at {} {} {} {} {} untold {}\n",
-            m.lobby.value, m.chat_server, m.region.value, m.game_type, m.game_mode, m.player_count, m.average_rating,
+            m.lobby.value, m.matchmaker, m.region.value, m.game_type, m.game_mode, m.player_count, m.average_rating,
             static_cast<int>(m.state), m.reason, m.server.value, m.server_epoch, m.server_ip, m.server_port, m.token,
             m.requested_at.value, m.allocated_at.value, m.ready_at.value, m.started_at.value, m.ended_at.value,
             m.untold_event);
     for (const TokenUsed& u : state.tokens_used) text += fmt::format("use {} {}\n", u.lobby.value, u.account.value);
     for (const PlayersRecord& p : state.players) {
-        text += fmt::format("players {} chat \"{}\":", p.lobby.value, p.chat_server);
+        text += fmt::format("players {} matchmaker \"{}\":", p.lobby.value, p.matchmaker);
         for (const AccountId account : p.accounts) text += fmt::format(" {}", account.value);
         text += "\n";
     }

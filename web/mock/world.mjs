@@ -183,7 +183,7 @@ export class World {
         this.matches.set(lobby, {
             lobby_id: lobby,
             server_id: server.id,
-            chat_server: "chat-1",
+            matchmaker: "chat-1",
             region,
             state: "allocated",
             reason: "",
@@ -193,7 +193,7 @@ export class World {
             allocated_at_ms: now,
             due: now + 2_000 + 4_000 * this.random(),
         });
-        this.note("match.allocated", { lobby_id: lobby, region, server_id: server.id, chat_server: "chat-1" });
+        this.note("match.allocated", { lobby_id: lobby, region, server_id: server.id, matchmaker: "chat-1" });
     }
 
     advance(match, now) {
@@ -420,7 +420,7 @@ export class World {
                 callback_errors: 0,
             },
             store: { up: this.storeUp, queue_depth: Math.floor(this.random() * 5) },
-            managers: 2,
+            matchmakers: 2,
         };
     }
 }

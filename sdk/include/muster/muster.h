@@ -1,9 +1,9 @@
 /* Muster's clients for C (C99), and for every language that can call C.
  *
- * The same clients as in game_server.h, allocator.h, player.h and tcp_runner.h, whose comments say more; this page says
+ * The same clients as in game_server.h, matchmaker.h, player.h and tcp_runner.h, whose comments say more; this page says
  * what is different here.
  *
- * - Names: one handle type each for a game server, an allocator, a player and a runner. What _new() gives is taken back
+ * - Names: one handle type each for a game server, an matchmaker, a player and a runner. What _new() gives is taken back
  *   by _free(); NULL is fine there.
  * - Threads: a client belongs to the thread that drives it: that of muster_runner_run() or muster_runner_start(), else
  *   yours. Other threads reach it by muster_runner_post(). Only muster_runner_post(), _post_after() and _stop() may be
@@ -64,14 +64,14 @@ enum muster_error {
     MUSTER_INVALID_REGION = 103,
     MUSTER_INVALID_CAPACITY = 104,
     MUSTER_SERVER_ALREADY_REGISTERED = 105,
-    MUSTER_INVALID_CHAT_SERVER_ID = 106,
-    MUSTER_CHAT_SERVER_ALREADY_REGISTERED = 107,
+    MUSTER_INVALID_MATCHMAKER_ID = 106,
+    MUSTER_MATCHMAKER_ALREADY_REGISTERED = 107,
     MUSTER_INVALID_CREDENTIAL = 108,
     MUSTER_CREDENTIAL_EXPIRED = 109,
     MUSTER_INVALID_NAME = 110,
     MUSTER_ALREADY_LOGGED_IN = 111,
     MUSTER_SERVER_NOT_REGISTERED = 112,
-    MUSTER_CHAT_SERVER_NOT_REGISTERED = 113,
+    MUSTER_MATCHMAKER_NOT_REGISTERED = 113,
     MUSTER_NOT_LOGGED_IN = 114,
     MUSTER_SERVER_DISCONNECTED = 115,
     MUSTER_INVALID_LOAD_REPORT = 116,
@@ -188,9 +188,9 @@ MUSTER_API void muster_game_server_report_load(muster_game_server* server, float
 MUSTER_API int32_t muster_game_server_id(const muster_game_server* server);
 MUSTER_API int32_t muster_game_server_match_count(const muster_game_server* server);
 
-/* ---- Allocator: a chat server or matchmaker ---- */
+/* ---- Matchmaker: a matchmaker ---- */
 
-typedef struct muster_allocator muster_allocator;
+typedef struct muster_matchmaker muster_matchmaker;
 
 typedef struct muster_match_request {
     int32_t lobby;
@@ -215,10 +215,10 @@ typedef struct muster_allocation {
 enum muster_match_event { MUSTER_READY = 1, MUSTER_STARTED = 2, MUSTER_ENDED = 3, MUSTER_ABORTED = 4 };
 
 /* Set all to zero, then `size` and what you need. A time of 0 stands for the default. */
-typedef struct muster_allocator_options {
-    size_t size;       /* sizeof(muster_allocator_options) */
+typedef struct muster_matchmaker_options {
+    size_t size;       /* sizeof(muster_matchmaker_options) */
     const char* token; /* NULL where Muster asks for none */
-    const char* chat_server_id;
+    const char* matchmaker_id;
     const int8_t* regions;
     size_t region_count;
     int64_t heartbeat_interval_us;
@@ -228,21 +228,21 @@ typedef struct muster_allocator_options {
     void (*on_event)(void* user, int32_t lobby, enum muster_match_event event, const char* reason);
     void (*on_link)(void* user, enum muster_link_state state);
     muster_on_error on_error;
-} muster_allocator_options;
+} muster_matchmaker_options;
 
-MUSTER_API muster_allocator* muster_allocator_new(const muster_allocator_options* options, char* why, size_t why_size);
-MUSTER_API void muster_allocator_free(muster_allocator* allocator);
-MUSTER_API muster_client* muster_allocator_client(muster_allocator* allocator);
+MUSTER_API muster_matchmaker* muster_matchmaker_new(const muster_matchmaker_options* options, char* why, size_t why_size);
+MUSTER_API void muster_matchmaker_free(muster_matchmaker* matchmaker);
+MUSTER_API muster_client* muster_matchmaker_client(muster_matchmaker* matchmaker);
 
 /* `done` is called once. MUSTER_NO_ANSWER after 30 s: tell the players that there is no match. */
-MUSTER_API void muster_allocator_request(muster_allocator* allocator, const muster_match_request* match,
+MUSTER_API void muster_matchmaker_request(muster_matchmaker* matchmaker, const muster_match_request* match,
                                          void (*done)(void* user, const muster_allocation* allocation), void* user);
-MUSTER_API void muster_allocator_cancel(muster_allocator* allocator, int32_t lobby);
-MUSTER_API void muster_allocator_players(muster_allocator* allocator, int32_t lobby, const int32_t* accounts,
+MUSTER_API void muster_matchmaker_cancel(muster_matchmaker* matchmaker, int32_t lobby);
+MUSTER_API void muster_matchmaker_players(muster_matchmaker* matchmaker, int32_t lobby, const int32_t* accounts,
                                          size_t account_count,
                                          void (*done)(void* user, int32_t lobby, int error, const char* text),
                                          void* user);
-MUSTER_API void muster_allocator_close(muster_allocator* allocator);
+MUSTER_API void muster_matchmaker_close(muster_matchmaker* matchmaker);
 
 typedef struct muster_known_server {
     int32_t server;
@@ -254,7 +254,7 @@ typedef struct muster_known_server {
 
 /* Available servers of the regions, as of the last handshake: writes up to `size` of them, and returns how many there
  * are. */
-MUSTER_API size_t muster_allocator_servers(const muster_allocator* allocator, muster_known_server* servers,
+MUSTER_API size_t muster_matchmaker_servers(const muster_matchmaker* matchmaker, muster_known_server* servers,
                                            size_t size);
 
 /* ---- Player: a game client ---- */

@@ -51,7 +51,7 @@ export interface Overview {
         callback_errors: number;
     };
     store: { up: boolean; queue_depth: number };
-    managers: number;
+    matchmakers: number;
 }
 
 // Counts since the start, by their upper bounds; the one beyond the last bound is of all above it.
@@ -108,7 +108,7 @@ export type MatchState = "offering" | "allocated" | "ready" | "started" | "ended
 export interface Match {
     lobby_id: number;
     server_id: number | null;
-    chat_server: string;
+    matchmaker: string;
     region: number;
     state: MatchState;
     reason: string;

@@ -39,7 +39,7 @@ function overviewAt(time_ms: number, given: Given = {}): Overview {
         clock: { day: 1, hour: 0, minute: 0, speed: 1 },
         loop: { ticks_per_second: 10, tick_avg_ms: 0.1, tick_max_ms: 1, messages_per_second: 2, overruns: 0, callback_errors: 0 },
         store: { up: true, queue_depth: 0 },
-        managers: 0,
+        matchmakers: 0,
     };
 }
 

@@ -8,7 +8,7 @@ const SUCCESS_PERCENT_GOOD = 99;
 const SUCCESS_PERCENT_POOR = 90;
 
 export function KeyFigures({ overview, trail }: { overview: Overview; trail: Trail }) {
-    const { allocations, managers, matches, players, regions, store } = overview;
+    const { allocations, matchmakers, matches, players, regions, store } = overview;
     const sum = (pick: (region: Overview["regions"][number]) => number) => regions.reduce((total, region) => total + pick(region), 0);
     const available = sum((region) => region.servers.available);
     const full = sum((region) => region.servers.full);
@@ -51,7 +51,7 @@ export function KeyFigures({ overview, trail }: { overview: Overview; trail: Tra
                 <Tile label="Players" value={count(players.connected)} href={routeTo("players")}>
                     {count(players.idle)} idle, {count(players.in_grace)} away
                 </Tile>
-                <Tile label="Chat servers" value={count(managers)}>
+                <Tile label="Matchmakers" value={count(matchmakers)}>
                     connected
                 </Tile>
                 <Tile label="Store" value={store.up ? "Up" : "Down"} tone={store.up ? "plain" : "bad"}>

@@ -37,7 +37,7 @@ export function MatchesView() {
                     (state === "" || match.state === state) &&
                     (server === "" || String(match.server_id) === server) &&
                     (region === "" || String(match.region) === region) &&
-                    found(match.lobby_id, match.chat_server, match.reason, match.state),
+                    found(match.lobby_id, match.matchmaker, match.reason, match.state),
             );
         },
         [list.rows, q, state, server, region],
@@ -50,7 +50,7 @@ export function MatchesView() {
             subject={`${q} ${state} ${server} ${region}`}
             filters={
                 <>
-                    <TextFilter name="q" label="Find" hint="lobby, chat server, reason" />
+                    <TextFilter name="q" label="Find" hint="lobby, matchmaker, reason" />
                     <ChoiceFilter name="state" label="State" choices={STATES.map((each) => ({ value: each, label: each }))} />
                     <ChoiceFilter
                         name="region"
@@ -93,9 +93,9 @@ function columns(regionName: (id: number) => string, now: number, changed: () =>
         },
         {
             name: "chat",
-            label: "Chat server",
-            value: (match) => match.chat_server,
-            show: (match) => foreign(match.chat_server),
+            label: "Matchmaker",
+            value: (match) => match.matchmaker,
+            show: (match) => foreign(match.matchmaker),
             wide: true,
         },
         {

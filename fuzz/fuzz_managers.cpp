@@ -1,6 +1,0 @@
-// Bytes on the manager port.
-#include "fuzz/fuzz_port.h"
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    return muster::fuzz::run<muster::Port::managers>(data, size);
-}

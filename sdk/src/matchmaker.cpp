@@ -1,0 +1,94 @@
+#include "muster/matchmaker.h"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "base/utf8.h"
+#include "protocol/text.h"
+#include "sdk/src/matchmaker_state.h"
+
+namespace muster::sdk {
+
+namespace {
+
+bool is_id_character(char c) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    const bool digit = c >= '0' && c <= '9';
+    return letter || digit || c == '-' || c == '_' || c == '.';
+}
+
+MatchmakerOptions checked(MatchmakerOptions options) {
+    if (!HandshakeTokenText::fits(options.token) || !is_utf8(options.token)) throw std::invalid_argument("token");
+    const bool id_fits = !options.matchmaker_id.empty() && MatchmakerIdText::fits(options.matchmaker_id);
+    if (!id_fits || !std::ranges::all_of(options.matchmaker_id, is_id_character)) {
+        throw std::invalid_argument("matchmaker_id");
+    }
+    const std::size_t regions_max = std::numeric_limits<std::int8_t>::max();
+    if (options.regions.empty() || options.regions.size() > regions_max) throw std::invalid_argument("regions");
+    if (options.heartbeat_interval <= Duration{}) throw std::invalid_argument("heartbeat_interval");
+    if (options.request_timeout <= Duration{}) throw std::invalid_argument("request_timeout");
+    return options;
+}
+
+}  // namespace
+
+std::string_view to_string(MatchEventKind kind) {
+    return muster::to_string(static_cast<muster::MatchEventKind>(kind));
+}
+
+Matchmaker::Matchmaker(MatchmakerOptions options, MatchmakerCallbacks callbacks)
+    : state_(std::make_unique<State>(checked(std::move(options)), std::move(callbacks))) {}
+Matchmaker::~Matchmaker() = default;
+
+void Matchmaker::request(const MatchRequest& match, std::function<void(const Allocation&)> done) {
+    state_->request(match, std::move(done));
+}
+void Matchmaker::cancel(LobbyId lobby) {
+    state_->cancel(lobby);
+}
+void Matchmaker::players(LobbyId lobby, std::span<const AccountId> accounts, std::function<void(const Outcome&)> done) {
+    state_->players(lobby, accounts, std::move(done));
+}
+void Matchmaker::close() {
+    state_->close();
+}
+LinkState Matchmaker::link_state() const {
+    return state_->link_state();
+}
+const std::vector<KnownServer>& Matchmaker::servers() const {
+    return state_->servers();
+}
+const ClockEstimate& Matchmaker::clock() const {
+    return state_->clock();
+}
+std::size_t Matchmaker::requests_waiting() const {
+    return state_->requests_waiting();
+}
+void Matchmaker::seed_jitter(std::uint64_t seed) {
+    state_->link().seed_jitter(seed);
+}
+bool Matchmaker::wants_connection() const {
+    return state_->link().wants_connection();
+}
+void Matchmaker::connected(Time now) {
+    state_->connected(now);
+}
+void Matchmaker::disconnected(Time now) {
+    state_->disconnected(now);
+}
+void Matchmaker::receive(std::span<const std::byte> bytes, Time now) {
+    state_->receive(bytes, now);
+}
+std::vector<std::byte> Matchmaker::take_output() {
+    return state_->link().take_output();
+}
+void Matchmaker::tick(Time now) {
+    state_->tick(now);
+}
+std::optional<Time> Matchmaker::next_tick() const {
+    return state_->next_tick();
+}
+
+}  // namespace muster::sdk

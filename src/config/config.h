@@ -1,0 +1,129 @@
+// Every setting of Muster with its default. What each means, and what is allowed, stands in config_keys.cpp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/ids.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "core/region.h"
+#include "config/config_units.h"
+#include "config/listen_address.h"
+#include "config/secrets.h"
+#include "protocol/port.h"
+
+namespace muster {
+
+// How a player proves who it is (P-1).
+enum class Credentials : std::uint8_t { open, with_signature };
+
+// A plain value. load_config() makes one that is whole and within its limits; a default one is too.
+struct Config {
+    struct Listen {
+        ListenAddress servers = ListenAddress::loopback(11032);
+        ListenAddress matchmakers = ListenAddress::loopback(11033);
+        ListenAddress players = ListenAddress::loopback(11031);
+        ListenAddress http = ListenAddress::loopback(11030);
+    } listen;
+
+    // A token that is not set lets any token pass, and no player_key makes credentials open: on loopback only, see
+    // problems_of_serving().
+    struct Auth {
+        Secret server_token;
+        Secret matchmaker_token;
+        Secret admin_token;
+        Secret player_key;
+        // Where the above were to be read from; empty when they were not.
+        std::string server_token_file;
+        std::string matchmaker_token_file;
+        std::string admin_token_file;
+        std::string player_key_file;
+    } auth;
+
+    struct Game {
+        bool idle_cpu_enabled = true;
+        std::int32_t idle_sleep_milliseconds = 0;
+        std::int32_t tick_rate_milliseconds = 100;
+        std::int32_t max_tick_duration_milliseconds = 500;
+        Duration stats_interval = std::chrono::seconds(10);
+    } game;
+
+    struct Fleet {
+        Duration heartbeat_interval = std::chrono::seconds(10);
+        Duration heartbeat_timeout = std::chrono::seconds(30);
+        Duration allocation_ack_timeout = std::chrono::seconds(5);
+        std::int32_t allocation_retries = 3;
+        Duration allocation_deadline = std::chrono::seconds(25);
+        std::int32_t allocations_in_flight = 10'000;
+        Duration token_ttl = std::chrono::seconds(120);
+        std::int32_t reconcile_heartbeats = 3;
+        double brake_share = 0.15;
+        std::int32_t brake_servers = 10;
+        Duration brake_window = std::chrono::seconds(30);
+        Duration brake_hold = std::chrono::seconds(90);
+        Regions regions = {{RegionId(0), "USE"}, {RegionId(1), "USW"}, {RegionId(2), "EU"},
+                           {RegionId(9), "RU"},  {RegionId(11), "AU"}, {RegionId(15), "BR"}};
+    } fleet;
+
+    struct Matchmakers {
+        Duration heartbeat_interval = std::chrono::seconds(30);
+        Duration heartbeat_timeout = std::chrono::seconds(90);
+    } matchmakers;
+
+    struct Players {
+        Credentials credentials = Credentials::with_signature;
+        ByteOrder byte_order = ByteOrder::big;
+        Duration ping_interval = std::chrono::seconds(30);
+        Duration ping_timeout = std::chrono::seconds(60);
+        Duration idle_after = std::chrono::minutes(5);
+        Duration idle_kick_after = std::chrono::minutes(30);
+        Duration resume_grace = std::chrono::seconds(30);
+        bool heartbeat_enabled = false;
+        Duration heartbeat_interval = std::chrono::seconds(5);
+        std::int32_t max_failed_heartbeats = 2;
+    } players;
+
+    struct WorldClock {
+        std::int32_t speed = 1;
+        std::int32_t start_day = 1;
+        std::int32_t start_hour = 0;
+        std::int32_t start_minute = 0;
+    } clock;
+
+    struct Limits {
+        Duration handshake_deadline = std::chrono::seconds(10);
+        Duration frame_deadline = std::chrono::seconds(10);
+        std::int32_t frame_servers = 8'192;
+        std::int32_t frame_players = 8'192;
+        std::int32_t frame_matchmakers = 65'535;
+        std::int32_t connections_per_ip = 1'024;
+        std::int32_t connections_per_port = 100'000;
+        std::int32_t messages_per_second_servers = 2'000;
+        std::int32_t messages_per_second_matchmakers = 20'000;
+        std::int32_t messages_per_second_players = 200;
+        Duration flood_close_after = std::chrono::seconds(10);
+        ByteSize unsent_bytes = kibibytes(256);
+        ByteSize total_buffers = gibibytes(1);
+        std::int32_t token_guesses_per_minute = 10;
+    } limits;
+
+    struct Net {
+        std::int32_t threads = 1;
+    } net;
+
+    struct Store {
+        std::string path = "muster.db";
+        Duration history_keep = std::chrono::hours(7 * 24);
+    } store;
+
+    struct Shutdown {
+        Duration deadline = std::chrono::seconds(10);
+    } shutdown;
+
+    struct Logging {
+        LogLevel level = LogLevel::info;
+    } log;
+};
+
+}  // namespace muster

@@ -1,0 +1,119 @@
+#include "config/config_environment.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+#include "config/config_toml.h"
+#include "config/config_value.h"
+#include "config/nearest_name.h"
+
+namespace muster {
+namespace {
+
+constexpr std::string_view prefix = "MUSTER_";
+constexpr std::string_view variables_of_the_tool[] = {"MUSTER_URL", "MUSTER_ADMIN_TOKEN"};
+
+// A name that begins like no table's is a typing error only when it is this close to a real one.
+constexpr std::size_t typing_error_max = 2;
+
+const ConfigKey* find_by_variable(std::string_view name) {
+    for (const ConfigKey& key : config_keys())
+        if (key.environment_variable() == name) return &key;
+    return nullptr;
+}
+
+bool begins_like_a_table(std::string_view name) {
+    return std::any_of(config_keys().begin(), config_keys().end(), [name](const ConfigKey& key) {
+        // MUSTER_FLEET_ of MUSTER_FLEET_HEARTBEAT_TIMEOUT.
+        const std::string variable = key.environment_variable();
+        return name.starts_with(std::string_view(variable).substr(0, prefix.size() + key.table.size() + 1));
+    });
+}
+
+void refuse_unknown(std::string_view name, ConfigDraft& draft) {
+    std::vector<std::string> known;
+    for (const ConfigKey& key : config_keys()) known.push_back(key.environment_variable());
+    const std::optional<std::string> nearest = nearest_name(name, known);
+    const bool meant_for_us =
+        begins_like_a_table(name) || (nearest && edit_distance(*nearest, name) <= typing_error_max);
+    if (!meant_for_us) return;
+    draft.refuse(name, ConfigOrigin::no_line,
+                 nearest ? fmt::format("unknown key; did you mean {}?", *nearest) : "unknown key");
+}
+
+// Why these bytes cannot be that secret. Never says anything of the bytes themselves.
+std::optional<std::string> problem_of_secret(const SecretKey& type, std::string_view bytes) {
+    if (bytes.empty()) return "is empty; unset it, or give it a value";
+    if (bytes.size() > type.bytes_max) return fmt::format("is longer than {} bytes", type.bytes_max);
+    const bool has_control =
+        std::any_of(bytes.begin(), bytes.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; });
+    if (type.must_be_text && (!is_utf8(bytes) || has_control)) return "must be UTF-8 text without control characters";
+    return std::nullopt;
+}
+
+void read_variable(const ConfigKey& key, const EnvironmentVariable& variable, ConfigDraft& draft) {
+    draft.origins.set(key, {ConfigOrigin::Source::environment, std::string(variable.name), ConfigOrigin::no_line});
+    if (const auto* secret = std::get_if<SecretKey>(&key.type)) {
+        if (const auto problem = problem_of_secret(*secret, variable.value)) return draft.refuse(key, *problem);
+        secret->place(draft.config) = Secret(variable.value);
+    } else if (std::holds_alternative<RegionsKey>(key.type)) {
+        read_toml_value(key, variable.value, variable.name, draft);
+    } else if (const auto problem = set_value(key, scalar_from_text(key, variable.value), draft.config)) {
+        draft.refuse(key, *problem);
+    }
+}
+
+}  // namespace
+
+Environment process_environment() {
+    Environment environment;
+    for (char** entry = environ; entry && *entry; ++entry) {
+        const std::string_view text(*entry);
+        const std::size_t equals = text.find('=');
+        if (equals == std::string_view::npos) continue;
+        environment.push_back({text.substr(0, equals), text.substr(equals + 1)});
+    }
+    return environment;
+}
+
+void read_environment(const Environment& environment, ConfigDraft& draft) {
+    for (const EnvironmentVariable& variable : environment) {
+        if (!variable.name.starts_with(prefix)) continue;
+        if (std::find(std::begin(variables_of_the_tool), std::end(variables_of_the_tool), variable.name) !=
+            std::end(variables_of_the_tool))
+            continue;
+        if (const ConfigKey* key = find_by_variable(variable.name)) {
+            read_variable(*key, variable, draft);
+        } else {
+            refuse_unknown(variable.name, draft);
+        }
+    }
+}
+
+void read_secret_files(ConfigDraft& draft) {
+    for (const ConfigKey& key : config_keys()) {
+        const auto* type = std::get_if<SecretKey>(&key.type);
+        if (!type || type->place(draft.config).is_set() || draft.refused(key)) continue;
+        const std::string& path = type->file(draft.config);
+        if (path.empty()) continue;
+
+        const ConfigKey& file_key = *find_key(key.table, fmt::format("{}_file", key.name));
+        auto read = read_secret_file(path);
+        if (!read) {
+            draft.refuse(file_key, read.error());
+        } else if (const auto problem = problem_of_secret(*type, read->secret.reveal())) {
+            draft.refuse(file_key, fmt::format("what {} holds {}", path, *problem));
+        } else {
+            type->place(draft.config) = read->secret;
+            draft.origins.set(key, {ConfigOrigin::Source::file, path, ConfigOrigin::no_line});
+            for (std::string& warning : read->warnings) draft.warnings.push_back(std::move(warning));
+        }
+    }
+}
+
+}  // namespace muster

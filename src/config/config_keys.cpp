@@ -1,0 +1,248 @@
+#include "config/config_keys.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/core.h>
+
+#include "base/check.h"
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Where a key's value lives, as a function of the config.
+#define AT(member) ([](Config& config) -> auto& { return config.member; })
+
+constexpr Duration day = 24h;
+
+// The longest message that each port must take: the handshakes and the login with their longest strings (W-2), and a
+// list of 127 accounts (0x2008).
+constexpr std::int32_t frame_servers_least = 512;
+constexpr std::int32_t frame_players_least = 2'048;
+constexpr std::int32_t frame_matchmakers_least = 1'024;
+constexpr std::int32_t frame_most = 65'535;
+
+constexpr std::size_t token_bytes_max = 256;  // W-2
+
+constexpr ConfigTable tables[] = {
+    {"listen", "Where each port listens: an IP address and a port. Port 0 takes any free one."},
+    {"auth",
+     "Secrets never stand in this file. Each comes from its environment variable (MUSTER_AUTH_SERVER_TOKEN and so on) "
+     "or from a file named here."},
+    {"game", "The game loop."},
+    {"fleet", "Game servers and the matches that they are given."},
+    {"matchmakers", "matchmakers."},
+    {"players", "Players."},
+    {"clock", "The world clock. A stored clock overrides where it starts."},
+    {"limits", "What one peer, or all of them, may ask for."},
+    {"net", "The network threads."},
+    {"store", "The embedded store."},
+    {"shutdown", "Stopping on SIGTERM."},
+    {"log", "The log on standard error."},
+};
+
+using enum Takes;
+
+constexpr ConfigKey keys[] = {
+    {"listen", "servers", AddressKey{AT(listen.servers)}, at_restart, "Where game servers connect."},
+    {"listen", "matchmakers", AddressKey{AT(listen.matchmakers)}, at_restart, "Where matchmakers connect."},
+    {"listen", "players", AddressKey{AT(listen.players)}, at_restart, "Where players connect."},
+    {"listen", "http", AddressKey{AT(listen.http)}, at_restart, "Where the page, the API and the metrics are served."},
+
+    {"auth", "server_token", SecretKey{AT(auth.server_token), AT(auth.server_token_file), token_bytes_max, true},
+     at_reload, "What a game server must show in its handshake."},
+    {"auth", "matchmaker_token", SecretKey{AT(auth.matchmaker_token), AT(auth.matchmaker_token_file), token_bytes_max, true},
+     at_reload, "What a matchmaker must show in its handshake."},
+    {"auth", "admin_token", SecretKey{AT(auth.admin_token), AT(auth.admin_token_file), Secret::bytes_max, true},
+     at_reload, "What an operator must show to act through HTTP."},
+    {"auth", "player_key", SecretKey{AT(auth.player_key), AT(auth.player_key_file), Secret::bytes_max, false},
+     at_reload, "What players' credentials are signed with."},
+    {"auth", "server_token_file", PathKey{AT(auth.server_token_file)}, at_reload,
+     "The file that holds server_token, unless the environment gives it."},
+    {"auth", "matchmaker_token_file", PathKey{AT(auth.matchmaker_token_file)}, at_reload,
+     "The file that holds matchmaker_token, unless the environment gives it."},
+    {"auth", "admin_token_file", PathKey{AT(auth.admin_token_file)}, at_reload,
+     "The file that holds admin_token, unless the environment gives it."},
+    {"auth", "player_key_file", PathKey{AT(auth.player_key_file)}, at_reload,
+     "The file that holds player_key, unless the environment gives it."},
+
+    {"game", "idle_cpu_enabled", FlagKey{AT(game.idle_cpu_enabled)}, at_restart,
+     "Whether the loop waits when it has nothing to do; without it the loop spins."},
+    {"game", "idle_sleep_milliseconds", WholeKey{AT(game.idle_sleep_milliseconds), 0, 1'000}, at_restart,
+     "The longest that an idle loop waits for work; 0 sets no such bound."},
+    {"game", "tick_rate_milliseconds", WholeKey{AT(game.tick_rate_milliseconds), 1, 10'000}, at_restart,
+     "How long one pass of the loop goes on taking messages."},
+    {"game", "max_tick_duration_milliseconds", WholeKey{AT(game.max_tick_duration_milliseconds), 1, 60'000}, at_restart,
+     "A pass that takes longer is warned about and counted."},
+    {"game", "stats_interval", DurationKey{AT(game.stats_interval), 100ms, day}, at_restart,
+     "How often the log says how many players there are and how fast the loop turns."},
+
+    {"fleet", "heartbeat_interval", DurationKey{AT(fleet.heartbeat_interval), 10ms, 1h}, at_reload,
+     "How often a game server sends its heartbeat."},
+    {"fleet", "heartbeat_timeout", DurationKey{AT(fleet.heartbeat_timeout), 10ms, day}, at_reload,
+     "A game server that is silent for this long is offline and removed."},
+    {"fleet", "allocation_ack_timeout", DurationKey{AT(fleet.allocation_ack_timeout), 10ms, 5min}, at_reload,
+     "How long a game server has to acknowledge a match before the next one is asked."},
+    {"fleet", "allocation_retries", WholeKey{AT(fleet.allocation_retries), 0, 16}, at_reload,
+     "How many further game servers are asked when the first one does not take a match."},
+    {"fleet", "allocation_deadline", DurationKey{AT(fleet.allocation_deadline), 10ms, 10min}, at_reload,
+     "Every request for a match is answered within this time."},
+    {"fleet", "allocations_in_flight", WholeKey{AT(fleet.allocations_in_flight), 1, 1'000'000}, at_reload,
+     "How many requests for a match may be open at once; further ones are told that Muster is busy."},
+    {"fleet", "token_ttl", DurationKey{AT(fleet.token_ttl), 10ms, day}, at_reload,
+     "How long a match token admits players after the game server acknowledged the match."},
+    {"fleet", "reconcile_heartbeats", WholeKey{AT(fleet.reconcile_heartbeats), 1, 1'000}, at_reload,
+     "After this many heartbeats in a row that report too few matches, the server is believed."},
+    {"fleet", "brake_share", RealKey{AT(fleet.brake_share), 0, 1}, at_reload,
+     "When a larger share of a region than this falls silent at once, its servers are kept for a while."},
+    {"fleet", "brake_servers", WholeKey{AT(fleet.brake_servers), 1, 1'000'000}, at_reload,
+     "The brake needs at least this many silent servers."},
+    {"fleet", "brake_window", DurationKey{AT(fleet.brake_window), 10ms, 1h}, at_reload,
+     "Servers that fell silent within this time count together for the brake."},
+    {"fleet", "brake_hold", DurationKey{AT(fleet.brake_hold), 10ms, day}, at_reload,
+     "How long after its last heartbeat the brake keeps a server."},
+    {"fleet", "regions", RegionsKey{AT(fleet.regions)}, at_restart,
+     "The regions: ids from 0 to 127, each once, and names of 1 to 32 bytes."},
+
+    {"matchmakers", "heartbeat_interval", DurationKey{AT(matchmakers.heartbeat_interval), 10ms, 1h}, at_reload,
+     "How often a matchmaker sends its heartbeat."},
+    {"matchmakers", "heartbeat_timeout", DurationKey{AT(matchmakers.heartbeat_timeout), 10ms, day}, at_reload,
+     "A matchmaker that is silent for this long is dropped."},
+
+    {"players", "credentials", ChoiceKey<Credentials>{AT(players.credentials)}, at_restart,
+     "Whether a login needs a signed credential; open takes any, on loopback only."},
+    {"players", "byte_order", ChoiceKey<ByteOrder>{AT(players.byte_order)}, at_restart,
+     "The byte order of the player port."},
+    {"players", "ping_interval", DurationKey{AT(players.ping_interval), 10ms, 1h}, at_reload,
+     "How often each player is pinged."},
+    {"players", "ping_timeout", DurationKey{AT(players.ping_timeout), 10ms, day}, at_reload,
+     "A player that has not echoed a ping for this long is removed."},
+    {"players", "idle_after", DurationKey{AT(players.idle_after), 10ms, 7 * day}, at_reload,
+     "A player without activity for this long is idle."},
+    {"players", "idle_kick_after", DurationKey{AT(players.idle_kick_after), 10ms, 30 * day}, at_reload,
+     "A player without activity for this long is removed."},
+    {"players", "resume_grace", DurationKey{AT(players.resume_grace), 0ms, 1h}, at_reload,
+     "How long a lost connection's session can be taken back."},
+    {"players", "heartbeat_enabled", FlagKey{AT(players.heartbeat_enabled)}, at_restart,
+     "Whether players' entities are asked for heartbeats."},
+    {"players", "heartbeat_interval", DurationKey{AT(players.heartbeat_interval), 10ms, 1h}, at_restart,
+     "How often an entity is asked for its heartbeat."},
+    {"players", "max_failed_heartbeats", WholeKey{AT(players.max_failed_heartbeats), 0, 1'000}, at_reload,
+     "An entity that fails more heartbeats in a row than this is deleted."},
+
+    {"clock", "speed", WholeKey{AT(clock.speed), 1, 3'600}, at_restart, "Game minutes in a real minute."},
+    {"clock", "start_day", WholeKey{AT(clock.start_day), 1, 7}, at_restart, "The first day; 1 is Sunday."},
+    {"clock", "start_hour", WholeKey{AT(clock.start_hour), 0, 23}, at_restart, "The first hour."},
+    {"clock", "start_minute", WholeKey{AT(clock.start_minute), 0, 59}, at_restart, "The first minute."},
+
+    {"limits", "handshake_deadline", DurationKey{AT(limits.handshake_deadline), 10ms, 10min}, at_reload,
+     "How long a new connection has for its handshake or login."},
+    {"limits", "frame_deadline", DurationKey{AT(limits.frame_deadline), 10ms, 10min}, at_reload,
+     "How long a message may take from its first byte to its last."},
+    {"limits", "frame_servers", WholeKey{AT(limits.frame_servers), frame_servers_least, frame_most}, at_reload,
+     "The longest message in bytes that a game server may send."},
+    {"limits", "frame_players", WholeKey{AT(limits.frame_players), frame_players_least, frame_most}, at_reload,
+     "The longest message in bytes that a player may send."},
+    {"limits", "frame_matchmakers", WholeKey{AT(limits.frame_matchmakers), frame_matchmakers_least, frame_most}, at_reload,
+     "The longest message in bytes that a matchmaker may send."},
+    {"limits", "connections_per_ip", WholeKey{AT(limits.connections_per_ip), 1, 1'000'000}, at_reload,
+     "How many connections one address may hold."},
+    {"limits", "connections_per_port", WholeKey{AT(limits.connections_per_port), 1, 1'000'000}, at_reload,
+     "How many connections one port may hold."},
+    {"limits", "messages_per_second_servers", WholeKey{AT(limits.messages_per_second_servers), 1, 10'000'000},
+     at_reload, "How many messages a second one game server may send."},
+    {"limits", "messages_per_second_matchmakers", WholeKey{AT(limits.messages_per_second_matchmakers), 1, 10'000'000},
+     at_reload, "How many messages a second one matchmaker may send."},
+    {"limits", "messages_per_second_players", WholeKey{AT(limits.messages_per_second_players), 1, 10'000'000},
+     at_reload, "How many messages a second one player may send."},
+    {"limits", "flood_close_after", DurationKey{AT(limits.flood_close_after), 10ms, 10min}, at_reload,
+     "A connection that stays over its messages per second for this long is closed."},
+    {"limits", "unsent_bytes", SizeKey{AT(limits.unsent_bytes), kibibytes(64), gibibytes(1)}, at_reload,
+     "A reader with more than this waiting to be sent to it is dropped."},
+    {"limits", "total_buffers", SizeKey{AT(limits.total_buffers), mebibytes(1), gibibytes(1'024)}, at_reload,
+     "The most that all connections may buffer together."},
+    {"limits", "token_guesses_per_minute", WholeKey{AT(limits.token_guesses_per_minute), 1, 1'000'000}, at_reload,
+     "After this many wrong match tokens for a lobby, further ones are not even looked at for a minute."},
+
+    {"net", "threads", WholeKey{AT(net.threads), 1, 64}, at_restart, "How many threads serve the game ports."},
+
+    {"store", "path", PathKey{AT(store.path)}, at_restart, "The store's file; it is made when it is not there."},
+    {"store", "history_keep", DurationKey{AT(store.history_keep), 1s, 3'650 * day}, at_reload,
+     "How long ended matches and events are remembered."},
+
+    {"shutdown", "deadline", DurationKey{AT(shutdown.deadline), 10ms, 10min}, at_reload,
+     "How long a stop may take before what is left is cut off."},
+
+    {"log", "level", ChoiceKey<LogLevel>{AT(log.level)}, at_reload, "The least important lines that are written."},
+};
+
+#undef AT
+
+}  // namespace
+
+template <>
+std::span<const Choice<Credentials>> choices() {
+    static constexpr Choice<Credentials> all[] = {{"signed", Credentials::with_signature}, {"open", Credentials::open}};
+    return all;
+}
+
+template <>
+std::span<const Choice<ByteOrder>> choices() {
+    static constexpr Choice<ByteOrder> all[] = {{"big", ByteOrder::big}, {"little", ByteOrder::little}};
+    return all;
+}
+
+template <>
+std::span<const Choice<LogLevel>> choices() {
+    static constexpr Choice<LogLevel> all[] = {{"debug", LogLevel::debug},
+                                               {"info", LogLevel::info},
+                                               {"warning", LogLevel::warning},
+                                               {"error", LogLevel::error}};
+    return all;
+}
+
+std::string ConfigKey::full_name() const {
+    return fmt::format("{}.{}", table, name);
+}
+
+std::string ConfigKey::environment_variable() const {
+    std::string variable = fmt::format("MUSTER_{}_{}", table, name);
+    std::transform(variable.begin(), variable.end(), variable.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    return variable;
+}
+
+std::span<const ConfigKey> config_keys() {
+    return keys;
+}
+
+std::span<const ConfigTable> config_tables() {
+    return tables;
+}
+
+const ConfigKey* find_key(std::string_view table, std::string_view name) {
+    const auto found = std::find_if(std::begin(keys), std::end(keys),
+                                    [&](const ConfigKey& key) { return key.table == table && key.name == name; });
+    return found == std::end(keys) ? nullptr : found;
+}
+
+const ConfigKey* find_key_by_full_name(std::string_view full_name) {
+    const std::size_t dot = full_name.find('.');
+    if (dot == std::string_view::npos) return nullptr;
+    return find_key(full_name.substr(0, dot), full_name.substr(dot + 1));
+}
+
+const ConfigTable* find_table(std::string_view name) {
+    const auto found = std::find_if(std::begin(tables), std::end(tables),
+                                    [&](const ConfigTable& table) { return table.name == name; });
+    return found == std::end(tables) ? nullptr : found;
+}
+
+std::size_t index_of(const ConfigKey& key) {
+    MUSTER_CHECK(&key >= std::begin(keys) && &key < std::end(keys), "keys are those of the list");
+    return static_cast<std::size_t>(&key - std::begin(keys));
+}
+
+}  // namespace muster

@@ -1,0 +1,91 @@
+#include "config/config_samples.h"
+
+#include <fmt/format.h>
+
+#include "config/config_units.h"
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string quoted(const std::string& text) {
+    return fmt::format("\"{}\"", text);
+}
+
+ConfigSamples samples(const FlagKey&) {
+    return {{"true", "false"}, {"1", "0", "\"yes\"", "\"TRUE\"", "1.0"}};
+}
+
+ConfigSamples samples(const WholeKey& key) {
+    const auto least = static_cast<std::int64_t>(key.least);
+    const auto most = static_cast<std::int64_t>(key.most);
+    return {{fmt::format("{}", least), fmt::format("{}", most)},
+            {fmt::format("{}", least - 1), fmt::format("{}", most + 1), "9223372036854775807", "-9223372036854775808",
+             "4294967297", "1.5", "true", "\"many\"", "\"\""}};
+}
+
+ConfigSamples samples(const RealKey& key) {
+    return {{fmt::format("{}", key.least), fmt::format("{}", key.most), "0.5"},
+            {fmt::format("{}", key.least - 0.001), fmt::format("{}", key.most + 0.001), "nan", "inf", "-inf", "1e308",
+             "true", "\"half\""}};
+}
+
+ConfigSamples samples(const DurationKey& key) {
+    ConfigSamples both{{quoted(to_text(key.least)), quoted(to_text(key.most))},
+                       {quoted(to_text(key.most + 1ms)), "\"-1s\"", "\"10\"", "\"1.5s\"", "\"10 s\"",
+                        "\"99999999999d\"", "\"\"", "10", "1.5", "true", "07:32:00"}};
+    if (key.least > Duration::zero()) both.bad.push_back(quoted(to_text(key.least - 1ms)));
+    return both;
+}
+
+ConfigSamples samples(const SizeKey& key) {
+    return {{quoted(to_text(key.least)), quoted(to_text(key.most))},
+            {quoted(to_text(ByteSize{key.least.bytes - 1})), quoted(to_text(ByteSize{key.most.bytes + 1})), "-1", "1.5",
+             "\"1KB\"", "\"99999999999999TiB\"", "true"}};
+}
+
+ConfigSamples samples(const AddressKey&) {
+    return {{"\"127.0.0.1:0\"", "\"[::1]:65535\"", "\"0.0.0.0:1\""},
+            {"\"127.0.0.1\"", "\"127.0.0.1:65536\"", "\"example.com:80\"", "\"::1:80\"", "\"\"", "11032", "true"}};
+}
+
+ConfigSamples samples(const PathKey&) {
+    return {{"\"x\"", "\"/var/lib/muster/a b.db\""}, {"\"\"", "1", "true", "\"a\\u0000b\""}};
+}
+
+template <class Enum>
+ConfigSamples samples(const ChoiceKey<Enum>&) {
+    ConfigSamples both{{}, {"\"\"", "\"other\"", "\"BIG\"", "1", "true"}};
+    for (const Choice<Enum>& choice : choices<Enum>()) both.good.push_back(quoted(std::string(choice.text)));
+    return both;
+}
+
+ConfigSamples samples(const RegionsKey&) {
+    return {{R"([{ id = 0, name = "A" }])", R"([{ id = 127, name = "ÅÄÖ" }, { id = 0, name = "B" }])"},
+            {"[]", "1", "\"EU\"", "{}", "[1]", "[[]]", R"([{ id = 0 }])", R"([{ name = "A" }])",
+             R"([{ id = -1, name = "A" }])", R"([{ id = 128, name = "A" }])", R"([{ id = "0", name = "A" }])",
+             R"([{ id = 0.0, name = "A" }])", R"([{ id = 0, name = "" }])", R"([{ id = 0, name = 5 }])",
+             R"([{ id = 0, name = "A\n" }])", R"([{ id = 0, name = "ABCDEFGHIJKLMNOPQRSTUVWXYZ1234567" }])",
+             R"([{ id = 0, name = "A", x = 1 }])", R"([{ id = 0, name = "A" }, { id = 0, name = "B" }])",
+             R"([{ id = 0, name = "A" }, { id = 1, name = "A" }])"}};
+}
+
+ConfigSamples samples(const SecretKey&) {
+    return {};
+}
+
+}  // namespace
+
+ConfigSamples samples_of(const ConfigKey& key) {
+    ConfigSamples both = std::visit([](const auto& type) { return samples(type); }, key.type);
+    if (!both.bad.empty()) both.bad.insert(both.bad.end(), {"2026-11-16", "[1, 2]", "{ a = 1 }"});
+    return both;
+}
+
+std::string as_environment_text(const std::string& toml) {
+    const bool is_string = toml.size() >= 2 && toml.front() == '"' && toml.back() == '"';
+    return is_string ? toml.substr(1, toml.size() - 2) : toml;
+}
+
+}  // namespace muster

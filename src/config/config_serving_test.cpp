@@ -1,0 +1,85 @@
+#include "config/config_serving.h"
+
+#include <string>
+
+#include <doctest/doctest.h>
+
+using namespace muster;
+
+namespace {
+
+const ListenAddress everywhere = ListenAddress::parse("0.0.0.0:0").value();
+
+Config with_all_secrets() {
+    Config config;
+    config.auth.server_token = Secret("server token");
+    config.auth.matchmaker_token = Secret("matchmaker token");
+    config.auth.admin_token = Secret("admin token");
+    config.auth.player_key = Secret("player key");
+    return config;
+}
+
+}  // namespace
+
+TEST_CASE("X-2: on loopback nothing is needed") {
+    Config config;
+    CHECK(problems_of_serving(config).empty());
+    config.listen.http = config.listen.servers = config.listen.matchmakers = config.listen.players =
+        ListenAddress::parse("[::1]:0").value();
+    CHECK(problems_of_serving(config).empty());
+    config.players.credentials = Credentials::open;
+    CHECK(problems_of_serving(config).empty());
+}
+
+TEST_CASE("X-2: each port off loopback needs its own secret, and the refusal names the key") {
+    struct Door {
+        ListenAddress Config::Listen::* address;
+        Secret Config::Auth::* secret;
+        std::string key;
+    };
+    const Door doors[] = {
+        {&Config::Listen::servers, &Config::Auth::server_token, "auth.server_token is not set, but listen.servers = "},
+        {&Config::Listen::matchmakers, &Config::Auth::matchmaker_token,
+         "auth.matchmaker_token is not set, but listen.matchmakers = "},
+        {&Config::Listen::players, &Config::Auth::player_key, "auth.player_key is not set, but listen.players = "},
+        {&Config::Listen::http, &Config::Auth::admin_token, "auth.admin_token is not set, but listen.http = "},
+    };
+    for (const Door& door : doors) {
+        Config config = with_all_secrets();
+        config.listen.*door.address = everywhere;
+        CHECK(problems_of_serving(config).empty());
+        config.auth.*door.secret = Secret();
+        const auto problems = problems_of_serving(config);
+        REQUIRE(problems.size() == 1);
+        CHECK(problems[0].starts_with(door.key));
+    }
+    Config config;
+    config.listen.servers = everywhere;
+    CHECK(problems_of_serving(config)[0] ==
+          "auth.server_token is not set, but listen.servers = 0.0.0.0:0 is not on loopback; set "
+          "MUSTER_AUTH_SERVER_TOKEN or auth.server_token_file");
+}
+
+TEST_CASE("X-2: open credentials off loopback are refused, with a player_key too") {
+    Config config = with_all_secrets();
+    config.listen.players = everywhere;
+    config.players.credentials = Credentials::open;
+    REQUIRE(problems_of_serving(config).size() == 1);
+    CHECK(problems_of_serving(config)[0].starts_with("players.credentials = \"open\""));
+    config.auth.player_key = Secret();
+    CHECK(problems_of_serving(config).size() == 1);
+}
+
+TEST_CASE("X-2: without a player_key credentials act as open, with a warning") {
+    Config config;
+    CHECK(effective_credentials(config) == Credentials::open);
+    CHECK(warnings_of_serving(config).size() == 1);
+
+    config.auth.player_key = Secret("player key");
+    CHECK(effective_credentials(config) == Credentials::with_signature);
+    CHECK(warnings_of_serving(config).empty());
+
+    config.players.credentials = Credentials::open;
+    CHECK(effective_credentials(config) == Credentials::open);
+    CHECK(warnings_of_serving(config).empty());
+}

@@ -1,0 +1,129 @@
+#include "config/secrets.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "base/check.h"
+
+namespace muster {
+
+class Secret::Bytes {
+public:
+    explicit Bytes(std::string_view bytes) : size_(bytes.size()), data_(std::make_unique<char[]>(size_)) {
+        std::copy(bytes.begin(), bytes.end(), data_.get());
+    }
+    Bytes(const Bytes&) = delete;
+    Bytes& operator=(const Bytes&) = delete;
+    ~Bytes() { explicit_bzero(data_.get(), size_); }
+
+    std::string_view view() const { return {data_.get(), size_}; }
+
+private:
+    std::size_t size_;
+    std::unique_ptr<char[]> data_;
+};
+
+Secret::Secret(std::string_view bytes) {
+    MUSTER_CHECK(!bytes.empty() && bytes.size() <= bytes_max, "whoever reads a secret checks its size");
+    bytes_ = std::make_shared<const Bytes>(bytes);
+}
+
+std::size_t Secret::size() const {
+    return reveal().size();
+}
+
+std::string_view Secret::reveal() const {
+    return bytes_ ? bytes_->view() : std::string_view{};
+}
+
+bool Secret::matches(std::string_view candidate) const {
+    if (!is_set()) return false;
+    const std::string_view secret = reveal();
+    // Every byte of the candidate is looked at, whatever came before; the time says only how long the candidate is.
+    volatile unsigned char difference = candidate.size() == secret.size() ? 0 : 1;
+    for (std::size_t i = 0, at = 0; i < candidate.size(); ++i, at = at + 1 == secret.size() ? 0 : at + 1)
+        difference = static_cast<unsigned char>(difference | (candidate[i] ^ secret[at]));
+    return difference == 0;
+}
+
+bool operator==(const Secret& one, const Secret& other) {
+    if (one.is_set() != other.is_set()) return false;
+    return !one.is_set() || one.matches(other.reveal());
+}
+
+namespace {
+
+// Closes on every way out.
+class File {
+public:
+    // Not blocking, so that a pipe without a writer cannot hold up the start.
+    explicit File(const std::filesystem::path& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+    ~File() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    int fd() const { return fd_; }
+
+private:
+    int fd_;
+};
+
+// What was read, wiped on the way out.
+struct Buffer {
+    // Room for the longest secret, its line end, and one byte more that shows it is too long.
+    std::array<char, Secret::bytes_max + 3> bytes{};
+    std::size_t size = 0;
+    ~Buffer() { explicit_bzero(bytes.data(), bytes.size()); }
+};
+
+bool read_all(int fd, Buffer& buffer) {
+    while (buffer.size < buffer.bytes.size()) {
+        const ssize_t got = ::read(fd, buffer.bytes.data() + buffer.size, buffer.bytes.size() - buffer.size);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return false;
+        if (got == 0) return true;
+        buffer.size += static_cast<std::size_t>(got);
+    }
+    return true;
+}
+
+std::string_view without_line_end(std::string_view text) {
+    if (text.ends_with('\n')) text.remove_suffix(1);
+    if (text.ends_with('\r')) text.remove_suffix(1);
+    return text;
+}
+
+}  // namespace
+
+Result<SecretFile, std::string> read_secret_file(const std::filesystem::path& path) {
+    const auto failed = [&path](std::string_view why) {
+        return Failure<std::string>(fmt::format("cannot read {}: {}", path.string(), why));
+    };
+    const File file(path);
+    struct stat about{};
+    if (file.fd() < 0 || ::fstat(file.fd(), &about) != 0) return failed(std::strerror(errno));
+    if (!S_ISREG(about.st_mode)) return failed("not a plain file");
+
+    Buffer buffer;
+    if (!read_all(file.fd(), buffer)) return failed(std::strerror(errno));
+    const std::string_view bytes = without_line_end({buffer.bytes.data(), buffer.size});
+    if (bytes.empty()) return failed("the file is empty");
+    if (bytes.size() > Secret::bytes_max) return failed(fmt::format("longer than {} bytes", Secret::bytes_max));
+
+    SecretFile result{Secret(bytes), {}};
+    if ((about.st_mode & S_IROTH) != 0)
+        result.warnings.push_back(fmt::format("{} can be read by everybody (mode {:04o}); use chmod 600", path.string(),
+                                              about.st_mode & 07777));
+    return result;
+}
+
+}  // namespace muster

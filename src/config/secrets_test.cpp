@@ -1,0 +1,99 @@
+#include "config/secrets.h"
+
+#include <sys/stat.h>
+
+#include <optional>
+#include <ostream>
+#include <type_traits>
+#include <utility>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "testing/test_folder.h"
+
+using namespace muster;
+
+namespace {
+
+template <class T>
+concept Streamable = requires(std::ostream& out, const T& value) { out << value; };
+
+static_assert(!Streamable<Secret>);
+static_assert(!fmt::is_formattable<Secret>::value);
+static_assert(!std::is_convertible_v<Secret, std::string_view>);
+
+struct SecretFiles {
+    TestFolder folder;
+
+    Result<SecretFile, std::string> read(std::string_view content, mode_t mode = 0600) {
+        const auto path = folder.write("secret", content);
+        ::chmod(path.c_str(), mode);
+        return read_secret_file(path);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("X-2: a secret matches itself only, and no secret matches nothing") {
+    const Secret secret("correct horse");
+    CHECK(secret.matches("correct horse"));
+    for (const char* wrong :
+         {"", "correct hors", "correct horse ", "correct horsf", "Correct horse", "correct horsecorrect horse"})
+        CHECK_FALSE_MESSAGE(secret.matches(wrong), wrong);
+    CHECK_FALSE(secret.matches(std::string(100'000, 'c')));
+    CHECK(Secret(std::string_view("a\0b", 3)).matches(std::string_view("a\0b", 3)));
+    CHECK_FALSE(Secret(std::string_view("a\0b", 3)).matches("a"));
+
+    const Secret none;
+    CHECK_FALSE(none.is_set());
+    CHECK_FALSE(none.matches(""));
+    CHECK_FALSE(none.matches("anything"));
+    CHECK(none.reveal().empty());
+}
+
+TEST_CASE("X-2: copies of a secret share one buffer, so that there is one place to wipe") {
+    std::optional<Secret> first(std::in_place, "correct horse");
+    std::optional<Secret> second(first);
+    CHECK(first->reveal().data() == second->reveal().data());
+    first.reset();
+    CHECK(second->matches("correct horse"));
+    CHECK(*second == Secret("correct horse"));
+    CHECK_FALSE(*second == Secret("another horse"));
+    CHECK_FALSE(*second == Secret());
+    CHECK(Secret() == Secret());
+}
+
+TEST_CASE_FIXTURE(SecretFiles, "X-2: a secret's file is read without its one trailing line end") {
+    CHECK(read("token")->secret.matches("token"));
+    CHECK(read("token\n")->secret.matches("token"));
+    CHECK(read("token\r\n")->secret.matches("token"));
+    CHECK(read("token\n\n")->secret.matches("token\n"));
+    CHECK(read(" token ")->secret.matches(" token "));
+    CHECK(read(std::string(Secret::bytes_max, 'x') + "\n")->secret.size() == Secret::bytes_max);
+}
+
+TEST_CASE_FIXTURE(SecretFiles,
+                  "X-2: an empty, missing, too long or special file is refused by name, and its bytes are not told") {
+    CHECK(read("").error() == fmt::format("cannot read {}: the file is empty", (folder.path() / "secret").string()));
+    CHECK(read("\n").error().find("empty") != std::string::npos);
+    CHECK(read("\r\n").error().find("empty") != std::string::npos);
+    const std::string long_one = read(std::string(Secret::bytes_max + 1, 'x')).error();
+    CHECK(long_one.find("longer than 4096 bytes") != std::string::npos);
+    CHECK(long_one.find("xxx") == std::string::npos);
+    CHECK_FALSE(read(std::string(1'000'000, 'x')));
+
+    CHECK(read_secret_file(folder.path() / "missing").error().find("No such file") != std::string::npos);
+    CHECK(read_secret_file(folder.path()).error().find("not a plain file") != std::string::npos);
+    const auto pipe = folder.path() / "pipe";
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    CHECK(read_secret_file(pipe).error().find("not a plain file") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(SecretFiles, "X-2: a file that everybody can read is warned about") {
+    CHECK(read("token", 0600)->warnings.empty());
+    CHECK(read("token", 0640)->warnings.empty());
+    const auto open_to_all = read("token", 0644);
+    REQUIRE(open_to_all->warnings.size() == 1);
+    CHECK(open_to_all->warnings[0].find("mode 0644") != std::string::npos);
+}

@@ -1,0 +1,86 @@
+#include "core/matchmaker_port.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "protocol/dispatch.h"
+
+namespace muster {
+
+MatchmakerPort::MatchmakerPort(LinkTable& links, Matchmakers& matchmakers, Fleet& fleet, Matches& matches,
+                         IssuedTime& issued, TokenCheck token_check)
+    : links_(links),
+      matchmakers_(matchmakers),
+      fleet_(fleet),
+      matches_(matches),
+      issued_(issued),
+      token_check_(std::move(token_check)) {}
+
+struct MatchmakerPort::Visitor {
+    MatchmakerPort& port;
+    const Pass& pass;
+    Link& link;
+
+    void operator()(const MatchmakerHandshake& hello) const { port.handshake(pass, link, hello); }
+    void operator()(const MatchmakerHeartbeat&) const {
+        port.links_.send(link.id, MatchmakerHeartbeatAck{{}, port.issued_.at(pass.now)});
+    }
+    void operator()(const AllocationRequest& request) const {
+        port.matches_.request(pass, port.links_.take_ticket(link), speaker(), request);
+    }
+    void operator()(const CancelMatch& wish) const {
+        port.matches_.cancel(pass, port.links_.take_ticket(link), speaker(), wish.lobby);
+    }
+    void operator()(const MatchPlayers& list) const {
+        port.matches_.players(pass, port.links_.take_ticket(link), speaker(), list);
+    }
+
+    const Matchmaker& speaker() const {
+        const Matchmaker* matchmaker = port.matchmakers_.find(link.who);
+        MUSTER_CHECK(matchmaker != nullptr, "a greeted link that is not closing has its matchmaker");
+        return *matchmaker;
+    }
+};
+
+Result<void, WireError> MatchmakerPort::frame(const Pass& pass, Link& link, const PeerFrame& frame) {
+    if (link.greeted) matchmakers_.heard(pass, link.who);
+    return visit_inbound<Port::matchmakers>(links_.order(Port::matchmakers), frame.code, frame.payload,
+                                         Visitor{*this, pass, link});
+}
+
+void MatchmakerPort::handshake(const Pass& pass, Link& link, const MatchmakerHandshake& hello) {
+    const auto greeting = token_check_(hello.token.view()) ? matchmakers_.handshake(pass, link.id, hello)
+                                                           : Failure(Refusal::invalid_token);
+    if (!greeting) {
+        links_.answer(link, MatchmakerHandshakeResponse{Refused{ErrorText(text(greeting.error()))}});
+        return links_.close(link);
+    }
+    if (Link* replaced = links_.find(greeting->replaced)) links_.close(*replaced);
+    link.who = greeting->number;
+    links_.greeted(link);
+    const Matchmaker& matchmaker = *matchmakers_.find(greeting->number);
+    links_.answer(link, MatchmakerHandshakeResponse{welcome(pass, matchmaker)});
+    matches_.matchmaker_back(matchmaker);
+}
+
+// The Available servers of its regions, by ascending id, as many as fit one frame.
+MatchmakerHandshakeResponse::Accepted MatchmakerPort::welcome(const Pass& pass, const Matchmaker& matchmaker) const {
+    // What the frame holds beside the list, and an entry beside its address: code, flag, time, count; id, length, port,
+    // region, capacity.
+    constexpr std::size_t frame_max = 65535;
+    constexpr std::size_t fixed = 2 + 1 + 8 + 4;
+    constexpr std::size_t entry_fixed = 4 + 2 + 4 + 1 + 4;
+    MatchmakerHandshakeResponse::Accepted accepted{issued_.at(pass.now), {}};
+    std::size_t size = fixed;
+    fleet_.for_each([&](const Server& server) {
+        if (server.status() != ServerStatus::available || !matchmaker.serves(server.region)) return;
+        const std::string ip = server.endpoint.ip.to_string();
+        size += entry_fixed + ip.size();
+        if (size > frame_max) return;
+        accepted.servers.items.push_back(
+            {server.id, GameEndpoint{IpText(ip), server.endpoint.port}, server.region, server.max_matches});
+    });
+    return accepted;
+}
+
+}  // namespace muster

@@ -1,0 +1,127 @@
+#include "core/matchmakers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "core/link_table.h"
+
+namespace muster {
+namespace {
+
+bool is_matchmaker_id(std::string_view id) {
+    const auto fits = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+               c == '.';
+    };
+    return !id.empty() && id.size() <= MatchmakerIdText::size_max && std::all_of(id.begin(), id.end(), fits);
+}
+
+}  // namespace
+
+bool Matchmaker::serves(RegionId region) const {
+    return std::find(regions.begin(), regions.end(), region) != regions.end();
+}
+
+Matchmakers::Matchmakers(MatchmakersConfig config, const LoopTime& time, Timers& timers, OnSilent on_silent)
+    : config_(std::move(config)), time_(time), timers_(timers), on_silent_(std::move(on_silent)) {}
+
+void Matchmakers::configure(MatchmakersConfig config) {
+    config.regions = std::move(config_.regions);
+    config_ = std::move(config);
+}
+
+Result<Matchmakers::Greeting, Refusal> Matchmakers::handshake(const Pass& pass, ConnectionId from,
+                                                              const MatchmakerHandshake& hello) {
+    if (!is_matchmaker_id(hello.matchmaker.view())) return Failure(Refusal::invalid_matchmaker_id);
+    const auto configured = [this](RegionId id) {
+        return std::any_of(config_.regions.begin(), config_.regions.end(),
+                           [id](const Region& region) { return region.id == id; });
+    };
+    const auto& regions = hello.regions.items;
+    if (regions.empty() || !std::all_of(regions.begin(), regions.end(), configured))
+        return Failure(Refusal::invalid_region);
+
+    ConnectionId replaced;
+    if (const Matchmaker* known = find(hello.matchmaker.view())) {
+        if (known->heard_until(pass.running) - known->last_seen < config_.heartbeat_interval * 3 / 2)
+            return Failure(Refusal::matchmaker_already_registered);
+        replaced = known->link;
+        forget(known->number);
+    }
+    const std::int32_t number = next_number_++;
+    Matchmaker& matchmaker = by_number_[number];
+    matchmaker.id = hello.matchmaker.string();
+    matchmaker.number = number;
+    matchmaker.link = from;
+    matchmaker.regions = regions;
+    matchmaker.last_seen = pass.running;
+    by_id_[matchmaker.id] = number;
+    auto timer = timers_.schedule({.first_delay = config_.heartbeat_timeout}, [this, number](const TimerFired&) {
+        silence_due(Pass{time_.now(), time_.running()}, number);
+    });
+    MUSTER_CHECK(timer.has_value(), "heartbeat times are valid delays");
+    matchmaker.silence = *timer;
+    return Greeting{number, replaced};
+}
+
+void Matchmakers::heard(const Pass& pass, std::int32_t number) {
+    const auto found = by_number_.find(number);
+    if (found != by_number_.end()) found->second.last_seen = pass.running;
+}
+
+void Matchmakers::link_lost(std::int32_t number, ConnectionId link) {
+    const Matchmaker* matchmaker = find(number);
+    if (matchmaker && matchmaker->link == link) forget(number);
+}
+
+void Matchmakers::paused(const Pass& pass, std::int32_t number) {
+    const auto found = by_number_.find(number);
+    if (found != by_number_.end() && !found->second.unread_since) found->second.unread_since = pass.running;
+}
+
+void Matchmakers::resumed(const Pass& pass, std::int32_t number) {
+    const auto found = by_number_.find(number);
+    if (found == by_number_.end() || !found->second.unread_since) return;
+    Matchmaker& matchmaker = found->second;
+    const Duration unread = pass.running - *matchmaker.unread_since;
+    matchmaker.unread_since.reset();
+    // What was read last may have been a sign of life.
+    matchmaker.last_seen = std::min(matchmaker.last_seen + unread, pass.running);
+}
+
+const Matchmaker* Matchmakers::find(std::int32_t number) const {
+    const auto found = by_number_.find(number);
+    return found == by_number_.end() ? nullptr : &found->second;
+}
+
+const Matchmaker* Matchmakers::find(std::string_view id) const {
+    const auto found = by_id_.find(id);
+    return found == by_id_.end() ? nullptr : find(found->second);
+}
+
+// A sign of life only notes its time; the timer looks at that time when it fires, and moves itself on.
+void Matchmakers::silence_due(const Pass& pass, std::int32_t number) {
+    const Matchmaker* matchmaker = find(number);
+    MUSTER_CHECK(matchmaker != nullptr, "a forgotten matchmaker's timer is cancelled");
+    const Time due = matchmaker->last_seen + config_.heartbeat_timeout;
+    const Time heard_until = matchmaker->heard_until(pass.running);
+    if (heard_until < due) {
+        const Duration least = matchmaker->unread_since ? unread_look_every : Timers::delay_least;
+        const auto moved = timers_.reschedule(matchmaker->silence, std::max<Duration>(due - heard_until, least));
+        MUSTER_CHECK(moved.has_value(), "a matchmaker's timer lives as long as its link");
+        return;
+    }
+    const ConnectionId link = matchmaker->link;
+    forget(number);
+    on_silent_(pass, link);
+}
+
+void Matchmakers::forget(std::int32_t number) {
+    const auto found = by_number_.find(number);
+    timers_.cancel(found->second.silence);
+    by_id_.erase(found->second.id);
+    by_number_.erase(found);
+}
+
+}  // namespace muster

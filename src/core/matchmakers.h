@@ -1,0 +1,94 @@
+// The matchmakers that ask for matches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "core/region.h"
+#include "protocol/error_texts.h"
+#include "protocol/matchmaker_messages.h"
+#include "runtime/loop_time.h"
+#include "runtime/pass.h"
+#include "runtime/timers.h"
+
+namespace muster {
+
+struct MatchmakersConfig {
+    Regions regions;
+    Duration heartbeat_interval = std::chrono::seconds(30);
+    Duration heartbeat_timeout = std::chrono::seconds(90);
+};
+
+struct Matchmaker {
+    std::string id;
+    std::int32_t number = 0;  // what its link remembers it by
+    ConnectionId link;        // no generation: away
+    std::vector<RegionId> regions;
+    Time last_seen;                    // running time, as is the next
+    std::optional<Time> unread_since;  // while Muster does not read its link (B-1)
+    TimerId silence;
+
+    bool connected() const { return link.generation != 0; }
+    // Until when we would have heard it: its silence is judged by this, not by `running`.
+    Time heard_until(Time running) const { return unread_since.value_or(running); }
+    bool serves(RegionId region) const;
+};
+
+// Game thread only. A matchmaker is remembered by its id while it has a link; what is kept for one that is away is
+// the matches' business.
+class Matchmakers {
+public:
+    // Hears of one that said nothing for the whole timeout; its link is to be closed.
+    using OnSilent = Function<void(const Pass& pass, ConnectionId link)>;
+
+    Matchmakers(MatchmakersConfig config, const LoopTime& time, Timers& timers, OnSilent on_silent);
+
+    // Takes effect from the next heartbeat on. The regions stay as they are.
+    void configure(MatchmakersConfig config);
+
+    struct Greeting {
+        std::int32_t number = 0;
+        ConnectionId replaced;  // a silent link that the newcomer took over from, to be closed
+    };
+
+    // A-1, the token judged before. A failure changes nothing.
+    Result<Greeting, Refusal> handshake(const Pass& pass, ConnectionId from, const MatchmakerHandshake& hello);
+    // Any message is a sign of life.
+    void heard(const Pass& pass, std::int32_t number);
+    void link_lost(std::int32_t number, ConnectionId link);
+    // Muster does not read the link from now on, and reads it again (B-1).
+    void paused(const Pass& pass, std::int32_t number);
+    void resumed(const Pass& pass, std::int32_t number);
+
+    // Null when there is none.
+    const Matchmaker* find(std::int32_t number) const;
+    const Matchmaker* find(std::string_view id) const;
+    std::size_t size() const { return by_number_.size(); }
+
+    template <class Visit>
+    void for_each(Visit visit) const {
+        for (const auto& [number, matchmaker] : by_number_) visit(matchmaker);
+    }
+
+private:
+    void silence_due(const Pass& pass, std::int32_t number);
+    void forget(std::int32_t number);
+
+    MatchmakersConfig config_;
+    const LoopTime& time_;
+    Timers& timers_;
+    OnSilent on_silent_;
+    std::map<std::int32_t, Matchmaker> by_number_;
+    std::map<std::string, std::int32_t, std::less<>> by_id_;
+    std::int32_t next_number_ = 1;
+};
+
+}  // namespace muster

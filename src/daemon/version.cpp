@@ -1,9 +1,0 @@
-#include "daemon/version.h"
-
-namespace muster {
-
-std::string_view version() {
-    return MUSTER_VERSION;
-}
-
-}  // namespace muster

@@ -1,0 +1,29 @@
+#include "process/signals.h"
+
+#include <cerrno>
+#include <system_error>
+
+namespace muster {
+
+Signals::Signals() {
+    sigemptyset(&ours_);
+    for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&ours_, number);
+    const int error = pthread_sigmask(SIG_BLOCK, &ours_, &before_);
+    if (error != 0) throw std::system_error(error, std::generic_category(), "cannot block signals");
+    std::signal(SIGPIPE, SIG_IGN);
+}
+
+Signals::~Signals() {
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+std::optional<Signal> Signals::wait(Duration at_most) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(at_most);
+    const timespec limit{seconds.count(), (at_most - seconds).count()};
+    const int number = sigtimedwait(&ours_, nullptr, &limit);
+    // Interrupted by a signal that is not ours: as good as the time having passed.
+    if (number < 0) return std::nullopt;
+    return number == SIGHUP ? Signal::reload : Signal::stop;
+}
+
+}  // namespace muster

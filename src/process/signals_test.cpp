@@ -1,0 +1,45 @@
+#include "process/signals.h"
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <iostream>
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include "process/core_dumps.h"
+
+using namespace muster;
+using namespace std::chrono_literals;
+
+TEST_CASE("X-3: SIGTERM and SIGINT stop, SIGHUP reloads, and no signal is none") {
+    Signals signals;
+    CHECK(signals.wait(1ms) == std::nullopt);
+    ::kill(::getpid(), SIGTERM);
+    CHECK(signals.wait(10s) == Signal::stop);
+    ::kill(::getpid(), SIGINT);
+    CHECK(signals.wait(10s) == Signal::stop);
+    ::kill(::getpid(), SIGHUP);
+    CHECK(signals.wait(10s) == Signal::reload);
+    CHECK(signals.wait(0ms) == std::nullopt);
+}
+
+TEST_CASE("fault 69: core dumps are off, also where they are piped to a program") {
+    // In a child, since it cannot be undone.
+    std::cout.flush();
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        disable_core_dumps();
+        rlimit limit{};
+        const bool off = ::getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_max == 0 && ::prctl(PR_GET_DUMPABLE) == 0;
+        ::_exit(off ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+}

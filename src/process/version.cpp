@@ -1,0 +1,9 @@
+#include "process/version.h"
+
+namespace muster {
+
+std::string_view version() {
+    return MUSTER_VERSION;
+}
+
+}  // namespace muster
