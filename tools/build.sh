@@ -15,6 +15,20 @@ say() { echo "${colour_bold}$*${colour_off}" >&2; }
 good() { echo "${colour_green}$*${colour_off}" >&2; }
 bad() { echo "${colour_red}$*${colour_off}" >&2; }
 
+# lock_folder PRESET: afterwards nobody else builds or tests in build/PRESET, until unlock_folder or the end of this
+# shell. Waits for whoever does so now, and says so.
+lock_folder() {
+    local dir=build/$1
+    mkdir -p "$dir"
+    exec {folder_lock}<"$dir"
+    if ! flock --nonblock "$folder_lock"; then
+        say "another ./run or ./test is at work in $dir: waiting for it"
+        flock "$folder_lock"
+    fi
+}
+
+unlock_folder() { exec {folder_lock}<&-; }
+
 # configure PRESET: makes build/PRESET ready for ninja, when it is not.
 configure() {
     local preset=$1
