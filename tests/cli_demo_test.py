@@ -78,7 +78,7 @@ class Demo(unittest.TestCase):
         demo.send_signal(signal.SIGTERM)
         told = self.ends_clean(demo)
         self.assertIn(f"    export MUSTER_URL={url}\n", told)
-        self.assertTrue(told.endswith("\nThe demo has ended; nothing of it is left.\n"), told)
+        self.assertTrue(told.endswith("\nThe demo has stopped and removed its files.\n"), told)
 
     def test_the_demo_is_lively_and_ctrl_c_ends_it_clean_O_3(self):
         demo, url = self.start("--seed", "1")

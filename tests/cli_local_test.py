@@ -152,7 +152,7 @@ class Shells(unittest.TestCase):
             shell.read_until("ready")
             for typed, wanted in (("muster stat", "status"), ("muster servers --stat", "--status"), ("muster servers --status offl", "offline"),
                                   ("muster completion z", "zsh"), ("muster serve --config /etc/hostn", "/etc/hostname"),
-                                  ("muster servers --re", "The other way round"), ("muster ", "The game servers")):
+                                  ("muster servers --re", "Reverse the sort order"), ("muster ", "List game servers")):
                 with self.subTest(typed):
                     shell.type(typed + "\t")
                     shell.read_until(wanted)

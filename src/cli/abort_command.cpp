@@ -55,9 +55,9 @@ int abort(const Arguments& arguments) try {
 Command abort_command() {
     const auto arguments = std::make_shared<Arguments>();
     return {"abort",
-            "Abort a match, or the request for one",
+            "Abort a match or a pending request",
             {{"LOBBY", "", "The lobby, as `muster matches` shows it", &arguments->lobby, true},
-             {"--reason", "TEXT", "What its server is told, and the matchmaker that asked for it", &arguments->reason},
+             {"--reason", "TEXT", "Reason told to the game server and the matchmaker", &arguments->reason},
              json_option(arguments->json)},
             {},
             [arguments] { return abort(*arguments); }};

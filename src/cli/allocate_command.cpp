@@ -80,13 +80,13 @@ int allocate(const Arguments& arguments) {
 Command allocate_command() {
     const auto arguments = std::make_shared<Arguments>();
     return {"allocate",
-            "Ask for a game server for a match, and wait for the answer",
-            {{"REGION", "", "Where, by name or number", &arguments->region, true},
-             {"--lobby", "N", "The lobby; any new one when it is not given", &arguments->lobby},
-             {"--players", "N", "How many players will come", &arguments->players},
+            "Allocate a game server for a match and wait for the answer",
+            {{"REGION", "", "Region, by name or number", &arguments->region, true},
+             {"--lobby", "N", "Lobby id; default: a new one", &arguments->lobby},
+             {"--players", "N", "Number of players", &arguments->players},
              {"--game-type", "N", "Passed on to the game server", &arguments->game_type},
              {"--game-mode", "N", "Passed on to the game server", &arguments->game_mode},
-             {"--rating", "N", "Their average rating, passed on", &arguments->rating},
+             {"--rating", "N", "Average rating, passed on to the game server", &arguments->rating},
              json_option(arguments->json)},
             "Asking again for the same lobby gets the same server. The token lets the lobby's players in, for two "
             "minutes.\n",

@@ -128,13 +128,16 @@ int bench(const Arguments& arguments) {
 
 Command bench_command() {
     const auto arguments = std::make_shared<Arguments>();
-    CommandOption name{"NAME", "", "The one to run; nothing: list them", &arguments->name};
+    CommandOption name{"NAME", "", "Benchmark to run; omit it to list them", &arguments->name};
     for (const Yardstick& each : yardsticks) name.choices.emplace_back(each.name);
-    CommandOption all{"--all", "", "Run all that are built, one after the other", &arguments->all};
+    CommandOption all{"--all", "", "Run every benchmark that is built", &arguments->all};
     all.excludes = {"NAME"};
     return {"bench",
-            "List the yardsticks, or run one",
-            {name, {"ARGUMENTS", "", "What it is told, after --", &arguments->more}, all, json_option(arguments->json)},
+            "List the benchmarks, or run one",
+            {name,
+             {"ARGUMENTS", "", "Arguments for the benchmark, after --", &arguments->more},
+             all,
+             json_option(arguments->json)},
             "  muster bench timers_bench\n  muster bench fleet_load -- --servers 100 --seconds 5\n",
             [arguments] { return bench(*arguments); }};
 }

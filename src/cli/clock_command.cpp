@@ -82,13 +82,12 @@ int run(const Arguments& arguments) {
 Command clock_command() {
     const auto arguments = std::make_shared<Arguments>();
     return {"clock",
-            "Show the world's time, or set it",
-            {{"ACTION", "", "set DAY HH:MM, as it shall show from now on, or set with --speed; nothing: only look",
-              &arguments->words},
-             {"--speed", "N", "Game minutes that pass in a minute, from now on: 1 to 3600", &arguments->speed},
+            "Show or set the world clock",
+            {{"ACTION", "", "`set DAY HH:MM`, or `set` with --speed; omit it to show the clock", &arguments->words},
+             {"--speed", "N", "Game minutes per real minute, 1 to 3600", &arguments->speed},
              json_option(arguments->json)},
             "  muster clock set tue 14:30        Tuesday (or 3), half past two\n"
-            "  muster clock set --speed 60       an hour passes in a minute\n",
+            "  muster clock set --speed 60       one game hour per real minute\n",
             [arguments] { return run(*arguments); }};
 }
 

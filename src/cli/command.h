@@ -13,7 +13,7 @@
 namespace muster {
 
 // On top of ExitCode, for the commands that ask a daemon.
-inline constexpr int exit_failed = 1;        // the thing failed, or is not well
+inline constexpr int exit_failed = 1;        // command failed, or daemon unhealthy
 inline constexpr int exit_not_allowed = 77;  // the daemon will not have it from us
 
 // Ends a command: `what()` goes to standard error, `exit_code` to the shell.

@@ -161,7 +161,7 @@ Command completion_command(std::function<const Program&()> program) {
     CommandOption which{"SHELL", "", "For which shell", shell.get(), true};
     which.choices = {"bash", "zsh", "fish"};
     return {"completion",
-            "Print what makes Tab complete commands and flags",
+            "Print a shell completion script",
             {which},
             "  muster completion bash > /etc/bash_completion.d/muster\n"
             "  muster completion zsh > \"${fpath[1]}/_muster\"\n"

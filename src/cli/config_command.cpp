@@ -55,7 +55,7 @@ Command config_command() {
     return {"config",
             "Show the effective config and where each value came from",
             {file, defaults, reference, json},
-            "Without --config the defaults are shown, with what the environment changes. A secret is shown as set or "
+            "Without --config, shows the defaults and the environment's overrides. Secrets are shown only as set or "
             "not set.\n",
             [arguments] { return print(*arguments); }};
 }

@@ -174,10 +174,10 @@ void announce(const Arguments& arguments, const JsonValue& ports) {
         return;
     }
     const std::string where = is_where_commands_look(url) ? "" : fmt::format("    export MUSTER_URL={}\n", url);
-    const std::string until = arguments.seconds ? fmt::format("It ends by itself after {} s.", *arguments.seconds)
-                                                : std::string("Ctrl-C ends it.");
+    const std::string until =
+        arguments.seconds ? fmt::format("It stops after {} s.", *arguments.seconds) : std::string("Ctrl-C stops it.");
     print_result(
-        fmt::format("Muster is alive, with a small fleet that plays.\n\n"
+        fmt::format("Muster is running with a small simulated fleet.\n\n"
                     "  the page             {}/\n"
                     "  in another terminal\n{}"
                     "    {} top\n\n{}\n",
@@ -230,7 +230,7 @@ int demo(const Arguments& arguments) {
         throw CommandFailure(to_int(ExitCode::usage), "--seconds wants something above 0");
     const AwaitedEnd end;
     const int code = run(arguments, end);
-    if (!arguments.json) print_result("\nThe demo has ended; nothing of it is left.\n");
+    if (!arguments.json) print_result("\nThe demo has stopped and removed its files.\n");
     return code;
 }
 
@@ -240,12 +240,12 @@ Command demo_command() {
     const auto arguments = std::make_shared<Arguments>();
     return {
         "demo",
-        "See it alive: the daemon with a small fleet that plays",
-        {{"--seconds", "N", "End by itself after so long", &arguments->seconds},
-         {"--seed", "N", "Plays the same chances again", &arguments->seed},
-         {"--http", "ADDRESS", "Where the page and the API are: 127.0.0.1:11030 if it is free, else any free port",
+        "Run the daemon with a small simulated fleet",
+        {{"--seconds", "N", "Stop after N seconds", &arguments->seconds},
+         {"--seed", "N", "Random seed, for a repeatable run", &arguments->seed},
+         {"--http", "ADDRESS", "Address of the page and the API; default 127.0.0.1:11030, or a free port if taken",
           &arguments->http},
-         {"--json", "", "Where it is, as one line of JSON", &arguments->json}},
+         {"--json", "", "Print the addresses as one line of JSON", &arguments->json}},
         "Servers join, take matches, play, fall silent and come back; players come, idle and leave. Everything is on\n"
         "this machine, with a store of its own; nothing is left when it ends. The other commands show it as they show "
         "any\n"

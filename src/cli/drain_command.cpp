@@ -49,21 +49,21 @@ Command command(const char* name, const char* summary, bool draining) {
     const auto arguments = std::make_shared<Arguments>();
     return {name,
             summary,
-            {{"ID", "", "The server's id; several may follow each other", &arguments->ids, true},
+            {{"ID", "", "Server id; several may be given", &arguments->ids, true},
              {"--reason", "TEXT", "Why, for the event history", &arguments->reason},
              json_option(arguments->json)},
-            "With --json, one object a line for each server.\n",
+            "With --json, prints one object per server and line.\n",
             [arguments, draining] { return set_draining(*arguments, draining); }};
 }
 
 }  // namespace
 
 Command drain_command() {
-    return command("drain", "Give servers no new matches; those they have may finish", true);
+    return command("drain", "Stop giving matches to servers; running matches finish", true);
 }
 
 Command undrain_command() {
-    return command("undrain", "Give servers matches again", false);
+    return command("undrain", "Give matches to drained servers again", false);
 }
 
 }  // namespace muster

@@ -19,8 +19,8 @@
 #include "cli/standard_output.h"
 #include "cli/terminal.h"
 #include "config/config_units.h"
-#include "process/exit_code.h"
 #include "config/nearest_name.h"
+#include "process/exit_code.h"
 
 namespace muster {
 namespace {
@@ -139,7 +139,7 @@ std::int64_t newest_id(const JsonValue& page) {
                 const auto event = JsonValue::parse(data);
                 if (!event) return;
                 if ((*event)["id"].is_null()) {
-                    fmt::print(stderr, "muster: some events are lost, more than the daemon keeps\n");
+                    fmt::print(stderr, "muster: events were skipped: the daemon no longer has them\n");
                     return;
                 }
                 last = std::max(last, (*event)["id"].integer());
@@ -149,7 +149,7 @@ std::int64_t newest_id(const JsonValue& page) {
             if (failure.exit_code != to_int(ExitCode::unavailable) || attempts >= attempts_max) throw;
         }
         const bool first = attempts++ == 0;
-        if (first) fmt::print(stderr, "muster: the connection was lost, trying again\n");
+        if (first) fmt::print(stderr, "muster: connection lost, reconnecting\n");
         std::this_thread::sleep_for(first ? attempt_first : attempt_every);
     }
 }
@@ -173,19 +173,20 @@ int run(const Arguments& arguments) {
 
 Command events_command() {
     const auto arguments = std::make_shared<Arguments>();
-    return {
-        "events",
-        "What happened, and with --follow what happens",
-        {{"--follow", "", "Go on with what happens, until Ctrl-C", &arguments->follow},
-         {"--type", "TYPES", "Only types that begin so, parted by commas: match.,server.offline", &arguments->type},
-         {"--since", "TIME", "Only of the last 30s, 10m, 2h, 7d", &arguments->since},
-         {"--server", "ID", "Only of this server", &arguments->server},
-         {"--lobby", "ID", "Only of this lobby", &arguments->lobby},
-         {"--player", "ID", "Only of this player", &arguments->player},
-         {"--limit", "N", "The newest N that happened before, at most 1000 (100, with --follow 10)", &arguments->limit},
-         json_option(arguments->json)},
-        "With --follow, --json prints one object a line.\n",
-        [arguments] { return run(*arguments); }};
+    return {"events",
+            "List past events; --follow streams new ones",
+            {{"--follow", "", "Stream new events until Ctrl-C", &arguments->follow},
+             {"--type", "TYPES", "Only types with one of these prefixes, comma-separated: match.,server.offline",
+              &arguments->type},
+             {"--since", "TIME", "Only events of the last 30s, 10m, 2h, 7d", &arguments->since},
+             {"--server", "ID", "Only events of this server", &arguments->server},
+             {"--lobby", "ID", "Only events of this lobby", &arguments->lobby},
+             {"--player", "ID", "Only events of this player", &arguments->player},
+             {"--limit", "N", "Show the newest N past events, at most 1000 (default 100, with --follow 10)",
+              &arguments->limit},
+             json_option(arguments->json)},
+            "With --follow, --json prints one object per line.\n",
+            [arguments] { return run(*arguments); }};
 }
 
 }  // namespace muster

@@ -22,8 +22,7 @@ struct Arguments : ListArguments {
 };
 
 constexpr const char* all_states = "all";
-constexpr const char* how_to_see_more =
-    "only those that run are shown; --state over shows the others, --state all both";
+constexpr const char* how_to_see_more = "showing live matches only; --state over shows finished ones, --state all both";
 
 // When it came into its state; 0 where that is not known.
 std::int64_t since_ms(const JsonValue& match) {
@@ -86,19 +85,17 @@ int show(const Arguments& arguments) {
 
 Command matches_command() {
     const auto arguments = std::make_shared<Arguments>();
-    CommandOption state{"--state", "STATE", "Only in this state; live (the usual), over and all are groups",
+    CommandOption state{"--state", "STATE", "Only matches in this state; live (default), over and all are groups",
                         &arguments->state};
     state.choices = {"offering", "allocated", "ready", "started", "ended", "aborted", "live", "over", all_states};
     return {"matches",
-            "The matches that run, and those that were over lately",
-            {{"--region", "REGION", "Only of this region, by name or number", &arguments->region},
+            "List matches, live or finished",
+            {{"--region", "REGION", "Only this region, by name or number", &arguments->region},
              state,
-             {"--server", "ID", "Only on this server", &arguments->server},
+             {"--server", "ID", "Only matches on this server", &arguments->server},
              limit_option(*arguments),
              json_option(arguments->json)},
-            "Those that run, unless --state says otherwise; the newest first. PLAYERS is how many were let in, of how "
-            "many\n"
-            "are expected.\n",
+            "Live matches, unless --state says otherwise; newest first. PLAYERS is admitted/expected.\n",
             [arguments] { return show(*arguments); }};
 }
 

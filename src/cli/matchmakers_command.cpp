@@ -31,7 +31,7 @@ int show(const ListArguments& arguments) {
 Command matchmakers_command() {
     const auto arguments = std::make_shared<ListArguments>();
     return {"matchmakers",
-            "The matchmakers that are connected",
+            "List connected matchmakers",
             {limit_option(*arguments), json_option(arguments->json)},
             {},
             [arguments] { return show(*arguments); }};

@@ -14,8 +14,8 @@
 #include "cli/standard_output.h"
 #include "config/config_load.h"
 #include "config/config_units.h"
-#include "process/exit_code.h"
 #include "daemon/player_credential.h"
+#include "process/exit_code.h"
 #include "protocol/text.h"
 
 namespace muster {
@@ -78,9 +78,9 @@ Command player_token_command() {
             "Make a signed credential for a player",
             {{"NAME", "", "The player's name", &arguments->name, true},
              {"--account", "N", "The player's id, from 1 on", &arguments->account, true},
-             {"--for", "TIME", "How long it is good: 30s, 10m, 1h, 7d", &arguments->valid_for},
+             {"--for", "TIME", "Lifetime: 30s, 10m, 1h, 7d", &arguments->valid_for},
              config,
-             {"--json", "", "JSON, with what it says and until when it is good", &arguments->json}},
+             {"--json", "", "Print JSON with the fields and the expiry", &arguments->json}},
             "The key is the one that the daemon has: from MUSTER_AUTH_PLAYER_KEY, or from the file that the config "
             "names.\n  MUSTER_AUTH_PLAYER_KEY=… muster player-token Ann --account 7\n",
             [arguments] { return make(*arguments); }};

@@ -50,9 +50,9 @@ int show(const Arguments& arguments) {
 Command players_command() {
     const auto arguments = std::make_shared<Arguments>();
     return {"players",
-            "The players who are there",
-            {{"--idle", "", "Only those who do nothing", &arguments->idle},
-             {"--away", "", "Only those whose connection was lost a moment ago", &arguments->away},
+            "List players",
+            {{"--idle", "", "Only idle players", &arguments->idle},
+             {"--away", "", "Only players whose connection was lost and whose session is kept", &arguments->away},
              limit_option(*arguments),
              json_option(arguments->json)},
             {},

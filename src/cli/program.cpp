@@ -12,25 +12,26 @@ namespace muster {
 namespace {
 
 constexpr const char* about =
-    "Muster keeps an online game's fleet honest: it knows which game servers live, hands each match to the best one,\n"
+    "Muster keeps an online game's fleet honest: it knows which game servers are alive, hands each match to the best "
+    "one,\n"
     "lets players in and keeps everyone on one clock.";
 
 std::vector<HelpLine> examples() {
     return {
-        {"muster demo", "see it alive, with a fleet that plays"},
+        {"muster demo", "run the daemon with a small simulated fleet"},
         {"muster config --default > muster.toml", "write a config to start from"},
         {"muster serve --config muster.toml", "run with it, in the foreground"},
-        {"MUSTER_LOG_LEVEL=debug muster serve", "run on the defaults but for one key"},
-        {"muster status", "whether the whole is well; top keeps looking"},
+        {"MUSTER_LOG_LEVEL=debug muster serve", "run on the defaults with one key changed"},
+        {"muster status", "health and the fleet by region; `top` is the live view"},
         {"muster servers --region EU --sort load", "the fullest servers of a region"},
-        {"muster events --follow --type match.", "what happens to matches, as it happens"},
+        {"muster events --follow --type match.", "stream match events"},
     };
 }
 
 std::vector<HelpLine> environment() {
     return {
-        {"MUSTER_URL", "where the daemon is that commands ask; http://127.0.0.1:11030 when not set"},
-        {"MUSTER_ADMIN_TOKEN", "its admin token, where it asks for one"},
+        {"MUSTER_URL", "address of the daemon; default http://127.0.0.1:11030"},
+        {"MUSTER_ADMIN_TOKEN", "its admin token, if it requires one"},
         {"NO_COLOR", "no colours, even on a terminal"},
     };
 }
@@ -38,16 +39,16 @@ std::vector<HelpLine> environment() {
 std::vector<HelpLine> exit_codes() {
     const auto line = [](int code, const char* text) { return HelpLine{std::to_string(code), text}; };
     return {
-        line(to_int(ExitCode::ok), "fine, or stopped as asked"),
-        line(exit_failed, "the thing failed, or is not well"),
-        line(to_int(ExitCode::usage), "a bad flag or command"),
-        line(to_int(ExitCode::damaged_store), "the store is damaged, foreign or too new"),
+        line(to_int(ExitCode::ok), "success, or stopped on request"),
+        line(exit_failed, "command failed, or daemon unhealthy"),
+        line(to_int(ExitCode::usage), "unknown command or bad argument"),
+        line(to_int(ExitCode::damaged_store), "the store is damaged, not ours, or from a newer version"),
         line(to_int(ExitCode::unavailable), "no daemon answers, or a port cannot be opened"),
-        line(to_int(ExitCode::internal), "our own failure"),
+        line(to_int(ExitCode::internal), "internal error"),
         line(to_int(ExitCode::store_in_use), "another process holds the store"),
-        line(to_int(ExitCode::io), "a disk or a file failed"),
-        line(exit_not_allowed, "the daemon does not allow it: the admin token is missing or wrong"),
-        line(to_int(ExitCode::config), "the config is wrong, or not safe to serve with"),
+        line(to_int(ExitCode::io), "disk or file error"),
+        line(exit_not_allowed, "permission denied: the admin token is missing or wrong"),
+        line(to_int(ExitCode::config), "the config is invalid or unsafe"),
     };
 }
 

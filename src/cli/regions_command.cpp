@@ -13,9 +13,9 @@ namespace muster {
 Command regions_command() {
     const auto json = std::make_shared<bool>(false);
     return {"regions",
-            "The fleet by region: servers, matches and load",
+            "List regions with servers, matches and load",
             {json_option(*json)},
-            "MATCHES is how many there are, of how many have room.\n",
+            "MATCHES is current/maximum.\n",
             [json] {
                 ApiClient api = ApiClient::from_environment();
                 const JsonValue answer = api.get("/regions");

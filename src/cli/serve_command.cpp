@@ -47,7 +47,7 @@ Command serve_command() {
     const auto arguments = std::make_shared<Arguments>();
     CommandOption config{"--config", "FILE", "The config file (TOML)", &arguments->config};
     config.is_file = true;
-    CommandOption ports_file{"--ports-file", "FILE", "Gets the bound addresses as JSON once ready",
+    CommandOption ports_file{"--ports-file", "FILE", "File to write the bound addresses to, as JSON, once ready",
                              &arguments->ports_file};
     ports_file.is_file = true;
     return {"serve", "Run the daemon in the foreground", {config, ports_file}, notes, [arguments] {

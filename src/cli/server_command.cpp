@@ -31,8 +31,8 @@ std::string flags_text(const JsonValue& server) {
     const auto say = [&text](std::string_view what) { text += fmt::format("{}{}", text.empty() ? "" : ", ", what); };
     if (!server["connected"].flag()) say("not connected");
     if (server["drained_by_operator"].flag()) say("drained by an operator");
-    if (server["draining"].flag() && !server["drained_by_operator"].flag()) say("drains itself");
-    if (server["braked"].flag()) say("kept although silent, since many fell silent at once");
+    if (server["draining"].flag() && !server["drained_by_operator"].flag()) say("draining by its own request");
+    if (server["braked"].flag()) say("silent; kept by the eviction brake");
     return text.empty() ? "-" : text;
 }
 
@@ -99,7 +99,7 @@ int show(const Arguments& arguments) {
 Command server_command() {
     const auto arguments = std::make_shared<Arguments>();
     return {"server",
-            "One game server, and its load over the last minutes",
+            "Show one game server and its recent load",
             {{"ID", "", "Its id, as `muster servers` shows it", &arguments->id, true}, json_option(arguments->json)},
             {},
             [arguments] { return show(*arguments); }};

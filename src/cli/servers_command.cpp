@@ -40,20 +40,19 @@ int show(const Arguments& arguments) {
 
 Command servers_command() {
     const auto arguments = std::make_shared<Arguments>();
-    CommandOption status{"--status", "STATUS", "Only those in this state", &arguments->status};
+    CommandOption status{"--status", "STATUS", "Only servers with this status", &arguments->status};
     status.choices = {"available", "full", "draining", "offline"};
-    CommandOption order{"--sort", "KEY", "By what: id and region from the least on, all others from the greatest",
-                        &arguments->order};
+    CommandOption order{"--sort", "KEY", "Sort key; id and region ascend, the others descend", &arguments->order};
     order.choices = server_orders;
     return {"servers",
-            "The game servers",
-            {{"--region", "REGION", "Only of this region, by name or number", &arguments->region},
+            "List game servers",
+            {{"--region", "REGION", "Only this region, by name or number", &arguments->region},
              status,
              order,
-             {"--reverse", "", "The other way round", &arguments->reverse},
+             {"--reverse", "", "Reverse the sort order", &arguments->reverse},
              limit_option(*arguments),
              json_option(arguments->json)},
-            "MATCHES is how many it has, of how many it has room for. - stands for what nobody has measured yet.\n",
+            "MATCHES is current/maximum. A dash means not measured yet.\n",
             [arguments] { return show(*arguments); }};
 }
 

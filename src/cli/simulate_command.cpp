@@ -273,36 +273,38 @@ const char* what_happens(sim::Scenario scenario) {
     using enum sim::Scenario;
     switch (scenario) {
         case calm:
-            return "nothing: healthy servers, a fast disk";
+            return "no faults: healthy servers, a fast disk";
         case lossy:
-            return "links are slow, cut, half open; servers come and go";
+            return "slow, cut and half-open links; servers come and go";
         case slow_disk:
             return "the disk takes up to 40 s to write";
         case full_disk:
-            return "the disk has no space for a while, again and again";
+            return "the disk fills up repeatedly";
         case crashing:
-            return "Muster is killed and started again";
+            return "Muster is killed and restarted";
         case gaps:
-            return "Muster stands still for a while; the date is changed";
+            return "Muster is suspended; the date is changed";
         case mixed:
             return "all of these";
         case mass_silence:
-            return "much of a region falls silent at once";
+            return "a large part of a region falls silent at once";
         case last_slot:
             return "a thousand requests for one slot";
         case reconnect:
-            return "all of a large fleet lose their links at once";
+            return "a whole large fleet loses its links at once";
         case players:
-            return "players do all that players do, most of it wrong";
+            return "players misbehave in every known way";
     }
     return "";
 }
 
 std::string notes() {
     std::string text =
-        "What is not given is the scenario's own. Exit code 1 when a rule of the specification was broken, with the\n"
-        "command that plays just that run again. Ctrl-C ends it, with a summary of the seeds played.\n\n"
-        "What goes wrong in each scenario:\n";
+        "Options that are not given take the scenario's values. Exit code 1 when a rule of the specification was "
+        "broken;\n"
+        "the output then has the command that repeats that run. Ctrl-C stops with a summary of the seeds run so "
+        "far.\n\n"
+        "Scenarios:\n";
     for (const sim::Scenario each : sim::scenarios)
         text += fmt::format("  {:<12}  {}\n", sim::to_string(each), what_happens(each));
     return text;
@@ -312,21 +314,21 @@ std::string notes() {
 
 Command simulate_command() {
     const auto arguments = std::make_shared<Arguments>();
-    CommandOption scenario{"--scenario", "NAME", "What goes wrong", &arguments->scenario};
+    CommandOption scenario{"--scenario", "NAME", "Which faults occur", &arguments->scenario};
     for (const sim::Scenario each : sim::scenarios) scenario.choices.emplace_back(sim::to_string(each));
     return {"simulate",
-            "Play a fleet and its faults under virtual time, with judges",
-            {{"--seed", "N", "Decides everything: the same seed plays the same run", &arguments->seed},
-             {"--seeds", "N", "Play so many, from --seed on", &arguments->seeds},
+            "Simulate a fleet with faults under virtual time and check every rule",
+            {{"--seed", "N", "Random seed, for a repeatable run", &arguments->seed},
+             {"--seeds", "N", "Number of seeds to run, starting at --seed", &arguments->seeds},
              scenario,
-             {"--minutes", "N", "How long the faults last, in virtual time", &arguments->minutes},
-             {"--hours", "N", "The same in hours", &arguments->hours},
-             {"--servers", "N", "Game servers", &arguments->servers},
-             {"--matchmakers", "N", "Matchmakers", &arguments->matchmakers},
-             {"--players", "N", "Players", &arguments->players},
-             {"--slots", "N", "Matches that a server can hold", &arguments->slots},
-             {"--asks", "N", "Requests a minute of each matchmaker", &arguments->asks},
-             {"--trace", "", "When a rule is broken, show what led to it", &arguments->trace},
+             {"--minutes", "N", "Duration of the faults, in virtual minutes", &arguments->minutes},
+             {"--hours", "N", "Duration in virtual hours", &arguments->hours},
+             {"--servers", "N", "Number of game servers", &arguments->servers},
+             {"--matchmakers", "N", "Number of matchmakers", &arguments->matchmakers},
+             {"--players", "N", "Number of players", &arguments->players},
+             {"--slots", "N", "Matches per server", &arguments->slots},
+             {"--asks", "N", "Requests per minute of each matchmaker", &arguments->asks},
+             {"--trace", "", "On a violation, print the events that led to it", &arguments->trace},
              json_option(arguments->json)},
             notes(),
             [arguments] { return simulate(*arguments); }};

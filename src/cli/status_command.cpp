@@ -54,7 +54,7 @@ std::string status_text(const JsonValue& overview, bool colours) {
              {fmt::format("{} started, {} ready, {} allocated, {} offering", matches["started"].integer(),
                           matches["ready"].integer(), matches["allocated"].integer(), matches["offering"].integer())}},
             {"allocations",
-             {fmt::format("{} asked for, {} given ({}), {} in flight, {} retries; {}",
+             {fmt::format("{} requested, {} succeeded ({}), {} in flight, {} retries; {}",
                           allocations["requests"].integer(), allocations["successes"].integer(),
                           share_text(succeeded, requested), allocations["in_flight"].integer(),
                           allocations["retries"].integer(), failures_text(allocations["failures"]))}},
@@ -63,17 +63,17 @@ std::string status_text(const JsonValue& overview, bool colours) {
                           span_text(allocations["p95_ms"].number() / 1000),
                           span_text(allocations["p99_ms"].number() / 1000))}},
             {"players",
-             {fmt::format("{} connected, {} idle, {} away for a moment", players["connected"].integer(),
+             {fmt::format("{} connected, {} idle, {} reconnecting", players["connected"].integer(),
                           players["idle"].integer(), players["in_grace"].integer())}},
             {"matchmakers", {fmt::to_string(overview["matchmakers"].integer())}},
             {"clock", {clock_text(overview["clock"])}},
             {"loop",
-             {fmt::format("{} passes/s, {:.2f} ms each, {:.1f} ms at most, {} messages/s, {} too long",
+             {fmt::format("{} passes/s, {:.2f} ms average, {:.1f} ms max, {} messages/s, {} overruns",
                           short_number(loop["ticks_per_second"].number()), loop["tick_avg_ms"].number(),
                           loop["tick_max_ms"].number(), short_number(loop["messages_per_second"].number()),
                           loop["overruns"].integer())}},
             {"store",
-             {store["up"].flag() ? fmt::format("up, {} batches wait", store["queue_depth"].integer())
+             {store["up"].flag() ? fmt::format("up, {} batches queued", store["queue_depth"].integer())
                                  : std::string("down"),
               store["up"].flag() ? Style::plain : Style::red}},
         },
@@ -96,9 +96,9 @@ int show(const Arguments& arguments) {
 Command status_command() {
     const auto arguments = std::make_shared<Arguments>();
     return {"status",
-            "Whether the whole is well, on one screen",
+            "Health, and the fleet by region",
             {json_option(arguments->json)},
-            "Exit code 1 when it is bad; a warning is 0.\n",
+            "Exit code 1 when health is bad; a warning still exits 0.\n",
             [arguments] { return show(*arguments); }};
 }
 

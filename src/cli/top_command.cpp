@@ -75,11 +75,8 @@ int show() {
 }  // namespace
 
 Command top_command() {
-    return {"top",
-            "The whole, live: fleet, allocations, players, loop",
-            {},
-            "q and Ctrl-C quit, s sorts the servers by something else.\n",
-            show};
+    return {
+        "top", "Live full-screen overview", {}, "q or Ctrl-C quits; s changes the sort key of the servers.\n", show};
 }
 
 }  // namespace muster

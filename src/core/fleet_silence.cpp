@@ -65,8 +65,8 @@ void Fleet::pull_brake(const Pass& pass, RegionId region) {
         ++silent;
     }
     const std::size_t servers = indexes_.at(region).size();
-    log_.with(LogLevel::error, {{"region", region.value}, {"silent", silent}, {"servers", servers}},
-              "Much of a region fell silent at once: nobody is removed for now");
+    log_.with(LogLevel::error, {{"region", region.value}},
+              "Eviction brake on: {} of {} servers silent; removals suspended", silent, servers);
     events_.publish(event::BrakeOn{region, silent, static_cast<std::int64_t>(servers)});
 }
 

@@ -5,13 +5,13 @@ namespace muster {
 
 enum class ExitCode : int {
     ok = 0,
-    usage = 64,          // a bad flag or command
+    usage = 64,          // unknown command or bad argument
     damaged_store = 65,  // the store's file is damaged, foreign or too new
     unavailable = 69,    // a port is in use or cannot be opened
-    internal = 70,       // our own failure
+    internal = 70,       // internal error
     store_in_use = 73,   // another process holds the store
-    io = 74,             // a disk or a file failed
-    config = 78,         // the config is wrong, or not safe to serve with
+    io = 74,             // disk or file error
+    config = 78,         // the config is invalid or unsafe
 };
 
 constexpr int to_int(ExitCode code) {
