@@ -68,7 +68,7 @@ TEST_CASE_FIXTURE(
     CHECK(closed(server.link));
     const ConnectionId matchmaker = join_matchmaker(*this);
     send(matchmaker, MatchmakerHandshake{"matchmaker-secret", "chat-1", {{eu}}});
-    CHECK(error_of(next<MatchmakerHandshakeResponse>(chat)) == "Chat Server already registered");
+    CHECK(error_of(next<MatchmakerHandshakeResponse>(matchmaker)) == "Chat Server already registered");
     CHECK(closed(matchmaker));
 }
 
