@@ -36,11 +36,11 @@ Core::Core(CoreConfig config, const Parts& parts, const RecoveredState& recovere
       numbers_(ledger_, recovered.numbers),
       links_(parts.loop.time(), parts.links, byte_orders_of(config),
              [this](LobbyId lobby, bool in_time) { matches_.answer_left(lobby, in_time); }),
-      matchmakers_(config.matchmakers, parts.loop.time(), parts.loop.timers(),
-                    [this](const Pass&, ConnectionId link) {
-                        if (Link* open = links_.find(link)) links_.close(*open);
-                    }),
-      fleet_(config.fleet, {parts.loop.time(), parts.loop.timers(), parts.loop.events(), parts.log, ledger_, numbers_,
+      matchmakers_(config.matchmakers, parts.loop.timers(),
+                   [this](const Pass&, ConnectionId link) {
+                       if (Link* open = links_.find(link)) links_.close(*open);
+                   }),
+      fleet_(config.fleet, {parts.loop.timers(), parts.loop.events(), parts.log, ledger_, numbers_,
                             static_cast<FleetWatcher&>(*this)}),
       players_(config.players, {parts.loop.time(), parts.loop.timers(), parts.loop.events(), parts.log, links_, issued_,
                                 parts.entropy}),

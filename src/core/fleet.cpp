@@ -18,7 +18,6 @@ bool is_percentage(float value) {
 
 Fleet::Fleet(FleetConfig config, const Parts& parts)
     : config_(std::move(config)),
-      time_(parts.time),
       timers_(parts.timers),
       events_(parts.events),
       log_(parts.log),

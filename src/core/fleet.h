@@ -31,7 +31,6 @@
 #include "protocol/error_texts.h"
 #include "protocol/server_messages.h"
 #include "runtime/events.h"
-#include "runtime/loop_time.h"
 #include "runtime/pass.h"
 #include "runtime/timers.h"
 
@@ -76,7 +75,6 @@ public:
 
     // All of them outlive the fleet.
     struct Parts {
-        const LoopTime& time;
         Timers& timers;
         Events& events;
         Log& log;
@@ -172,7 +170,6 @@ private:
     Duration silence_after() const { return config_.heartbeat_interval * 3 / 2; }
 
     FleetConfig config_;
-    const LoopTime& time_;
     Timers& timers_;
     Events& events_;
     Log& log_;

@@ -11,10 +11,8 @@ namespace muster {
 
 void Fleet::start_silence_timer(Server& server, Duration delay) {
     const ServerId id = server.id;
-    auto timer = timers_.schedule(
-        {.first_delay = delay}, [this, id](const TimerFired&) { silence_due(Pass{time_.now(), time_.running()}, id); });
-    MUSTER_CHECK(timer.has_value(), "heartbeat times are valid delays");
-    server.silence = *timer;
+    server.silence =
+        timers_.start({.first_delay = delay}, [this, id](const TimerFired& fired) { silence_due(fired.pass, id); });
 }
 
 // A sign of life only notes its time; the timer looks at that time when it fires, and moves itself on.
@@ -28,15 +26,12 @@ void Fleet::silence_due(const Pass& pass, ServerId id) {
     if (server->connected() && !server->silent && heard_until >= silence) became_silent(pass, *server);
     const Time next = server->connected() && !server->silent ? silence : removal_time(*server);
     const Duration least = server->unread_since ? unread_look_every : Timers::delay_least;
-    const Duration delay = std::max<Duration>(next - heard_until, least);
-    const auto moved = timers_.reschedule(server->silence, delay);
-    MUSTER_CHECK(moved.has_value(), "a server's timer lives as long as the server");
+    timers_.restart(server->silence, std::max<Duration>(next - heard_until, least));
 }
 
 // Its timer stood at its removal, which may be later than its next silence.
 void Fleet::look_for_silence_again(Server& server) {
-    const auto moved = timers_.reschedule(server.silence, silence_after());
-    MUSTER_CHECK(moved.has_value(), "a server's timer lives as long as the server");
+    timers_.restart(server.silence, silence_after());
 }
 
 Time Fleet::removal_time(const Server& server) const {

@@ -22,9 +22,8 @@ void Matches::players(const Pass& pass, const Ticket& ticket, const Matchmaker& 
     std::vector<AccountId> accounts = list.accounts.items;
     std::sort(accounts.begin(), accounts.end());
     accounts.erase(std::unique(accounts.begin(), accounts.end()), accounts.end());
-    auto limit = timers_.schedule({.first_delay = limit_delay(), .base = TimeBase::real},
-                                  [this, lobby](const TimerFired&) { lists_too_late(lobby); });
-    MUSTER_CHECK(limit.has_value(), "the deadline is a valid delay");
+    const TimerId limit = timers_.start({.first_delay = limit_delay(), .base = TimeBase::real},
+                                        [this, lobby](const TimerFired&) { lists_too_late(lobby); });
 
     const std::uint64_t serial = next_serial_++;
     ledger_.write_promised(PlayersRecord{lobby, from.id, accounts},
@@ -32,7 +31,7 @@ void Matches::players(const Pass& pass, const Ticket& ticket, const Matchmaker& 
     PlayerList& known = lists_[lobby];
     known.matchmaker = from.id;
     known.mentioned = pass.now;
-    known.in_flight.push_back({serial, ticket, std::move(accounts), *limit});
+    known.in_flight.push_back({serial, ticket, std::move(accounts), limit});
 }
 
 std::optional<Refusal> Matches::list_refusal(const Matchmaker& from, LobbyId lobby) const {

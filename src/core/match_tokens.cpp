@@ -25,10 +25,9 @@ void Matches::validate(const Pass& pass, const Ticket& ticket, const Server& fro
     Match& match = *mutable_find(request.lobby);
     match.used.push_back(request.account);
     const std::uint64_t number = next_serial_++;
-    auto limit = timers_.schedule({.first_delay = limit_delay(), .base = TimeBase::real},
-                                  [this, number](const TimerFired&) { use_too_late(number); });
-    MUSTER_CHECK(limit.has_value(), "the deadline is a valid delay");
-    uses_in_flight_[number] = {ticket, request.lobby, match.serial, match.offers, request.account, *limit};
+    const TimerId limit = timers_.start({.first_delay = limit_delay(), .base = TimeBase::real},
+                                        [this, number](const TimerFired&) { use_too_late(number); });
+    uses_in_flight_[number] = {ticket, request.lobby, match.serial, match.offers, request.account, limit};
     ledger_.write_promised(TokenUsed{request.lobby, request.account},
                            [this, number](bool durable) { use_settled(number, durable); });
 }
@@ -110,7 +109,7 @@ Match* Matches::match_of(const UseInFlight& use) {
 // May end the match: when its token has expired meanwhile, and this was the only one who came.
 void Matches::take_back(Match& match, AccountId account) {
     std::erase(match.used, account);
-    const Pass pass{time_.now(), time_.running()};
+    const Pass pass = time_.pass();
     if (pass.now >= match.token_expires) expiry_due(pass, match.lobby(), match.serial);
 }
 

@@ -22,9 +22,8 @@ Matches::Matches(const MatchesConfig& config, const Parts& parts)
       issued_(parts.issued),
       entropy_(parts.entropy),
       watcher_(parts.watcher) {
-    const auto timer = timers_.every(std::chrono::minutes(1),
-                                     [this](const TimerFired&) { prune(Pass{time_.now(), time_.running()}); });
-    MUSTER_CHECK(timer.has_value(), "a minute is a valid interval");
+    const std::chrono::minutes minute(1);
+    timers_.start({.first_delay = minute, .interval = minute}, [this](const TimerFired& fired) { prune(fired.pass); });
 }
 
 Result<void, Refusal> Matches::ready(const Pass&, const Server& from, const ReadyForMatch& report) {
@@ -265,11 +264,9 @@ void Matches::start_expiry(Match& match, Duration left) {
     const LobbyId lobby = match.lobby();
     const std::uint64_t serial = match.serial;
     match.token_expires = time_.now() + left;
-    auto timer = timers_.schedule(
-        {.first_delay = std::max<Duration>(left, Timers::delay_least), .base = TimeBase::real},
-        [this, lobby, serial](const TimerFired&) { expiry_due(Pass{time_.now(), time_.running()}, lobby, serial); });
-    MUSTER_CHECK(timer.has_value(), "a token's life is a valid delay");
-    match.expiry = *timer;
+    match.expiry =
+        timers_.start({.first_delay = left, .base = TimeBase::real},
+                      [this, lobby, serial](const TimerFired& fired) { expiry_due(fired.pass, lobby, serial); });
 }
 
 void Matches::expiry_due(const Pass& pass, LobbyId lobby, std::uint64_t serial) {

@@ -39,11 +39,9 @@ void Matches::request(const Pass& pass, const Ticket& ticket, const Matchmaker& 
     ++in_flight_;
     const LobbyId lobby = request.lobby;
     const std::uint64_t serial = match.serial;
-    auto limit = timers_.schedule(
-        {.first_delay = limit_delay(), .base = TimeBase::real},
-        [this, lobby, serial](const TimerFired&) { limit_reached(Pass{time_.now(), time_.running()}, lobby, serial); });
-    MUSTER_CHECK(limit.has_value(), "the deadline is a valid delay");
-    match.limit = *limit;
+    match.limit =
+        timers_.start({.first_delay = limit_delay(), .base = TimeBase::real},
+                      [this, lobby, serial](const TimerFired& fired) { limit_reached(fired.pass, lobby, serial); });
     offer_next(pass, match);
 }
 
@@ -104,11 +102,9 @@ void Matches::offer_next(const Pass& pass, Match& match) {
 
     const LobbyId lobby = match.lobby();
     const std::uint64_t serial = match.serial;
-    auto offer = timers_.schedule({.first_delay = config_.ack_timeout}, [this, lobby, serial](const TimerFired&) {
-        offer_timed_out(Pass{time_.now(), time_.running()}, lobby, serial);
+    match.offer = timers_.start({.first_delay = config_.ack_timeout}, [this, lobby, serial](const TimerFired& fired) {
+        offer_timed_out(fired.pass, lobby, serial);
     });
-    MUSTER_CHECK(offer.has_value(), "the acknowledgement's time is a valid delay");
-    match.offer = *offer;
     // Written before anybody knows of it, but not waited for: after a crash the offer is known and can be taken back.
     save(match);
     links_.send(server.link, AllocateMatch{lobby, match.record.game_type, match.record.game_mode,
@@ -186,7 +182,7 @@ void Matches::accept(const Pass&, Match& match) {
     const std::uint64_t serial = match.serial;
     const int offer = match.offers;
     ledger_.write_promised(match.record, [this, lobby, serial, offer](bool durable) {
-        settled(Pass{time_.now(), time_.running()}, lobby, serial, offer, durable);
+        settled(time_.pass(), lobby, serial, offer, durable);
     });
 }
 
@@ -220,13 +216,12 @@ void Matches::answer_success(const Ticket& ticket, const Match& match) {
 
 // Told in the middle of another answer: the match is given up a moment later, unless somebody has been told of it then.
 void Matches::answer_too_late(LobbyId lobby) {
-    const auto timer = timers_.once(Timers::delay_least, [this, lobby](const TimerFired&) {
+    timers_.start({.first_delay = Timers::delay_least}, [this, lobby](const TimerFired& fired) {
         Match* match = mutable_find(lobby);
         if (!match || !match->durable || match->answered) return;
         match->answered = true;  // by its failure: the event may follow
-        over(Pass{time_.now(), time_.running()}, *match, MatchState::aborted, text(Reason::offer_withdrawn));
+        over(fired.pass, *match, MatchState::aborted, text(Reason::offer_withdrawn));
     });
-    MUSTER_CHECK(timer.has_value(), "the least delay is a valid delay");
 }
 
 // The request came to nothing: all who wait hear why, and the lobby may be asked for again.

@@ -23,8 +23,8 @@ bool Matchmaker::serves(RegionId region) const {
     return std::find(regions.begin(), regions.end(), region) != regions.end();
 }
 
-Matchmakers::Matchmakers(MatchmakersConfig config, const LoopTime& time, Timers& timers, OnSilent on_silent)
-    : config_(std::move(config)), time_(time), timers_(timers), on_silent_(std::move(on_silent)) {}
+Matchmakers::Matchmakers(MatchmakersConfig config, Timers& timers, OnSilent on_silent)
+    : config_(std::move(config)), timers_(timers), on_silent_(std::move(on_silent)) {}
 
 void Matchmakers::configure(MatchmakersConfig config) {
     config.regions = std::move(config_.regions);
@@ -57,11 +57,8 @@ Result<Matchmakers::Greeting, Refusal> Matchmakers::handshake(const Pass& pass, 
     matchmaker.regions = regions;
     matchmaker.last_seen = pass.running;
     by_id_[matchmaker.id] = number;
-    auto timer = timers_.schedule({.first_delay = config_.heartbeat_timeout}, [this, number](const TimerFired&) {
-        silence_due(Pass{time_.now(), time_.running()}, number);
-    });
-    MUSTER_CHECK(timer.has_value(), "heartbeat times are valid delays");
-    matchmaker.silence = *timer;
+    matchmaker.silence = timers_.start({.first_delay = config_.heartbeat_timeout},
+                                       [this, number](const TimerFired& fired) { silence_due(fired.pass, number); });
     return Greeting{number, replaced};
 }
 
@@ -108,9 +105,7 @@ void Matchmakers::silence_due(const Pass& pass, std::int32_t number) {
     const Time heard_until = matchmaker->heard_until(pass.running);
     if (heard_until < due) {
         const Duration least = matchmaker->unread_since ? unread_look_every : Timers::delay_least;
-        const auto moved = timers_.reschedule(matchmaker->silence, std::max<Duration>(due - heard_until, least));
-        MUSTER_CHECK(moved.has_value(), "a matchmaker's timer lives as long as its link");
-        return;
+        return timers_.restart(matchmaker->silence, std::max<Duration>(due - heard_until, least));
     }
     const ConnectionId link = matchmaker->link;
     forget(number);

@@ -15,7 +15,6 @@
 #include "core/region.h"
 #include "protocol/error_texts.h"
 #include "protocol/matchmaker_messages.h"
-#include "runtime/loop_time.h"
 #include "runtime/pass.h"
 #include "runtime/timers.h"
 
@@ -49,7 +48,7 @@ public:
     // Hears of one that said nothing for the whole timeout; its link is to be closed.
     using OnSilent = Function<void(const Pass& pass, ConnectionId link)>;
 
-    Matchmakers(MatchmakersConfig config, const LoopTime& time, Timers& timers, OnSilent on_silent);
+    Matchmakers(MatchmakersConfig config, Timers& timers, OnSilent on_silent);
 
     // Takes effect from the next heartbeat on. The regions stay as they are.
     void configure(MatchmakersConfig config);
@@ -83,7 +82,6 @@ private:
     void forget(std::int32_t number);
 
     MatchmakersConfig config_;
-    const LoopTime& time_;
     Timers& timers_;
     OnSilent on_silent_;
     std::map<std::int32_t, Matchmaker> by_number_;

@@ -4,7 +4,6 @@
 #include <bit>
 #include <utility>
 
-#include "base/check.h"
 #include "core/events.h"
 #include "core/match_token.h"
 
@@ -258,11 +257,9 @@ void Players::wake_for(Time running, std::optional<Time> deadline) {
         timers_.cancel(wake_);
         return;
     }
-    const Duration delay = std::clamp<Duration>(*deadline - running, Timers::delay_least, Timers::delay_most);
-    if (timers_.contains(wake_) && timers_.reschedule(wake_, delay)) return;
-    const auto timer = timers_.once(delay, [](const TimerFired&) {});  // the pass itself is what is wanted
-    MUSTER_CHECK(timer.has_value(), "a delay within its bounds");
-    wake_ = *timer;
+    const Duration delay = *deadline - running;
+    if (timers_.contains(wake_)) return timers_.restart(wake_, delay);
+    wake_ = timers_.start({.first_delay = delay}, [](const TimerFired&) {});  // the pass itself is what is wanted
 }
 
 Time Players::next_deadline(Time running, const Session& session) const {

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "base/check.h"
 #include "protocol/dispatch.h"
 #include "protocol/refusal_answer.h"
 
@@ -127,10 +126,9 @@ void ServerPort::goodbye(const Pass& pass, Link& link, const ServerGoodbye& wish
 }
 
 void ServerPort::timed_out(ConnectionId link) {
-    const auto timer = timers_.once(fleet_.config().heartbeat_timeout, [this, link](const TimerFired&) {
+    timers_.start({.first_delay = fleet_.config().heartbeat_timeout}, [this, link](const TimerFired&) {
         if (Link* open = links_.find(link)) links_.close(*open);
     });
-    MUSTER_CHECK(timer.has_value(), "the heartbeat timeout is a valid delay");
 }
 
 }  // namespace muster

@@ -1,8 +1,5 @@
 #include "core/world.h"
 
-#include <algorithm>
-
-#include "base/check.h"
 #include "core/events.h"
 #include "protocol/codec.h"
 #include "protocol/player_messages.h"
@@ -30,7 +27,7 @@ World::World(const WorldConfig& config, const Parts& parts, const RecoveredState
       clock_(clock_at_start(parts.time.now(), config, recovered)),
       told_(clock_.minute_at(parts.time.now())),
       broadcast_(parts.links, parts.sessions) {
-    plan_next(Pass{time_.now(), time_.running()});
+    plan_next(parts.time.now());
 }
 
 void World::tell(const Pass& pass, ConnectionId player) {
@@ -46,7 +43,7 @@ void World::set(const Pass& pass, std::optional<GameTime> time, std::optional<st
     events_.publish(event::ClockJump{now.day, now.hour, now.minute, clock_.speed()});
     announce_whole(now);
     save_in_time(pass);
-    plan_next(pass);
+    plan_next(pass.now);
 }
 
 void World::save(const Pass& pass) {
@@ -58,33 +55,25 @@ void World::save_in_time(const Pass& pass) {
     if (timers_.contains(late_save_)) return;
     const Duration left = saved_at_ ? save_every - (pass.now - *saved_at_) : Duration::zero();
     if (left <= Duration::zero()) return save(pass);
-    const auto timer =
-        timers_.schedule({.first_delay = std::max<Duration>(left, Timers::delay_least), .base = TimeBase::real},
-                         [this](const TimerFired&) { save(Pass{time_.now(), time_.running()}); });
-    MUSTER_CHECK(timer.has_value(), "less than a second is a valid delay");
-    late_save_ = *timer;
+    late_save_ = timers_.start({.first_delay = left, .base = TimeBase::real},
+                               [this](const TimerFired& fired) { save(fired.pass); });
 }
 
 std::size_t World::update(const Pass&) {
     const std::size_t told = broadcast_.pump();
     if (broadcast_.busy() && !timers_.contains(more_)) {
-        const auto timer = timers_.once(Timers::delay_least, [](const TimerFired&) {});
-        MUSTER_CHECK(timer.has_value(), "the least delay is a valid one");
-        more_ = *timer;
+        more_ = timers_.start({.first_delay = Timers::delay_least}, [](const TimerFired&) {});
     }
     return told;
 }
 
 // On real time: the world goes on while the process stands still (L-8).
-void World::plan_next(const Pass& pass) {
+void World::plan_next(Time now) {
     timers_.cancel(next_);
     const Duration wait =
-        clock_.speed() > minutes_told_up_to ? Duration(whole_every) : clock_.begin_of(told_ + 1) - pass.now;
-    const auto timer =
-        timers_.schedule({.first_delay = std::max<Duration>(wait, Timers::delay_least), .base = TimeBase::real},
-                         [this](const TimerFired&) { announce(Pass{time_.now(), time_.running()}); });
-    MUSTER_CHECK(timer.has_value(), "a game minute is a valid delay");
-    next_ = *timer;
+        clock_.speed() > minutes_told_up_to ? Duration(whole_every) : clock_.begin_of(told_ + 1) - now;
+    next_ = timers_.start({.first_delay = wait, .base = TimeBase::real},
+                          [this](const TimerFired& fired) { announce(fired.pass); });
 }
 
 void World::announce(const Pass& pass) {
@@ -99,7 +88,7 @@ void World::announce(const Pass& pass) {
         announce_change(now);
     }
     save_in_time(pass);
-    plan_next(pass);
+    plan_next(pass.now);
 }
 
 // What changed, from the largest part on; at a rollover the minute follows, so that no client shows a stale one (C-2).

@@ -60,7 +60,7 @@ public:
     std::size_t update(const Pass& pass);
 
 private:
-    void plan_next(const Pass& pass);
+    void plan_next(Time now);
     // At most once a second: when that was just now, a moment later (C-3).
     void save_in_time(const Pass& pass);
     void announce(const Pass& pass);

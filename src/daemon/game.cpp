@@ -74,9 +74,8 @@ void Game::start(const RecoveredState& recovered, std::function<void()> on_ready
         if (draining_) end_when_written(pass);
     });
     stats_line_.emplace(log_, loop_, *core_, config_.game.stats_interval);
-    const auto timer = loop_.timers().every(
-        publish_every, [this](const TimerFired&) { publish(Pass{loop_.time().now(), loop_.time().running()}); });
-    MUSTER_CHECK(timer.has_value(), "a second is a valid interval");
+    loop_.timers().start({.first_delay = publish_every, .interval = publish_every},
+                         [this](const TimerFired& fired) { publish(fired.pass); });
     store_.start(
         [this](const BatchOutcome& outcome) {
             MUSTER_CHECK(outcomes_.post(BatchOutcome(outcome)), "every outcome has room");
@@ -89,7 +88,7 @@ void Game::run() {
     name_this_thread("game");
     turn_until_ready();
     if (!draining_) {
-        publish(Pass{clock_.now(), loop_.time().running()});  // figures are there from the first moment on
+        publish(loop_.time().pass());  // figures are there from the first moment on
         network_.start();
         on_ready_();
     }
@@ -113,9 +112,7 @@ void Game::stop(Duration limit) {
         network_.stop_accepting();
         core_->shut_down(pass);
         // A disk that takes too long does not hold the end up.
-        const auto timer = loop_.timers().once(std::max<Duration>(limit, Timers::delay_least),
-                                               [this](const TimerFired&) { loop_.stop(); });
-        MUSTER_CHECK(timer.has_value(), "the shutdown deadline is a valid delay");
+        loop_.timers().start({.first_delay = limit}, [this](const TimerFired&) { loop_.stop(); });
     });
     thread_.join();
     network_.stop();

@@ -2,16 +2,12 @@
 
 #include <cmath>
 #include <utility>
-
-#include "base/check.h"
-
 namespace muster {
 
 StatsLine::StatsLine(Log& log, GameLoop& loop, const Core& core, Duration interval)
     : log_(log), loop_(loop), core_(core), last_(loop.time().now()) {
-    const auto timer = loop_.timers().schedule({.first_delay = interval, .interval = interval, .base = TimeBase::real},
-                                               [this](const TimerFired& fired) { write(fired.now); });
-    MUSTER_CHECK(timer.has_value(), "the config keeps the interval within bounds");
+    loop_.timers().start({.first_delay = interval, .interval = interval, .base = TimeBase::real},
+                         [this](const TimerFired& fired) { write(fired.pass.now); });
 }
 
 void StatsLine::write(Time now) {

@@ -43,7 +43,7 @@ TEST_CASE_FIXTURE(LoopFixture,
         return std::size_t{1};
     });
     loop.events().subscribe<Happened>([&](const Happened&, const EventView& event) { note("event", event.time()); });
-    REQUIRE(loop.timers().once(1ms, [&](const TimerFired& fired) { note("timer", fired.now); }));
+    REQUIRE(loop.timers().once(1ms, [&](const TimerFired& fired) { note("timer", fired.pass.now); }));
     players.post("hello", [&](const Pass& pass) {
         note("player", pass.now);
         loop.events().publish(Happened{});
@@ -211,7 +211,7 @@ TEST_CASE_FIXTURE(LoopFixture, "L-7: the same script on the same clock gives the
         Heard heard;
         const Time start = own.clock.now();
         REQUIRE(own.loop.timers().every(7ms, [&](const TimerFired& fired) {
-            heard.push_back(fmt::format("timer {}", (fired.now - start).count()));
+            heard.push_back(fmt::format("timer {}", (fired.pass.now - start).count()));
             own.players.post("x", [&](const Pass& pass) { heard.push_back(fmt::format("pass {}", pass.number)); });
         }));
         own.run_until(start + 1s);

@@ -22,6 +22,8 @@ public:
 
     Time now() const { return in_pass_ ? pass_.now : clock_.now(); }
     Time running() const { return now() - stood_still_; }
+    // The pass under way; between passes, one that would begin now.
+    Pass pass() const { return {now(), running(), pass_.number}; }
     Time now(TimeBase base) const { return base == TimeBase::running ? running() : now(); }
 
     // Where a point of the running time line lies in real time, as far as is known: the next gap will move it.

@@ -26,6 +26,10 @@ std::optional<TimerError> fault_of(const TimerSpec& spec, const TimerCallback& c
     return fault_of_delay(spec.first_delay);
 }
 
+Duration within_bounds(Duration delay) {
+    return std::clamp<Duration>(delay, Timers::delay_least, Timers::delay_most);
+}
+
 }  // namespace
 
 Timers::Timers(const LoopTime& time, Log& log)
@@ -64,6 +68,15 @@ Result<TimerId, TimerError> Timers::schedule(const TimerSpec& spec, TimerCallbac
     return id;
 }
 
+TimerId Timers::start(const TimerSpec& spec, TimerCallback callback) {
+    TimerSpec valid = spec;
+    valid.first_delay = within_bounds(spec.first_delay);
+    if (spec.interval != Duration::zero()) valid.interval = within_bounds(spec.interval);
+    const auto started = schedule(valid, std::move(callback));
+    MUSTER_CHECK(started.has_value(), "a timer of our own has a callback, and a name if it is in a group");
+    return *started;
+}
+
 bool Timers::cancel(TimerId id) {
     guard_.check();
     if (!contains(id)) return false;
@@ -84,6 +97,11 @@ Result<void, TimerError> Timers::reschedule(TimerId id, Duration delay) {
     moved.paused = group_paused;
     if (!group_paused) arm(id, time_.now(base_of(id.index)) + delay);
     return {};
+}
+
+void Timers::restart(TimerId id, Duration delay) {
+    const auto moved = reschedule(id, within_bounds(delay));
+    MUSTER_CHECK(moved.has_value(), "who restarts a timer knows that it exists");
 }
 
 std::optional<Duration> Timers::remaining(TimerId id) const {
@@ -220,7 +238,7 @@ std::optional<TimeBase> Timers::first_due() const {
 }
 
 void Timers::fire(TimerId id, const Pass& pass) {
-    TimerFired fired{id, pass.now, {}, 0};
+    TimerFired fired{id, pass, {}, 0};
     const TimeBase on = base_of(id.index);
     const Time now = on == TimeBase::running ? pass.running : pass.now;
     Record& due = record(id.index);

@@ -25,10 +25,10 @@
 
 namespace muster {
 
-// What a callback is told. `now - deadline` is how late it is, in the timer's own time base.
+// What a callback is told. `pass.now - deadline` is how late it is.
 struct TimerFired {
     TimerId id;
-    Time now;       // of the pass
+    Pass pass;      // the one it fires in
     Time deadline;  // in real time; a gap has moved that of a timer on running time
     // Intervals of a repeating timer that went by before this call: it fires once for all of them (T-4).
     std::uint64_t missed = 0;
@@ -60,6 +60,9 @@ public:
     Result<TimerId, TimerError> once(Duration delay, TimerCallback callback);
     Result<TimerId, TimerError> every(Duration interval, TimerCallback callback);
     Result<TimerId, TimerError> schedule(const TimerSpec& spec, TimerCallback callback);
+    // For delays that the caller computed itself: one out of bounds is brought to the nearest bound, so nothing is
+    // refused. The callback and the group's name are not empty.
+    TimerId start(const TimerSpec& spec, TimerCallback callback);
 
     // False when there is no such timer. Its callback never runs after this, and is destroyed before this returns (when
     // it is the one that runs now: as soon as it returns).
@@ -68,6 +71,8 @@ public:
     // Lets the timer fire after `delay` from now instead; a repeating one takes its new phase from there. A paused one
     // stays paused with that much time left.
     Result<void, TimerError> reschedule(TimerId id, Duration delay);
+    // The same for a timer that exists and a delay that the caller computed itself, as in start().
+    void restart(TimerId id, Duration delay);
 
     // Time left until the timer fires; of a paused one, what it will have left when it goes on. Nothing when there is
     // no such timer, or when it is a one-shot that fires right now.

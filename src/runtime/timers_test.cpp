@@ -82,13 +82,39 @@ TEST_CASE_FIXTURE(TimersFixture,
     CHECK(heard == Heard{"shortest", "longest"});
 }
 
+TEST_CASE_FIXTURE(TimersFixture, "T-1: a delay of our own is brought within the bounds instead of being refused") {
+    constexpr Duration month = Timers::delay_most;
+    const TimerId shortest = timers.start({.first_delay = -1h}, note("shortest"));
+    CHECK(timers.remaining(shortest) == Timers::delay_least);
+    const TimerId longest =
+        timers.start({.first_delay = Duration::max(), .interval = Duration::max()}, note("longest"));
+    CHECK(timers.remaining(longest) == month);
+    timers.restart(shortest, Duration::min());
+    timers.restart(longest, Duration::max());
+    after(1ms);
+    CHECK(heard == Heard{"shortest"});
+    after(month - 1ms);
+    CHECK(heard == Heard{"shortest", "longest"});
+    CHECK(timers.remaining(longest) == month);
+}
+
+TEST_CASE_FIXTURE(TimersFixture, "L-2: a callback is handed the pass it fires in") {
+    time.stand_still(5s);
+    Pass seen;
+    timers.start({.first_delay = 1ms}, [&](const TimerFired& fired) { seen = fired.pass; });
+    after(1ms);
+    CHECK(seen.now == clock.now());
+    CHECK(seen.running == clock.now() - 5s);
+    CHECK(seen.number == 1);
+}
+
 TEST_CASE_FIXTURE(TimersFixture, "T-3: a timer never fires early, wherever in a tick it was scheduled") {
     for (const Duration offset : {0ns, 1ns, 500'000ns, 999'999ns}) {
         CAPTURE(offset.count());
         after(offset);
         const Time asked = clock.now();
         std::optional<Time> fired;
-        REQUIRE(timers.once(2ms, [&](const TimerFired& f) { fired = f.now; }));
+        REQUIRE(timers.once(2ms, [&](const TimerFired& f) { fired = f.pass.now; }));
         while (!fired) after(100us);
         CHECK(*fired - asked >= 2ms);
         CHECK(*fired - asked < 3ms + 100us);
@@ -323,7 +349,7 @@ TEST_CASE_FIXTURE(TimersFixture,
         clock.advance(300ms);  // a slow callback
         const TimerId id = *timers.once(1s, note("inside"));
         CHECK(timers.remaining(id) == 1s);
-        CHECK(fired.now + 1s == clock.now() - 300ms + 1s);
+        CHECK(fired.pass.now + 1s == clock.now() - 300ms + 1s);
     }));
     after(1ms);
     CHECK(heard == Heard{"between"});

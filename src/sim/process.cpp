@@ -49,10 +49,8 @@ Process::Process(Parts parts, std::uint64_t seed, const RecoveredState& recovere
     loop_.add_source(*this);
     loop_.on_flush([this](const Pass& pass) { core_.end_of_pass(pass); });
     loop_.events().subscribe_all([this](const EventView& event) { parts_.court.happened(event); });
-    const auto timer = loop_.timers().every(look_at_date_every, [this](const TimerFired& fired) {
-        core_.observe_wall(Pass{fired.now, loop_.time().running()}, parts_.clock.wall());
-    });
-    MUSTER_CHECK(timer.has_value(), "a second is a valid interval");
+    loop_.timers().start({.first_delay = look_at_date_every, .interval = look_at_date_every},
+                         [this](const TimerFired& fired) { core_.observe_wall(fired.pass, parts_.clock.wall()); });
     parts_.court.run_began(loop_.time().now(), loop_.time().running(), core_);
 }
 
