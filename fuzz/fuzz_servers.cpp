@@ -1,6 +1,7 @@
 // Bytes on the server port.
 #include "fuzz/fuzz_port.h"
+#include "fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET("fault 24, fault 40, fault 42: any bytes on the server port are whole messages, or refused") {
     return muster::fuzz::run<muster::Port::servers>(data, size);
 }

@@ -156,7 +156,7 @@ class Crashes(Served):
     SERVERS = 4
     SLOTS = 1_000
 
-    def test_no_answer_is_lost_no_lobby_is_on_two_servers_and_no_token_works_twice(self):
+    def test_no_answer_is_lost_no_lobby_is_on_two_servers_and_no_token_works_twice_A_9_faults_1_and_65(self):
         seed = int(os.environ.get("MUSTER_TEST_SEED", random.SystemRandom().randrange(1 << 32)))
         print(f"replay with MUSTER_TEST_SEED={seed}")
         chance = random.Random(seed)

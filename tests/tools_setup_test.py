@@ -138,7 +138,7 @@ class Scripts(unittest.TestCase):
             command, cwd="/", env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
         )
 
-    def test_help(self):
+    def test_each_command_explains_itself_O_1(self):
         for script in ("run", "test"):
             done = self.call(ROOT / script, "--help")
             self.assertEqual(done.returncode, 0)

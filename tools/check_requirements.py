@@ -1,13 +1,22 @@
 #!/usr/bin/env python3
 """Tells which requirement and which fault has a test that names it, and where.
 
-    tools/check_requirements.py                 every requirement and fault, with the places that name it
+    tools/check_requirements.py                 every requirement and fault, with the tests that name it
     tools/check_requirements.py F-7 "fault 11"  where are these tested?
     tools/check_requirements.py --missing       what no test names yet
     tools/check_requirements.py --check FILE    fails when that differs from the list of open ones in FILE
 
-Ids come from docs/SPEC.md (F-7), the rows of docs/FAULTS.md (fault 11) and the invariants at its end (invariant 3).
-A test names one in its title or in a comment; "faults 22, 24 and 42" names three.
+Ids come from docs/SPEC.md (F-7), the rows of docs/FAULTS.md (fault 11) and the invariants at its end (invariant 3). A row
+of FAULTS.md also says how it is shown, and each way is an id of its own: `fault 11 P` needs a test of the whole program.
+
+Only the name of a test counts, no comment, and each id by itself: "faults 22, 24 and 42" names three, "faults 22-42"
+none. Where a test stands says which way it goes:
+
+    U  *_test.cpp in src and sdk, *_test.ts in web/src
+    S  *_test.cpp in src/sim
+    P  tests, web/tests, sdk/*_test.py, and what CMake gives to add_test(NAME "…")
+    Z  fuzz: FUZZ_TARGET("…")
+
 Exit 0 when fine, 1 when not, 64 when called wrongly.
 """
 
@@ -16,83 +25,127 @@ import pathlib
 import re
 import sys
 
-# Where tests live: beside their file, and in folders of their own.
-TEST_FILES = ("src/**/*_test.cpp", "sdk/**/*_test.cpp", "tests/**/*", "fuzz/**/*", "src/sim/**/*")
-TEST_SUFFIXES = {".cpp", ".h", ".py", ".sh", ".toml", ".cmake", ".ts"}
+WAYS = {"U": "unit test", "S": "simulator", "P": "whole program", "Z": "fuzzer"}
 
 DECLARED_REQUIREMENT = re.compile(r"^- \**([A-Z]-[0-9]+)\b", re.MULTILINE)
-DECLARED_FAULT = re.compile(r"^\| *([0-9]+) *\|", re.MULTILINE)
+DECLARED_FAULT = re.compile(r"^\| *([0-9]+) *\|(.*)$", re.MULTILINE)
 DECLARED_INVARIANT = re.compile(r"^([0-9]+)\. ", re.MULTILINE)
+HOW_COLUMN = 2  # of a fault's row, after its number: fault, required, how
+
+STRINGS = r'((?:\s*"(?:[^"\\]|\\.)*")+)'
+CPP_NAME = re.compile(r"\b(?:TEST_CASE(?:_TEMPLATE)?\(|TEST_CASE_FIXTURE\([^,]*,|FUZZ_TARGET\()" + STRINGS)
+PYTHON_NAME = re.compile(r"^\s*def (test_\w+)\(", re.MULTILINE)
+SCRIPT_NAME = re.compile(r"\b(?:it|test)(?:\.each\([^)]*\))?\(\s*" + STRINGS)
+CMAKE_NAME = re.compile(r"\badd_test\(\s*NAME" + STRINGS)
 
 NAMED_REQUIREMENT = re.compile(r"(?<![\w-])([A-Z]-[0-9]+)\b(?!-)")
-NAMED_ROWS = re.compile(r"\b(fault|invariant)s? ([0-9]+(?:(?:, and |, | and |–|-)[0-9]+)*)", re.IGNORECASE)
+NAMED_ROWS = re.compile(r"\b(fault|invariant)s? ([0-9]+(?:(?:, and |, | and )[0-9]+)*)(?![0-9–-])", re.IGNORECASE)
 
 
 def declared_ids(root):
-    """Every id of the two documents, in their order."""
+    """Id -> the ways in which it must be shown, none for one way of any kind. In the order of the two documents."""
     spec = (root / "docs/SPEC.md").read_text(encoding="utf-8")
     faults = (root / "docs/FAULTS.md").read_text(encoding="utf-8")
-    ids = DECLARED_REQUIREMENT.findall(spec)
-    ids += [f"fault {number}" for number in DECLARED_FAULT.findall(faults)]
-    ids += [f"invariant {number}" for number in DECLARED_INVARIANT.findall(faults)]
-    return list(dict.fromkeys(ids))
+    ids = {each: [] for each in DECLARED_REQUIREMENT.findall(spec)}
+    for number, row in DECLARED_FAULT.findall(faults):
+        columns = row.split("|")
+        how = columns[HOW_COLUMN] if len(columns) > HOW_COLUMN else ""
+        ids[f"fault {number}"] = [way for way in WAYS if re.search(rf"\b{way}\b", how)]
+    ids.update({f"invariant {number}": [] for number in DECLARED_INVARIANT.findall(faults)})
+    return ids
 
 
-def ids_named(line, letters):
-    """The ids that a line of a test names. `letters` are those that requirements begin with."""
-    found = [each for each in NAMED_REQUIREMENT.findall(line) if each[0] in letters]
-    for kind, numbers in NAMED_ROWS.findall(line):
-        for part in re.split(r", and |, | and ", numbers):
-            first, _, last = part.replace("–", "-").partition("-")
-            # A test that names a long range names nothing in particular.
-            for number in range(int(first), min(int(last or first), int(first) + 20) + 1):
-                found.append(f"{kind.lower()} {number}")
+def needed_ids(declared):
+    """What needs a test: an id, or an id with each of its ways."""
+    for each, ways in declared.items():
+        yield from [f"{each} {way}" for way in ways] or [each]
+
+
+def names_in(path, text):
+    """Each name of a test in the file, with where it stands in the text."""
+    if path.suffix == ".py":
+        for found in PYTHON_NAME.finditer(text):
+            words = re.sub(r"(?<![A-Za-z0-9])([A-Z])_([0-9]+)(?![0-9])", r"\1-\2", found[1])
+            yield words.replace("_", " "), found.start(1)
+        return
+    pattern = {".cpp": CPP_NAME, ".ts": SCRIPT_NAME}.get(path.suffix, CMAKE_NAME)
+    for found in pattern.finditer(text):
+        yield "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', found[1])), found.start(1)
+
+
+def test_files(root):
+    """Every file with tests, and which way they go."""
+    for pattern, way in (
+        ("src/**/*_test.cpp", "U"),
+        ("sdk/**/*_test.cpp", "U"),
+        ("web/src/**/*_test.ts", "U"),
+        ("tests/**/*_test.py", "P"),
+        ("tests/**/*_test.ts", "P"),
+        ("tests/**/*_test.cpp", "P"),
+        ("web/tests/**/*_test.*", "P"),
+        ("sdk/*_test.py", "P"),
+        ("**/CMakeLists.txt", "P"),
+        ("**/*.cmake", "P"),
+        ("fuzz/*.cpp", "Z"),
+    ):
+        for path in sorted(root.glob(pattern)):
+            inner = path.relative_to(root)
+            if inner.parts[0] in ("build", ".git") or "node_modules" in inner.parts:
+                continue
+            if path.name.startswith("tools_check_"):  # they quote ids as examples
+                continue
+            yield path, inner, "S" if inner.parts[:2] == ("src", "sim") and way == "U" else way
+
+
+def ids_named(name, letters):
+    """The ids that a test's name names. `letters` are those that requirements begin with."""
+    found = [each for each in NAMED_REQUIREMENT.findall(name) if each[0] in letters]
+    for kind, numbers in NAMED_ROWS.findall(name):
+        found += [f"{kind.lower()} {number}" for number in re.split(r", and |, | and ", numbers)]
     return found
 
 
 def places(root, letters):
-    """Id -> where tests name it, as file:line."""
+    """Id, and id with its way -> where tests name it, as file:line."""
     named = {}
-    for pattern in TEST_FILES:
-        for path in sorted(root.glob(pattern)):
-            if path.suffix not in TEST_SUFFIXES or not path.is_file() or path.name.startswith("tools_check_"):
-                continue
-            for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
-                for each in ids_named(line, letters):
-                    place = f"{path.relative_to(root)}:{number}"
-                    if place not in named.setdefault(each, []):
-                        named[each].append(place)
+    for path, inner, way in test_files(root):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        for name, at in names_in(path, text):
+            place = f"{inner}:{text.count(chr(10), 0, at) + 1}"
+            for each in ids_named(name, letters):
+                for key in (each, f"{each} {way}"):
+                    if place not in named.setdefault(key, []):
+                        named[key].append(place)
     return named
 
 
 def read_open_list(path):
-    """Id -> whether it is only partly tested. A line: `F-7`, or `F-7 partly`, then anything after a #."""
-    entries = {}
+    """What has no test yet: an id a line, or an id with a way, then anything after a #."""
+    entries = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        line = line.partition("#")[0].strip()
-        if not line:
-            continue
-        name, _, state = line.rpartition(" ") if line.endswith(" partly") else (line, "", "")
+        name = line.partition("#")[0].strip()
         if name in entries:
             raise ValueError(f"{path}:{number}: {name} is there twice")
-        entries[name] = state == "partly"
+        if name:
+            entries.append(name)
     return entries
 
 
 def differences(declared, named, open_list):
     """What --check complains about, each with what to do."""
-    for each in open_list.keys() - set(declared):
-        yield f"{each} is on the open list, but no document declares it"
+    needed = list(needed_ids(declared))
+    for each in open_list:
+        if each not in needed:
+            yield f"{each} is on the open list, but no document asks for it"
     for each, where in named.items():
-        if each not in declared:
+        if each not in declared and not each[-1].isalpha():
             yield f"{where[0]} names {each}, which no document declares"
-    for each in declared:
+    for each in needed:
         if each not in named and each not in open_list:
-            yield f"{each} has no test that names it: write one, or put it on the open list"
-        elif each not in named and open_list[each]:
-            yield f"{each} is partly tested by the open list, but no test names it any more"
-        elif each in named and each in open_list and not open_list[each]:
-            yield f"{each} is named by {named[each][0]}: take it off the open list, or mark it partly"
+            way = f" as {WAYS[each[-1]]}" if each[-1] in WAYS else ""
+            yield f"{each} has no test{way} that names it: write one"
+        elif each in named and each in open_list:
+            yield f"{each} is named by {named[each][0]}: take it off the open list"
 
 
 def main():
@@ -107,12 +160,14 @@ def main():
         raise SystemExit(64 if ended.code else 0) from None
 
     declared = declared_ids(arguments.root)
+    needed = list(needed_ids(declared))
     named = places(arguments.root, {each[0] for each in declared if "-" in each})
     unknown = [each for each in arguments.ids if each not in declared]
     if unknown:
         print(f"check_requirements: no document declares {', '.join(unknown)}", file=sys.stderr)
         return 64
 
+    tested = sum(each in named for each in needed)
     if arguments.check:
         try:
             faults = list(differences(declared, named, read_open_list(arguments.check)))
@@ -122,18 +177,17 @@ def main():
         for line in faults:
             print(line)
         if not faults:
-            tested = sum(each in named for each in declared)
-            print(f"check_requirements: {tested} of {len(declared)} are named by tests")
+            print(f"check_requirements: {tested} of {len(needed)} are named by tests")
         return 1 if faults else 0
 
-    for each in arguments.ids or declared:
-        where = named.get(each, [])
-        if arguments.missing and where:
+    for each in needed:
+        if arguments.ids and not any(each == one or each[:-2] == one for one in arguments.ids):
             continue
-        print(f"{each:<13} {', '.join(where) if where else '-'}")
+        where = named.get(each, [])
+        if not (arguments.missing and where):
+            print(f"{each:<13} {', '.join(where) if where else '-'}")
     if not arguments.ids:
-        tested = sum(each in named for each in declared)
-        print(f"{tested} of {len(declared)} are named by tests, {len(declared) - tested} are not")
+        print(f"{tested} of {len(needed)} are named by tests, {len(needed) - tested} are not")
     return 0
 
 
