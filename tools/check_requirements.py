@@ -80,7 +80,6 @@ def test_files(root):
         ("sdk/**/*_test.cpp", "U"),
         ("web/src/**/*_test.ts", "U"),
         ("tests/**/*_test.py", "P"),
-        ("tests/**/*_test.ts", "P"),
         ("tests/**/*_test.cpp", "P"),
         ("web/tests/**/*_test.*", "P"),
         ("sdk/*_test.py", "P"),

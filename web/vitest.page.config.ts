@@ -1,14 +1,9 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
-const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-
-// The built page in a real browser. The test stands with the other whole-program tests, its tools here.
+// The built page in a real browser.
 export default defineConfig({
-    root: here("../tests"),
-    cacheDir: here("node_modules/.vite_page"),
-    resolve: { alias: { "playwright-core": here("node_modules/playwright-core/index.mjs"), vitest: here("node_modules/vitest/dist/index.js") } },
-    server: { fs: { allow: [here("..")] } },
+    cacheDir: fileURLToPath(new URL("node_modules/.vite_page", import.meta.url)),
     // Two at a time: each waits for its daemon most of the time.
-    test: { include: ["web_*_test.ts"], testTimeout: 180_000, hookTimeout: 180_000, minWorkers: 2, maxWorkers: 2 },
+    test: { include: ["tests/*_test.ts"], testTimeout: 180_000, hookTimeout: 180_000, minWorkers: 2, maxWorkers: 2 },
 });

@@ -4,7 +4,7 @@
 // MUSTER_PAGE_ARTEFACTS (build/web_page).
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Driver, program, useTab } from "./web_browser";
+import { Driver, program, useTab } from "./browser";
 
 const HOSTILE = "<img src=x onerror=alert(1)>";
 

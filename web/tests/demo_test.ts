@@ -3,7 +3,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { PHONE, program, useTab } from "./web_browser";
+import { PHONE, program, useTab } from "./browser";
 
 const tab = useTab();
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs one of the page's tests: tests/web_tests.sh logic | files FOLDER | browser
+# Runs one of the page's tests: web/tests/run.sh logic | files FOLDER | browser
 # 77: it cannot run here, for want of npm, of a way to its registry, or of Chromium. It says which.
 set -u
-cd "$(dirname "${BASH_SOURCE[0]}")/../web" || exit 1
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
 main() {
     command -v npm >/dev/null || skip "npm is not installed"
@@ -15,7 +15,7 @@ main() {
             export MUSTER_PAGE_CHROMIUM
             exec npm run test:page
             ;;
-        *) echo "web_tests: unknown test '${1:-}'" >&2; exit 64 ;;
+        *) echo "page tests: unknown test '${1:-}'" >&2; exit 64 ;;
     esac
 }
 
@@ -32,7 +32,7 @@ install() {
 }
 
 skip() {
-    echo "web_tests: skipped, $1"
+    echo "page tests: skipped, $1"
     exit 77
 }
 

@@ -2,7 +2,7 @@
 // (web/mock) are replaced where a test needs others.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Driver, useTab } from "./web_browser";
+import { Driver, useTab } from "./browser";
 
 const tab = useTab();
 

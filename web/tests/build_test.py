@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows how the page gets into a program (cmake/MusterPage.cmake) and where its tests run (tests/web_tests.sh), with
+"""Shows how the page gets into a program (cmake/MusterPage.cmake) and where its tests run (web/tests/run.sh), with
 and without npm; npm is a stand-in."""
 
 import os
@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PLAIN = ("bash", "cmake", "ninja", "c++", "gzip", "touch", "mkdir", "as", "ld", "sh", "dirname", "env", "grep")
 SKIPPED = 77
 
@@ -121,6 +121,17 @@ class Build(Machine):
         self.assertEqual(self.says(), "index.html")
         self.assertEqual(self.asked(), ["ci", "exec", "exec"])
 
+    def test_another_build_folder_and_touched_files_need_no_npm(self):
+        self.npm(NPM)
+        self.configure()
+        self.assertEqual(self.says(), "index.html")
+        shutil.rmtree(self.folder / "build")
+        self.configure()
+        self.assertEqual(self.says(), "index.html")
+        (self.project / "web/src/main.tsx").touch()
+        self.assertEqual(self.says(), "index.html")
+        self.assertEqual(self.asked(), ["ci", "exec"])
+
     def test_npm_that_fails_leaves_a_program_and_is_asked_again(self):
         self.npm("echo the registry is away >&2; exit 1")
         self.configure()
@@ -147,21 +158,21 @@ class Runner(Machine):
 
     def setUp(self):
         super().setUp()
-        (self.project / "tests").mkdir()
-        shutil.copy(ROOT / "tests/web_tests.sh", self.project / "tests")
+        (self.project / "web/tests").mkdir()
+        shutil.copy(ROOT / "web/tests/run.sh", self.project / "web/tests")
 
     def run_tests(self, *which):
-        done = self.call("bash", "project/tests/web_tests.sh", *which)
+        done = self.call("bash", "project/web/tests/run.sh", *which)
         return done.returncode, done.stdout
 
     def test_without_npm_they_are_skipped(self):
         status, said = self.run_tests("logic")
-        self.assertEqual((status, said), (SKIPPED, "web_tests: skipped, npm is not installed\n"))
+        self.assertEqual((status, said), (SKIPPED, "page tests: skipped, npm is not installed\n"))
 
     def test_without_the_registry_they_are_skipped(self):
         self.npm("echo npm error code EAI_AGAIN >&2; exit 1")
         status, said = self.run_tests("logic")
-        self.assertEqual((status, said), (SKIPPED, "web_tests: skipped, npm's registry cannot be reached\n"))
+        self.assertEqual((status, said), (SKIPPED, "page tests: skipped, npm's registry cannot be reached\n"))
 
     def test_packages_that_do_not_fit_their_lock_fail_them(self):
         self.npm("echo npm error code EUSAGE >&2; exit 1")
@@ -171,7 +182,7 @@ class Runner(Machine):
         self.npm(NPM)
         self.assertEqual(self.run_tests("logic")[0], 0)
         status, said = self.run_tests("browser")
-        self.assertEqual((status, said), (SKIPPED, "web_tests: skipped, chromium is not installed\n"))
+        self.assertEqual((status, said), (SKIPPED, "page tests: skipped, chromium is not installed\n"))
         self.command("chromium", "")
         self.assertEqual(self.run_tests("browser")[0], 0)
         self.assertEqual(self.asked(), ["ci", "test", "run"])

@@ -5,9 +5,9 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { AxeResults, RunOnly, RunOptions } from "axe-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Driver, PHONE, useTab } from "./web_browser";
+import { Driver, PHONE, useTab } from "./browser";
 
-const axe = readFileSync(createRequire(new URL("../web/package.json", import.meta.url)).resolve("axe-core/axe.min.js"), "utf8");
+const axe = readFileSync(createRequire(new URL("../package.json", import.meta.url)).resolve("axe-core/axe.min.js"), "utf8");
 const EVERYTHING: RunOnly = { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] };
 const CONTRAST: RunOnly = { type: "rule", values: ["color-contrast"] };
 const VIEWS = ["", "servers", "servers/1", "matches", "players", "events?kind=server"];

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { chromium, type BrowserContext, type Locator, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
 const artefacts = process.env.MUSTER_PAGE_ARTEFACTS ?? join(root, "build", "web_page");
 const dist = process.env.MUSTER_PAGE_DIST ?? join(root, "web", "dist");
 const PATIENCE_MS = 60_000; // what only a broken page needs
@@ -40,10 +40,10 @@ export class Driver {
         });
     }
 
-    // The real daemon with peers made by tests/web_driver.py; where there is none, the mock of web/mock stands in.
+    // The real daemon with peers made by driver.py; where there is none, the mock of web/mock stands in.
     static daemon(): Promise<Driver> {
         if (program === undefined) return Driver.mock("--token", "a-token");
-        return Driver.start(["python3", join(root, "tests", "web_driver.py"), program]);
+        return Driver.start(["python3", join(root, "web", "tests", "driver.py"), program]);
     }
 
     static mock(...options: string[]): Promise<Driver> {

@@ -1,7 +1,7 @@
 // The dashboard with a fleet that no test can start, and with a daemon that guards its reads: both pretended (web/mock).
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Driver, useTab } from "./web_browser";
+import { Driver, useTab } from "./browser";
 
 const tab = useTab();
 

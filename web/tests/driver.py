@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Drives a real daemon for tests/web_page_test.ts: starts it, makes peers join, stops it.
+"""Drives a real daemon for page_test.ts: starts it, makes peers join, stops it.
 
-    tests/web_driver.py PROGRAM
+    web/tests/driver.py PROGRAM
 
 Prints {"url": …, "token": …} and then takes commands from standard input, one a line, each answered by a line of JSON;
 they are those of web/mock/main.mjs:
@@ -24,6 +24,7 @@ import tempfile
 import threading
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "tests"))
 from muster_peer import EU, Daemon, Player, Reader, allocation
 
 ADMIN_TOKEN = "a-token-for-the-page-test"
