@@ -18,8 +18,9 @@ add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
 
 add_library(muster_build INTERFACE)
 target_include_directories(muster_build INTERFACE ${CMAKE_SOURCE_DIR}/src)
+# Where files are compiled together, one file's own names look global to its neighbours: only locals are compared there.
 target_compile_options(muster_build INTERFACE
-  -Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Werror)
+  -Wall -Wextra $<IF:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>,-Wshadow=local,-Wshadow> -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports these inside its own standard library once it has inlined it; clang checks the same code in the fuzz build.
   target_compile_options(muster_build INTERFACE
