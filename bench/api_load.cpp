@@ -284,6 +284,7 @@ int run(const Options& options) {
                           {"MUSTER_LISTEN_PLAYERS", "127.0.0.1:0"},
                           {"MUSTER_LISTEN_HTTP", "127.0.0.1:0"},
                           {"MUSTER_LIMITS_CONNECTIONS_PER_IP", "100000"},
+                          {"MUSTER_LIMITS_ACCEPTS_PER_SECOND_IP", "100000"},
                           {"MUSTER_STORE_PATH", (folder.path() / "muster.db").string()}},
                          folder.path());
     HeartbeatingFleet fleet(options.servers, daemon.port("servers"));

@@ -131,6 +131,7 @@ std::map<std::string, std::string> muster_environment(const Options& options, co
     std::map<std::string, std::string> all{
         {"MUSTER_STORE_PATH", (folder / "muster.db").string()},
         {"MUSTER_LIMITS_CONNECTIONS_PER_IP", std::to_string(links)},
+        {"MUSTER_LIMITS_ACCEPTS_PER_SECOND_IP", std::to_string(links)},
         {"MUSTER_LOG_LEVEL", "warning"},
     };
     for (const char* port : {"SERVERS", "MATCHMAKERS", "PLAYERS", "HTTP"})

@@ -31,23 +31,22 @@ public:
     void write(const LogRecord&) noexcept override {}
 };
 
-class Heartbeats final : public LinkEvents {
+class Heartbeats {
 public:
     Heartbeats(const Clock& clock, Links& links) : links_(links), time_(clock.now(), clock.wall()) {}
 
-    void opened(const Pass&, ConnectionId link, const IpAddress&) override { links_.greeted(link); }
-    void frame(const Pass& pass, const InboundFrame& frame) override {
+    void opened(const Pass&, ConnectionId link, Port, const IpAddress&) { links_.greeted(link); }
+    void frame(const Pass& pass, ConnectionId link, const PeerFrame& frame) {
         const auto beat = decode<ServerHeartbeat>(frame.payload, ByteOrder::little);
-        if (frame.code != ServerHeartbeat::code || !beat) return links_.cut(frame.from);
-        links_.send(frame.from, ServerHeartbeatAck{ServerHeartbeatAck::Accepted{time_.at(pass.now)}});
+        if (frame.code != ServerHeartbeat::code || !beat) return links_.cut(link);
+        links_.send(link, ServerHeartbeatAck{ServerHeartbeatAck::Accepted{time_.at(pass.now)}});
     }
-    void malformed(const Pass&, ConnectionId link, WireError) override { links_.cut(link); }
-    void deadline_missed(const Pass&, ConnectionId link, LinkDeadline) override { links_.cut(link); }
-    void flooded(const Pass&, ConnectionId link) override { links_.cut(link); }
-    void paused(const Pass&, ConnectionId) override {}
-    void resumed(const Pass&, ConnectionId) override {}
-    void closed(const Pass&, ConnectionId, CloseReason) override {}
-    void frame_failed(const Pass&, ConnectionId link) override { links_.cut(link); }
+    void malformed(const Pass&, ConnectionId link, WireError) { links_.cut(link); }
+    void gave_up(const Pass&, ConnectionId link, LinkFault) { links_.cut(link); }
+    void paused(const Pass&, ConnectionId) {}
+    void resumed(const Pass&, ConnectionId) {}
+    void closed(const Pass&, ConnectionId) {}
+    void handler_failed(const Pass&, ConnectionId link) { links_.cut(link); }
 
 private:
     Links& links_;
@@ -66,6 +65,7 @@ NetworkConfig config_of(int argc, char** argv) {
     servers.listen = SocketAddress::parse("127.0.0.1:0");
     // All of the load comes from one address, as fast as it can.
     servers.limits.connections_per_ip = 1'000'000;
+    servers.limits.accepts_per_second_ip = 0;
     servers.limits.messages_per_second = 1'000'000;
     if (argc == 3 && std::strcmp(argv[1], "--threads") == 0)
         config.threads = static_cast<std::size_t>(std::atoi(argv[2]));
@@ -86,7 +86,7 @@ int main(int argc, char** argv) try {
     Wakeup wakeup(clock);
     Network network(clock, wakeup, config_of(argc, argv));
     Heartbeats game(clock, network.links());
-    NetSource source(network, Port::servers, game);
+    NetSource<Heartbeats> source(network, Port::servers, game);
     GameLoop loop(clock, log);
     loop.add_source(source);
     loop.on_flush([&](const Pass&) { network.links().flush(); });

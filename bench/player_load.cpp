@@ -353,6 +353,7 @@ int run(const Options& options) {
                           {"MUSTER_LISTEN_HTTP", "127.0.0.1:0"},
                           {"MUSTER_STORE_PATH", (folder.path() / "muster.db").string()},
                           {"MUSTER_LIMITS_CONNECTIONS_PER_IP", "100000"},
+                          {"MUSTER_LIMITS_ACCEPTS_PER_SECOND_IP", "100000"},
                           {"MUSTER_PLAYERS_BYTE_ORDER", "little"},
                           {"MUSTER_PLAYERS_PING_INTERVAL", "10s"},
                           {"MUSTER_PLAYERS_PING_TIMEOUT", std::to_string(ping_timeout.count()) + "s"},

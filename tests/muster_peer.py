@@ -159,7 +159,9 @@ class Daemon:
         self.program, self.folder, self.arguments = program, pathlib.Path(folder), arguments
         kept = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_") and k != "JOURNAL_STREAM"}
         ports = {f"MUSTER_LISTEN_{port}": "127.0.0.1:0" for port in ("SERVERS", "MATCHMAKERS", "PLAYERS", "HTTP")}
-        self.env = {**kept, **ports, "MUSTER_STORE_PATH": str(self.folder / "muster.db"), **settings}
+        # All peers of a test come from one address.
+        crowd = {"MUSTER_LIMITS_ACCEPTS_PER_SECOND_IP": "1000000"}
+        self.env = {**kept, **ports, **crowd, "MUSTER_STORE_PATH": str(self.folder / "muster.db"), **settings}
         self.process = None
         self.log = None
         self.peers = []

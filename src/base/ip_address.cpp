@@ -63,4 +63,10 @@ bool IpAddress::is_multicast() const {
     return is_v4() ? (bytes_[12] & 0xF0) == 0xE0 : bytes_[0] == 0xFF;
 }
 
+IpAddress IpAddress::network() const {
+    IpAddress network = *this;
+    if (!is_v4()) std::fill(network.bytes_.begin() + 8, network.bytes_.end(), std::uint8_t{0});
+    return network;
+}
+
 }  // namespace muster

@@ -27,6 +27,9 @@ public:
     bool is_unspecified() const;
     bool is_multicast() const;
 
+    // What one machine may have all of: an IPv4 address, the /64 network of an IPv6 one.
+    IpAddress network() const;
+
     // IPv6 form; an IPv4 address stands in its last four bytes, after ::ffff.
     const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }
 

@@ -36,3 +36,10 @@ TEST_CASE("F-1: loopback, unspecified and multicast are known in both families")
     CHECK(IpAddress::parse("ff02::1")->is_multicast());
     CHECK_FALSE(IpAddress::parse("223.255.255.255")->is_multicast());
 }
+
+TEST_CASE("fault 27: one machine is known by its IPv4 address or its IPv6 network") {
+    const auto network = [](std::string_view text) { return IpAddress::parse(text)->network(); };
+    CHECK(network("10.0.0.1") == *IpAddress::parse("10.0.0.1"));
+    CHECK(network("::ffff:10.0.0.1") == *IpAddress::parse("10.0.0.1"));
+    CHECK(network("2001:db8:1:2:3:4:5:6") == *IpAddress::parse("2001:db8:1:2::"));
+}

@@ -48,8 +48,8 @@ int make(const Arguments& arguments) {
         print_problems(loaded.error());
         return to_int(ExitCode::config);
     }
-    const Secret& key = loaded->config.auth.player_key;
-    if (!key.is_set()) {
+    const Secrets& keys = loaded->config.auth.player_key;
+    if (!keys.is_set()) {
         return refuse(
             "auth.player_key is not set; set MUSTER_AUTH_PLAYER_KEY, or name a file by auth.player_key_file in a "
             "config given with --config",
@@ -58,7 +58,7 @@ int make(const Arguments& arguments) {
     const std::int64_t now = SystemClock().wall().value / 1'000;
     const std::int64_t expires = now + std::chrono::duration_cast<std::chrono::seconds>(*valid_for).count();
     const AccountId account(static_cast<std::int32_t>(arguments.account));
-    const std::string credential = make_player_credential(key, arguments.name, account, expires);
+    const std::string credential = make_player_credential(keys.first(), arguments.name, account, expires);
     if (!arguments.json) return to_int(print_result(credential + "\n"));
     JsonFields out;
     out.text("credential", credential);

@@ -7,10 +7,10 @@
 #include "base/ids.h"
 #include "base/log.h"
 #include "base/time.h"
-#include "core/region.h"
 #include "config/config_units.h"
 #include "config/listen_address.h"
 #include "config/secrets.h"
+#include "core/region.h"
 #include "protocol/port.h"
 
 namespace muster {
@@ -30,10 +30,10 @@ struct Config {
     // A token that is not set lets any token pass, and no player_key makes credentials open: on loopback only, see
     // problems_of_serving().
     struct Auth {
-        Secret server_token;
-        Secret matchmaker_token;
-        Secret admin_token;
-        Secret player_key;
+        Secrets server_token;
+        Secrets matchmaker_token;
+        Secrets admin_token;
+        Secrets player_key;
         // Where the above were to be read from; empty when they were not.
         std::string server_token_file;
         std::string matchmaker_token_file;
@@ -99,6 +99,7 @@ struct Config {
         std::int32_t frame_matchmakers = 65'535;
         std::int32_t connections_per_ip = 1'024;
         std::int32_t connections_per_port = 100'000;
+        std::int32_t accepts_per_second_ip = 200;
         std::int32_t messages_per_second_servers = 2'000;
         std::int32_t messages_per_second_matchmakers = 20'000;
         std::int32_t messages_per_second_players = 200;
@@ -106,6 +107,7 @@ struct Config {
         ByteSize unsent_bytes = kibibytes(256);
         ByteSize total_buffers = gibibytes(1);
         std::int32_t token_guesses_per_minute = 10;
+        std::int32_t wrong_secrets_per_minute_ip = 10;
     } limits;
 
     struct Net {

@@ -49,10 +49,18 @@ void refuse_unknown(std::string_view name, ConfigDraft& draft) {
 // Why these bytes cannot be that secret. Never says anything of the bytes themselves.
 std::optional<std::string> problem_of_secret(const SecretKey& type, std::string_view bytes) {
     if (bytes.empty()) return "is empty; unset it, or give it a value";
+    if (has_byte_order_mark(bytes)) return "begins with a byte order mark (BOM)";
     if (bytes.size() > type.bytes_max) return fmt::format("is longer than {} bytes", type.bytes_max);
     const bool has_control =
         std::any_of(bytes.begin(), bytes.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; });
     if (type.must_be_text && (!is_utf8(bytes) || has_control)) return "must be UTF-8 text without control characters";
+    return std::nullopt;
+}
+
+std::optional<std::string> problem_of_any(const SecretKey& type, const Secrets& secrets) {
+    for (const Secret& secret : secrets.all()) {
+        if (auto problem = problem_of_secret(type, secret.reveal())) return problem;
+    }
     return std::nullopt;
 }
 
@@ -106,10 +114,10 @@ void read_secret_files(ConfigDraft& draft) {
         auto read = read_secret_file(path);
         if (!read) {
             draft.refuse(file_key, read.error());
-        } else if (const auto problem = problem_of_secret(*type, read->secret.reveal())) {
+        } else if (const auto problem = problem_of_any(*type, read->secrets)) {
             draft.refuse(file_key, fmt::format("what {} holds {}", path, *problem));
         } else {
-            type->place(draft.config) = read->secret;
+            type->place(draft.config) = read->secrets;
             draft.origins.set(key, {ConfigOrigin::Source::file, path, ConfigOrigin::no_line});
             for (std::string& warning : read->warnings) draft.warnings.push_back(std::move(warning));
         }

@@ -152,6 +152,8 @@ constexpr ConfigKey keys[] = {
      "How many connections one address may hold."},
     {"limits", "connections_per_port", WholeKey{AT(limits.connections_per_port), 1, 1'000'000}, at_reload,
      "How many connections one port may hold."},
+    {"limits", "accepts_per_second_ip", WholeKey{AT(limits.accepts_per_second_ip), 1, 1'000'000}, at_reload,
+     "How many new connections a second each port accepts from one address."},
     {"limits", "messages_per_second_servers", WholeKey{AT(limits.messages_per_second_servers), 1, 10'000'000},
      at_reload, "How many messages a second one game server may send."},
     {"limits", "messages_per_second_matchmakers", WholeKey{AT(limits.messages_per_second_matchmakers), 1, 10'000'000},
@@ -166,6 +168,8 @@ constexpr ConfigKey keys[] = {
      "The most bytes that all connections together may buffer."},
     {"limits", "token_guesses_per_minute", WholeKey{AT(limits.token_guesses_per_minute), 1, 1'000'000}, at_reload,
      "After this many wrong match tokens for a lobby, further ones are not even looked at for a minute."},
+    {"limits", "wrong_secrets_per_minute_ip", WholeKey{AT(limits.wrong_secrets_per_minute_ip), 1, 1'000'000}, at_reload,
+     "From this many wrong tokens or credentials of one address in a minute on, wrong ones are answered slower."},
 
     {"net", "threads", WholeKey{AT(net.threads), 1, 64}, at_restart, "How many threads serve the game ports."},
 

@@ -59,7 +59,7 @@ struct RegionsKey {
 };
 // Never in the file itself: from its own environment variable, or from the file that its _file key names.
 struct SecretKey {
-    PlaceOf<Secret> place;
+    PlaceOf<Secrets> place;
     PlaceOf<std::string> file;
     std::size_t bytes_max;
     bool must_be_text;  // it is sent in a message or a header

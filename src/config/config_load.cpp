@@ -1,7 +1,9 @@
 #include "config/config_load.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -101,8 +103,11 @@ void warn(ConfigDraft& draft) {
         silent_too_soon("matchmakers.heartbeat_timeout", "matchmakers.heartbeat_interval");
     for (const ConfigKey& key : config_keys()) {
         const auto* type = std::get_if<SecretKey>(&key.type);
-        if (!type || !type->place(draft.config).is_set()) continue;
-        if (type->place(draft.config).size() >= secret_bytes_advised) continue;
+        if (!type) continue;
+        const std::vector<Secret>& secrets = type->place(draft.config).all();
+        const bool long_enough = std::all_of(
+            secrets.begin(), secrets.end(), [](const Secret& secret) { return secret.size() >= secret_bytes_advised; });
+        if (long_enough) continue;
         draft.warnings.push_back(
             fmt::format("{} is shorter than {} bytes and can be guessed", key.full_name(), secret_bytes_advised));
     }

@@ -14,7 +14,7 @@ struct Door {
     std::string_view listen_key;
     const ListenAddress& address;
     std::string_view secret_key;
-    const Secret& secret;
+    const Secrets& secret;
 };
 
 }  // namespace

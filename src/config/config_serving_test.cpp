@@ -34,7 +34,7 @@ TEST_CASE("X-2: on loopback nothing is needed") {
 TEST_CASE("X-2: each port off loopback needs its own secret, and the refusal names the key") {
     struct Door {
         ListenAddress Config::Listen::* address;
-        Secret Config::Auth::* secret;
+        Secrets Config::Auth::* secret;
         std::string key;
     };
     const Door doors[] = {
@@ -48,7 +48,7 @@ TEST_CASE("X-2: each port off loopback needs its own secret, and the refusal nam
         Config config = with_all_secrets();
         config.listen.*door.address = everywhere;
         CHECK(problems_of_serving(config).empty());
-        config.auth.*door.secret = Secret();
+        config.auth.*door.secret = Secrets();
         const auto problems = problems_of_serving(config);
         REQUIRE(problems.size() == 1);
         CHECK(problems[0].starts_with(door.key));
@@ -66,7 +66,7 @@ TEST_CASE("X-2: open credentials off loopback are refused, with a player_key too
     config.players.credentials = Credentials::open;
     REQUIRE(problems_of_serving(config).size() == 1);
     CHECK(problems_of_serving(config)[0].starts_with("players.credentials = \"open\""));
-    config.auth.player_key = Secret();
+    config.auth.player_key = Secrets();
     CHECK(problems_of_serving(config).size() == 1);
 }
 

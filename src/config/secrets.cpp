@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "base/utf8.h"
 
 namespace muster {
 
@@ -59,6 +60,24 @@ bool operator==(const Secret& one, const Secret& other) {
     return !one.is_set() || one.matches(other.reveal());
 }
 
+Secrets::Secrets(std::vector<Secret> all) : all_(std::move(all)) {
+    MUSTER_CHECK(all_.size() <= count_max, "whoever reads secrets counts them");
+}
+
+bool Secrets::matches(std::string_view candidate) const {
+    bool found = false;
+    for (const Secret& secret : all_) found |= secret.matches(candidate);
+    return found;
+}
+
+bool has_byte_order_mark(std::string_view bytes) {
+    using namespace std::string_view_literals;
+    for (const std::string_view mark : {"\xEF\xBB\xBF"sv, "\xFF\xFE"sv, "\xFE\xFF"sv}) {
+        if (bytes.starts_with(mark)) return true;
+    }
+    return false;
+}
+
 namespace {
 
 // Closes on every way out.
@@ -79,8 +98,8 @@ private:
 
 // What was read, wiped on the way out.
 struct Buffer {
-    // Room for the longest secret, its line end, and one byte more that shows it is too long.
-    std::array<char, Secret::bytes_max + 3> bytes{};
+    // Room for the most and longest secrets with their line ends, and one byte more that shows it is too long.
+    std::array<char, Secrets::count_max*(Secret::bytes_max + 2) + 1> bytes{};
     std::size_t size = 0;
     ~Buffer() { explicit_bzero(bytes.data(), bytes.size()); }
 };
@@ -102,6 +121,23 @@ std::string_view without_line_end(std::string_view text) {
     return text;
 }
 
+bool is_text(std::string_view bytes) {
+    const auto is_control = [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\r') || c == 0x7F; };
+    return is_utf8(bytes) && std::none_of(bytes.begin(), bytes.end(), is_control);
+}
+
+// Without the empty ones.
+std::vector<std::string_view> lines_of(std::string_view text) {
+    std::vector<std::string_view> lines;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+        const std::string_view line = without_line_end(text.substr(0, end));
+        if (!line.empty()) lines.push_back(line);
+        text.remove_prefix(end);
+    }
+    return lines;
+}
+
 }  // namespace
 
 Result<SecretFile, std::string> read_secret_file(const std::filesystem::path& path) {
@@ -115,11 +151,20 @@ Result<SecretFile, std::string> read_secret_file(const std::filesystem::path& pa
 
     Buffer buffer;
     if (!read_all(file.fd(), buffer)) return failed(std::strerror(errno));
-    const std::string_view bytes = without_line_end({buffer.bytes.data(), buffer.size});
-    if (bytes.empty()) return failed("the file is empty");
-    if (bytes.size() > Secret::bytes_max) return failed(fmt::format("longer than {} bytes", Secret::bytes_max));
+    if (buffer.size == buffer.bytes.size()) return failed("the file is too large for secrets");
+    const std::string_view bytes{buffer.bytes.data(), buffer.size};
+    if (has_byte_order_mark(bytes))
+        return failed("it begins with a byte order mark (BOM); save it as plain UTF-8 without one");
+    const auto secrets = is_text(bytes) ? lines_of(bytes) : std::vector{without_line_end(bytes)};
+    if (secrets.empty() || secrets.front().empty()) return failed("the file is empty");
+    if (secrets.size() > Secrets::count_max) return failed(fmt::format("more than {} lines", Secrets::count_max));
 
-    SecretFile result{Secret(bytes), {}};
+    std::vector<Secret> all;
+    for (const std::string_view secret : secrets) {
+        if (secret.size() > Secret::bytes_max) return failed(fmt::format("longer than {} bytes", Secret::bytes_max));
+        all.emplace_back(secret);
+    }
+    SecretFile result{Secrets(std::move(all)), {}};
     if ((about.st_mode & S_IROTH) != 0)
         result.warnings.push_back(fmt::format("{} can be read by everybody (mode {:04o}); use chmod 600", path.string(),
                                               about.st_mode & 07777));

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -40,14 +41,44 @@ private:
     std::shared_ptr<const Bytes> bytes_;
 };
 
-// A secret read from a file, and what its owner should be told about the file.
+// What a key of the config holds: the secrets that are valid side by side, so that one can be replaced by another
+// without a gap (S-4). Most often one, or none.
+class Secrets {
+public:
+    static constexpr std::size_t count_max = 16;
+
+    // None.
+    Secrets() = default;
+    Secrets(Secret only) : all_{std::move(only)} {}
+    explicit Secrets(std::vector<Secret> all);
+
+    bool is_set() const { return !all_.empty(); }
+    // True when `candidate` is any of them; all of them are compared, whichever it is.
+    bool matches(std::string_view candidate) const;
+
+    const std::vector<Secret>& all() const { return all_; }
+    // What is new is made with the first one; only when there is one.
+    const Secret& first() const { return all_.front(); }
+
+    friend bool operator==(const Secrets& one, const Secrets& other) = default;
+    friend std::ostream& operator<<(std::ostream&, const Secrets&) = delete;
+
+private:
+    std::vector<Secret> all_;
+};
+
+// Secrets read from a file, and what their owner should be told about the file.
 struct SecretFile {
-    Secret secret;
+    Secrets secrets;
     std::vector<std::string> warnings;
 };
 
-// One trailing line end is not part of the secret. Fails with a text that names the file: unreadable, empty, not a
-// plain file, or longer than a secret may be.
+// One secret a line; lines that are empty say nothing. A file that is no text (UTF-8 without control characters) is one
+// secret as a whole, but for one trailing line end. Fails with a text that names the file: unreadable, empty, not a
+// plain file, one that begins with a byte order mark, or with more or longer secrets than there may be.
 Result<SecretFile, std::string> read_secret_file(const std::filesystem::path& path);
+
+// Some editors put one before the text, where nobody sees it.
+bool has_byte_order_mark(std::string_view bytes);
 
 }  // namespace muster

@@ -65,12 +65,11 @@ TEST_CASE("X-2: copies of a secret share one buffer, so that there is one place 
 }
 
 TEST_CASE_FIXTURE(SecretFiles, "X-2: a secret's file is read without its one trailing line end") {
-    CHECK(read("token")->secret.matches("token"));
-    CHECK(read("token\n")->secret.matches("token"));
-    CHECK(read("token\r\n")->secret.matches("token"));
-    CHECK(read("token\n\n")->secret.matches("token\n"));
-    CHECK(read(" token ")->secret.matches(" token "));
-    CHECK(read(std::string(Secret::bytes_max, 'x') + "\n")->secret.size() == Secret::bytes_max);
+    CHECK(read("token")->secrets.matches("token"));
+    CHECK(read("token\n")->secrets.matches("token"));
+    CHECK(read("token\r\n")->secrets.matches("token"));
+    CHECK(read(" token ")->secrets.matches(" token "));
+    CHECK(read(std::string(Secret::bytes_max, 'x') + "\n")->secrets.first().size() == Secret::bytes_max);
 }
 
 TEST_CASE_FIXTURE(SecretFiles,
@@ -96,4 +95,39 @@ TEST_CASE_FIXTURE(SecretFiles, "X-2: a file that everybody can read is warned ab
     const auto open_to_all = read("token", 0644);
     REQUIRE(open_to_all->warnings.size() == 1);
     CHECK(open_to_all->warnings[0].find("mode 0644") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(SecretFiles, "S-4: every line of a secret's file is valid, and empty lines say nothing") {
+    const auto both = read("old token\nnew token\r\n\n\r\n");
+    REQUIRE(both);
+    CHECK(both->secrets.all().size() == 2);
+    CHECK(both->secrets.matches("old token"));
+    CHECK(both->secrets.matches("new token"));
+    for (const char* wrong : {"", "old token\nnew token", "old", "new token\r", "\n"})
+        CHECK_FALSE_MESSAGE(both->secrets.matches(wrong), wrong);
+    CHECK(both->secrets.first() == Secret("old token"));
+    CHECK_FALSE(both->secrets == Secrets(Secret("old token")));
+
+    std::string lines;
+    for (std::size_t i = 0; i < Secrets::count_max; ++i) lines += std::string(Secret::bytes_max, 'x') + "\r\n";
+    CHECK(read(lines)->secrets.all().size() == Secrets::count_max);
+    CHECK(read("a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\nm\nn\no\np\nq\n").error().find("more than 16 lines") !=
+          std::string::npos);
+}
+
+TEST_CASE_FIXTURE(SecretFiles, "X-2: a file that is no text is one secret as a whole") {
+    const std::string_view bytes("\x01\n\xC3\x28 key\n", 9);
+    const auto key = read(bytes);
+    REQUIRE(key);
+    CHECK(key->secrets.all().size() == 1);
+    CHECK(key->secrets.matches(bytes.substr(0, 8)));
+}
+
+TEST_CASE_FIXTURE(SecretFiles, "S-4: a byte order mark is refused, since nobody would see it in the secret") {
+    using namespace std::string_view_literals;
+    for (const std::string_view file : {"\xEF\xBB\xBFtoken\n"sv, "\xFF\xFEt\0o\0"sv, "\xFE\xFF\0t\0o"sv}) {
+        const auto refused = read(file);
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().find("byte order mark") != std::string::npos);
+    }
 }

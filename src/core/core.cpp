@@ -52,9 +52,13 @@ Core::Core(CoreConfig config, const Parts& parts, const RecoveredState& recovere
              {parts.loop.time(), parts.loop.timers(), parts.loop.events(), parts.log, ledger_, links_,
               players_.sessions()},
              recovered),
-      server_port_(links_, fleet_, matches_, issued_, parts.loop.timers(), std::move(config.server_token)),
-      matchmaker_port_(links_, matchmakers_, fleet_, matches_, issued_, std::move(config.matchmaker_token)),
-      player_port_({parts.clock, parts.loop.time(), links_, players_, world_, notices_, accounts_, issued_, parts.wall},
+      wrong_secrets_(links_, parts.loop.timers(), parts.log, config.wrong_secrets_per_minute),
+      server_port_(links_, fleet_, matches_, issued_, parts.loop.timers(), wrong_secrets_,
+                   std::move(config.server_token)),
+      matchmaker_port_(links_, matchmakers_, fleet_, matches_, issued_, wrong_secrets_,
+                       std::move(config.matchmaker_token)),
+      player_port_({parts.clock, parts.loop.time(), links_, players_, world_, notices_, accounts_, issued_,
+                    wrong_secrets_, parts.wall},
                    std::move(config.player_credential)),
       telemetry_(parts.loop.events(), fleet_.config().regions),
       history_(parts.loop.events(), ledger_, numbers_, issued_) {
@@ -72,13 +76,23 @@ void Core::configure(CoreConfig config) {
     matchmakers_.configure(std::move(config.matchmakers));
     matches_.configure(config.matches);
     players_.configure(config.players);
+    wrong_secrets_.configure(config.wrong_secrets_per_minute);
     player_port_.configure(std::move(config.player_credential));
     server_port_.configure(std::move(config.server_token));
     matchmaker_port_.configure(std::move(config.matchmaker_token));
 }
 
 void Core::opened(const Pass& pass, ConnectionId id, Port port, const IpAddress& peer) {
-    links_.opened(id, port, peer).opened = ShortTime(pass.running);
+    end_outlived(pass, id);
+    if (Link* link = links_.opened(id, port, peer))
+        link->opened = ShortTime(pass.running);
+    else
+        ++stale_messages_;
+}
+
+// A newer connection is in its slot, so it is gone, even if the report of that is still on its way.
+void Core::end_outlived(const Pass& pass, ConnectionId newer) {
+    if (const Link* link = links_.outlived_by(newer)) end(pass, *link);
 }
 
 void Core::frame(const Pass& pass, ConnectionId id, const PeerFrame& frame) {
@@ -143,6 +157,8 @@ void Core::gave_up(const Pass& pass, ConnectionId id, LinkFault fault) {
     if (!link || link->closing) return;
     switch (fault) {
         case LinkFault::handshake_deadline:
+            // The acceptance and the deadline crossed on their ways; the network lets the link go on.
+            if (link->greeted) return;
             return say_last(pass, *link, Reason::handshake_timeout);
         case LinkFault::flooded:
             return say_last(pass, *link, Reason::too_many_messages);
@@ -189,12 +205,18 @@ void Core::resumed(const Pass& pass, ConnectionId id) {
 }
 
 void Core::closed(const Pass& pass, ConnectionId id) {
-    Link* link = links_.find(id);
-    if (!link) return;
-    if (link->port == Port::players) players_.link_lost(pass, *link);
-    const Port port = link->port;
-    const bool greeted = link->greeted;
-    const std::int32_t who = link->who;
+    end_outlived(pass, id);
+    if (const Link* link = links_.find(id)) return end(pass, *link);
+    links_.closed(id);
+    ++stale_messages_;
+}
+
+void Core::end(const Pass& pass, const Link& link) {
+    if (link.port == Port::players) players_.link_lost(pass, link);
+    const ConnectionId id = link.id;
+    const Port port = link.port;
+    const bool greeted = link.greeted;
+    const std::int32_t who = link.who;
     links_.closed(id);
     if (!greeted) return;
     if (port == Port::servers) fleet_.link_lost(pass, ServerId(who), id);

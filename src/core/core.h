@@ -18,22 +18,24 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "core/accounts.h"
-#include "core/matchmakers.h"
 #include "core/event_history.h"
 #include "core/fleet.h"
 #include "core/ledger.h"
 #include "core/link_output.h"
 #include "core/link_table.h"
-#include "core/matchmaker_port.h"
 #include "core/match_notices.h"
 #include "core/matches.h"
+#include "core/matchmaker_port.h"
+#include "core/matchmakers.h"
 #include "core/numbers.h"
-#include "core/peer_frame.h"
 #include "core/player_port.h"
 #include "core/players.h"
 #include "core/server_port.h"
 #include "core/telemetry.h"
 #include "core/world.h"
+#include "core/wrong_secrets.h"
+#include "protocol/link_fault.h"
+#include "protocol/peer_frame.h"
 #include "protocol/port.h"
 #include "protocol/wire_error.h"
 #include "runtime/game_loop.h"
@@ -47,13 +49,11 @@ struct CoreConfig {
     PlayersConfig players;
     WorldConfig world;
     ByteOrder player_order = ByteOrder::big;
+    std::int32_t wrong_secrets_per_minute = 10;  // of one address; from this one on they are answered slower (S-4)
     ServerPort::TokenCheck server_token;
     MatchmakerPort::TokenCheck matchmaker_token;
     PlayerPort::CredentialCheck player_credential;
 };
-
-// Why the network gave up on a link.
-enum class LinkFault : std::uint8_t { handshake_deadline, frame_deadline, flooded };
 
 class Core final : private FleetWatcher {
 public:
@@ -80,7 +80,9 @@ public:
     // The first numbers are reserved: peers may come.
     bool ready() const { return numbers_.ready(); }
 
-    // What the network reports, in the order it happened on each link. opened() and closed() come once each.
+    // What the network reports, in the order it happened on each link; opened() and closed() come once each. Reports of
+    // different links may come in any order, also of two that have used the same slot: those of the older one change
+    // nothing once the newer one is known, and count as stale.
     void opened(const Pass& pass, ConnectionId id, Port port, const IpAddress& peer);
     void frame(const Pass& pass, ConnectionId id, const PeerFrame& frame);
     void malformed(const Pass& pass, ConnectionId id, WireError kind);
@@ -121,7 +123,9 @@ public:
     const Ledger& ledger() const { return ledger_; }
     const Telemetry& telemetry() const { return telemetry_; }
     const IssuedTime& issued() const { return issued_; }
+    const WrongSecrets& wrong_secrets() const { return wrong_secrets_; }
     std::uint64_t protocol_errors(Port port, WireError kind) const;
+    // Frames for a link that is gone or closing, and reports of links that a newer one has taken the slot of.
     std::uint64_t stale_messages() const { return stale_messages_; }
 
 private:
@@ -129,6 +133,8 @@ private:
     void server_removed(const Pass& pass, const Server& server, ConnectionId link, Reason reason) override;
     void load_mismatch(const Pass& pass, const Server& server) override;
 
+    void end_outlived(const Pass& pass, ConnectionId newer);
+    void end(const Pass& pass, const Link& link);
     void refuse(const Pass& pass, Link& link, const PeerFrame& frame, WireError kind);
     void say_last(const Pass& pass, Link& link, Reason reason);
     void speaks_no_more(const Pass& pass, const Link& link, std::string_view reason);
@@ -148,6 +154,7 @@ private:
     Matches matches_;
     Accounts accounts_;
     World world_;
+    WrongSecrets wrong_secrets_;
     ServerPort server_port_;
     MatchmakerPort matchmaker_port_;
     PlayerPort player_port_;

@@ -74,6 +74,8 @@ CoreSnapshot snapshot_of(const Core& core) {
         }
     }
     snapshot.stale_messages = core.stale_messages();
+    for (const Port port : ports)
+        snapshot.wrong_secrets[static_cast<std::size_t>(port)] = core.wrong_secrets().count(port);
     snapshot.clock_steps = core.issued().steps_seen();
     snapshot.events_not_written = core.ledger().events_dropped();
     snapshot.store_up = core.ledger().store_up();

@@ -51,6 +51,7 @@ struct CoreSnapshot {
     std::int32_t clock_speed = 1;
     std::array<std::array<std::uint64_t, wire_errors.size()>, ports.size()> protocol_errors{};
     std::uint64_t stale_messages = 0;
+    std::array<std::uint64_t, ports.size()> wrong_secrets{};
     std::uint64_t clock_steps = 0;
     std::uint64_t events_not_written = 0;
     bool store_up = true;

@@ -11,45 +11,70 @@ namespace {
 constexpr std::uint32_t worker_shift = 24;
 constexpr std::uint32_t slot_mask = (1U << worker_shift) - 1;
 
+// Generations count round: the later one is ahead by less than half of them.
+constexpr bool is_newer(std::uint32_t generation, std::uint32_t than) {
+    return static_cast<std::int32_t>(generation - than) > 0;
+}
+
 }  // namespace
 
 LinkTable::LinkTable(const LoopTime& time, LinkOutput& output, std::array<ByteOrder, 3> order, AnswerLeft answer_left)
     : time_(time), output_(output), order_(order), answer_left_(std::move(answer_left)) {}
 
-Link& LinkTable::opened(ConnectionId id, Port port, const IpAddress& peer) {
-    MUSTER_CHECK(id.generation != 0, "a connection has a generation");
-    const std::size_t worker = id.slot >> worker_shift;
-    const std::size_t slot = id.slot & slot_mask;
-    if (slots_.size() <= worker) slots_.resize(worker + 1);
-    if (slots_[worker].size() <= slot) slots_[worker].resize(slot + 1);
-    Link& link = slots_[worker][slot];
-    MUSTER_CHECK(link.id.generation == 0, "a slot's last user has been closed");
+Link* LinkTable::opened(ConnectionId id, Port port, const IpAddress& peer) {
+    Link& link = make_slot_of(id);
+    if (link.open || !is_newer(id.generation, link.id.generation)) return nullptr;
     link = Link{};
     link.id = id;
     link.port = port;
     link.peer = peer;
+    link.open = true;
     ++size_;
-    return link;
+    return &link;
 }
 
-void LinkTable::closed(ConnectionId id) {
+bool LinkTable::closed(ConnectionId id) {
     Link* link = find(id);
-    if (!link) return;
+    if (!link) {
+        Link& slot = make_slot_of(id);
+        if (!slot.open && is_newer(id.generation, slot.id.generation)) slot.id = id;
+        return false;
+    }
     if (link->paused) paused_.erase(id.slot);
     *link = Link{};
+    link->id = id;
     --size_;
+    return true;
 }
 
 Link* LinkTable::find(ConnectionId id) {
+    Link* link = in_slot_of(id);
+    return link && link->open && link->id == id ? link : nullptr;
+}
+
+Link* LinkTable::outlived_by(ConnectionId newer) {
+    Link* link = in_slot_of(newer);
+    return link && link->open && is_newer(newer.generation, link->id.generation) ? link : nullptr;
+}
+
+// Null when no connection has used the slot yet.
+Link* LinkTable::in_slot_of(ConnectionId id) {
     const std::size_t worker = id.slot >> worker_shift;
     const std::size_t slot = id.slot & slot_mask;
-    if (id.generation == 0 || worker >= slots_.size() || slot >= slots_[worker].size()) return nullptr;
-    Link& link = slots_[worker][slot];
-    return link.id == id ? &link : nullptr;
+    if (worker >= slots_.size() || slot >= slots_[worker].size()) return nullptr;
+    return &slots_[worker][slot];
+}
+
+Link& LinkTable::make_slot_of(ConnectionId id) {
+    const std::size_t worker = id.slot >> worker_shift;
+    const std::size_t slot = id.slot & slot_mask;
+    if (slots_.size() <= worker) slots_.resize(worker + 1);
+    if (slots_[worker].size() <= slot) slots_[worker].resize(slot + 1);
+    return slots_[worker][slot];
 }
 
 Ticket LinkTable::take_ticket(Link& link) {
-    if (link.id.slot >> worker_shift == inside_worker) return Ticket{link.id, 0, time_.now()};
+    if (is_inside(link.id)) return Ticket{link.id, 0, time_.now()};
     const Ticket ticket{link.id, link.next_ticket++, time_.now()};
     if (!link.waiting) link.waiting = std::make_unique<std::deque<Link::Waiting>>();
     link.waiting->emplace_back();
@@ -57,7 +82,7 @@ Ticket LinkTable::take_ticket(Link& link) {
 }
 
 void LinkTable::fill(Link& link, const Ticket& ticket, LobbyId lobby) {
-    if (link.id.slot >> worker_shift == inside_worker) return send_scratch(link, lobby);
+    if (is_inside(link.id)) return send_scratch(link, lobby);
     MUSTER_CHECK(link.waiting && !link.waiting->empty(), "a ticket is answered once");
     const auto first = link.next_ticket - static_cast<std::uint32_t>(link.waiting->size());
     const std::uint32_t place_number = ticket.number - first;
@@ -124,6 +149,17 @@ void LinkTable::close(Link& link) {
     link.closing = true;
     link.waiting.reset();
     output_.close(link.id);
+}
+
+void LinkTable::hold(Link& link) {
+    link.closing = true;
+    link.waiting.reset();
+}
+
+void LinkTable::close_held(ConnectionId id, std::span<const std::byte> frame) {
+    if (!find(id)) return;
+    output_.send(id, frame);
+    output_.close(id);
 }
 
 void LinkTable::close_with(Link& link, std::span<const std::byte> frame) {

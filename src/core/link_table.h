@@ -31,6 +31,9 @@ inline constexpr std::uint32_t inside_worker = 255;
 inline constexpr ConnectionId inside_link(std::uint32_t slot) {
     return {inside_worker << 24 | slot, 1};
 }
+inline constexpr bool is_inside(ConnectionId link) {
+    return link.slot >> 24 == inside_worker;
+}
 
 // An answer's place in the order of its link. It may outlive the link: answering then does nothing.
 struct Ticket {
@@ -57,13 +60,18 @@ struct Link {
     ShortTime opened;               // in running time
     IpAddress peer;
     Port port = Port::servers;
-    bool greeted = false;
-    bool closing = false;  // we have said our last word; whatever still comes is not heard
-    bool paused = false;   // Muster does not read it (B-1)
+    bool open : 1 = false;  // if not, `id` is the last connection that its slot had
+    bool greeted : 1 = false;
+    bool closing : 1 = false;  // we have said our last word; whatever still comes is not heard
+    bool paused : 1 = false;   // Muster does not read it (B-1)
 };
 static_assert(sizeof(Link) == 48);
 
 // Game thread only.
+//
+// A slot is used by one connection after another, with growing generations. The network's threads may report the end of
+// one after the beginning of the next: whatever a report's generation says is older than what is known already changes
+// nothing.
 class LinkTable {
 public:
     // Hears that the answer to an allocation has been sent, or, when it had waited for too long, the other one.
@@ -72,10 +80,15 @@ public:
     // `order` is each port's byte order. The time outlives the table.
     LinkTable(const LoopTime& time, LinkOutput& output, std::array<ByteOrder, 3> order, AnswerLeft answer_left);
 
-    Link& opened(ConnectionId id, Port port, const IpAddress& peer);
-    void closed(ConnectionId id);
+    // Null, and nothing changed, for a connection that its slot has seen end already, or that is open already. An older
+    // one that is still open in its slot must have been closed.
+    Link* opened(ConnectionId id, Port port, const IpAddress& peer);
+    // False when it was not open. Its opened() comes to nothing from now on.
+    bool closed(ConnectionId id);
     // Null for a connection that is gone.
     Link* find(ConnectionId id);
+    // The connection that is still open in the slot of this newer one, and must be gone therefore; or null.
+    Link* outlived_by(ConnectionId newer);
     std::size_t size() const { return size_; }
     ByteOrder order(Port port) const { return order_[static_cast<std::size_t>(port)]; }
 
@@ -132,6 +145,9 @@ public:
     Time paused_since(const Link& link) const { return paused_.at(link.id.slot); }
     // Closes after what was sent; answers that still wait are dropped.
     void close(Link& link);
+    // Says and hears nothing more, but stays open until close_held() says its last word.
+    void hold(Link& link);
+    void close_held(ConnectionId id, std::span<const std::byte> frame);
     // Sends a frame that is encoded already, and closes: the last word to a peer that broke the protocol.
     void close_with(Link& link, std::span<const std::byte> frame);
 
@@ -140,12 +156,14 @@ public:
     void for_each(Visit visit) {
         for (auto& worker : slots_) {
             for (Link& link : worker) {
-                if (link.id.generation != 0) visit(link);
+                if (link.open) visit(link);
             }
         }
     }
 
 private:
+    Link* in_slot_of(ConnectionId id);
+    Link& make_slot_of(ConnectionId id);
     void fill(Link& link, const Ticket& ticket, LobbyId lobby);
     void send_scratch(Link& link, LobbyId lobby);
     void release(Link& link);

@@ -21,7 +21,7 @@ struct Links3 {
                     output,
                     {ByteOrder::little, ByteOrder::little, ByteOrder::big},
                     [this](LobbyId lobby, bool in_time) { (in_time ? left : late).push_back(lobby.value); }};
-    Link& link = table.opened({5, 1}, Port::matchmakers, IpAddress());
+    Link& link = *table.opened({5, 1}, Port::matchmakers, IpAddress());
 
     std::vector<std::int32_t> sent() {
         std::vector<std::int32_t> lobbies;
@@ -81,7 +81,7 @@ TEST_CASE_FIXTURE(Links3, "W-8, fault 63: an answer that is held back for too lo
 }
 
 TEST_CASE_FIXTURE(Links3, "W-8: on a link inside our own process answers leave as they come") {
-    Link& inside = table.opened(inside_link(3), Port::matchmakers, IpAddress());
+    Link& inside = *table.opened(inside_link(3), Port::matchmakers, IpAddress());
     const Ticket one = table.take_ticket(inside);
     const Ticket two = table.take_ticket(inside);
     table.answer(two, answer_for(2), LobbyId(2));
@@ -97,7 +97,7 @@ TEST_CASE_FIXTURE(Links3, "W-8: a ticket of a link that is gone, closing or reus
     table.closed(link.id);
     table.answer(ticket, answer_for(1));
     CHECK(output.peers[{5, 1}].frames.empty());
-    table.opened({5, 2}, Port::matchmakers, IpAddress());
+    CHECK(table.opened({5, 2}, Port::matchmakers, IpAddress()) != nullptr);
     table.answer(ticket, answer_for(1));
     CHECK(output.peers[{5, 2}].frames.empty());
     CHECK(table.size() == 1);
@@ -110,4 +110,42 @@ TEST_CASE_FIXTURE(Links3, "P-5: nothing follows the last word") {
     table.send(link.id, answer_for(2));
     CHECK(sent().empty());
     CHECK(output.peers[link.id].closed);
+}
+
+TEST_CASE_FIXTURE(Links3, "fault 32: what a slot's newer connection has outlived opens, closes and finds nothing") {
+    const ConnectionId old = link.id;
+    const ConnectionId newer{5, 3};
+    CHECK(table.outlived_by(old) == nullptr);
+    CHECK(table.outlived_by(newer) == &link);
+    CHECK(table.opened(newer, Port::players, IpAddress()) == nullptr);  // the old one is still there
+    CHECK(table.find(old) == &link);
+
+    CHECK(table.closed(old));
+    CHECK(table.find(old) == nullptr);
+    CHECK(table.outlived_by(newer) == nullptr);
+    Link* opened = table.opened(newer, Port::players, IpAddress());
+    REQUIRE(opened != nullptr);
+    CHECK(opened->port == Port::players);
+
+    CHECK_FALSE(table.closed(old));
+    CHECK(table.opened(old, Port::matchmakers, IpAddress()) == nullptr);
+    CHECK(table.opened(newer, Port::players, IpAddress()) == nullptr);
+    CHECK(table.find(newer) == opened);
+    CHECK(table.size() == 1);
+}
+
+TEST_CASE_FIXTURE(Links3, "fault 32: a connection whose end was heard first is not opened any more") {
+    CHECK_FALSE(table.closed({9, 1}));
+    CHECK(table.opened({9, 1}, Port::players, IpAddress()) == nullptr);
+    CHECK(table.opened({9, 3}, Port::players, IpAddress()) != nullptr);
+    CHECK(table.size() == 2);
+}
+
+TEST_CASE_FIXTURE(Links3, "fault 32: generations count round") {
+    constexpr std::uint32_t last = 0xFFFF'FFFF;
+    for (const std::uint32_t generation : {0x7FFF'FFFFu, 0xFFFF'FFFDu, last, 1u}) {
+        REQUIRE(table.opened({6, generation}, Port::players, IpAddress()) != nullptr);
+        CHECK(table.closed({6, generation}));
+    }
+    CHECK(table.opened({6, last}, Port::players, IpAddress()) == nullptr);
 }

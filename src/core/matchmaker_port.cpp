@@ -8,12 +8,13 @@
 namespace muster {
 
 MatchmakerPort::MatchmakerPort(LinkTable& links, Matchmakers& matchmakers, Fleet& fleet, Matches& matches,
-                         IssuedTime& issued, TokenCheck token_check)
+                               IssuedTime& issued, WrongSecrets& wrong_secrets, TokenCheck token_check)
     : links_(links),
       matchmakers_(matchmakers),
       fleet_(fleet),
       matches_(matches),
       issued_(issued),
+      wrong_secrets_(wrong_secrets),
       token_check_(std::move(token_check)) {}
 
 struct MatchmakerPort::Visitor {
@@ -45,12 +46,15 @@ struct MatchmakerPort::Visitor {
 Result<void, WireError> MatchmakerPort::frame(const Pass& pass, Link& link, const PeerFrame& frame) {
     if (link.greeted) matchmakers_.heard(pass, link.who);
     return visit_inbound<Port::matchmakers>(links_.order(Port::matchmakers), frame.code, frame.payload,
-                                         Visitor{*this, pass, link});
+                                            Visitor{*this, pass, link});
 }
 
 void MatchmakerPort::handshake(const Pass& pass, Link& link, const MatchmakerHandshake& hello) {
-    const auto greeting = token_check_(hello.token.view()) ? matchmakers_.handshake(pass, link.id, hello)
-                                                           : Failure(Refusal::invalid_token);
+    if (!token_check_(hello.token.view())) {
+        const MatchmakerHandshakeResponse refused{Refused{ErrorText(text(Refusal::invalid_token))}};
+        return wrong_secrets_.refuse(pass, link, refused);
+    }
+    const auto greeting = matchmakers_.handshake(pass, link.id, hello);
     if (!greeting) {
         links_.answer(link, MatchmakerHandshakeResponse{Refused{ErrorText(text(greeting.error()))}});
         return links_.close(link);

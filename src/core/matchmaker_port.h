@@ -6,12 +6,13 @@
 
 #include "base/function.h"
 #include "base/issued_time.h"
-#include "core/matchmakers.h"
 #include "core/fleet.h"
 #include "core/link_table.h"
 #include "core/matches.h"
-#include "core/peer_frame.h"
+#include "core/matchmakers.h"
+#include "core/wrong_secrets.h"
 #include "protocol/matchmaker_messages.h"
+#include "protocol/peer_frame.h"
 
 namespace muster {
 
@@ -21,7 +22,7 @@ public:
     using TokenCheck = Function<bool(std::string_view)>;
 
     MatchmakerPort(LinkTable& links, Matchmakers& matchmakers, Fleet& fleet, Matches& matches, IssuedTime& issued,
-                TokenCheck token_check);
+                   WrongSecrets& wrong_secrets, TokenCheck token_check);
 
     void configure(TokenCheck token_check) { token_check_ = std::move(token_check); }
 
@@ -39,6 +40,7 @@ private:
     Fleet& fleet_;
     Matches& matches_;
     IssuedTime& issued_;
+    WrongSecrets& wrong_secrets_;
     TokenCheck token_check_;
 };
 

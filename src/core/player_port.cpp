@@ -33,6 +33,7 @@ PlayerPort::PlayerPort(const Parts& parts, CredentialCheck check)
       notices_(parts.notices),
       accounts_(parts.accounts),
       issued_(parts.issued),
+      wrong_secrets_(parts.wrong_secrets),
       check_(std::move(check)),
       unix_less_monotonic_us_(parts.wall.value * 1'000 - us_of(parts.clock.now())) {}
 
@@ -90,7 +91,9 @@ void PlayerPort::login(const Pass& pass, Link& link, const PlayerLogin& login) {
     const auto account = judge(pass, login);
     if (!account) {
         players_.login_refused(account.error());
-        links_.send(link.id, PlayerLoginResponse{Refused{ErrorText(text(account.error()))}});
+        const PlayerLoginResponse refused{Refused{ErrorText(text(account.error()))}};
+        if (account.error() == Refusal::invalid_credential) return wrong_secrets_.refuse(pass, link, refused);
+        links_.send(link.id, refused);
         return links_.close(link);
     }
     const ConnectionId id = link.id;

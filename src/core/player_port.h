@@ -17,11 +17,12 @@
 #include "core/accounts.h"
 #include "core/link_table.h"
 #include "core/match_notices.h"
-#include "core/peer_frame.h"
 #include "core/players.h"
 #include "core/world.h"
+#include "core/wrong_secrets.h"
 #include "protocol/dispatch.h"
 #include "protocol/error_texts.h"
+#include "protocol/peer_frame.h"
 #include "protocol/player_messages.h"
 #include "runtime/loop_time.h"
 
@@ -47,6 +48,7 @@ public:
         MatchNotices& notices;
         Accounts& accounts;
         IssuedTime& issued;
+        WrongSecrets& wrong_secrets;
         UnixMs wall;  // the machine's date now
     };
 
@@ -90,6 +92,7 @@ private:
     MatchNotices& notices_;
     Accounts& accounts_;
     IssuedTime& issued_;
+    WrongSecrets& wrong_secrets_;
     CredentialCheck check_;
     GameHandler game_;
     // Unix time less monotonic time, as it was at the start: a clock for players that no step of the date disturbs.

@@ -15,12 +15,13 @@ ErrorText error(Refusal why) {
 }  // namespace
 
 ServerPort::ServerPort(LinkTable& links, Fleet& fleet, Matches& matches, IssuedTime& issued, Timers& timers,
-                       TokenCheck token_check)
+                       WrongSecrets& wrong_secrets, TokenCheck token_check)
     : links_(links),
       fleet_(fleet),
       matches_(matches),
       issued_(issued),
       timers_(timers),
+      wrong_secrets_(wrong_secrets),
       token_check_(std::move(token_check)) {}
 
 struct ServerPort::Visitor {
@@ -86,9 +87,11 @@ Result<void, WireError> ServerPort::frame(const Pass& pass, Link& link, const Pe
 }
 
 void ServerPort::handshake(const Pass& pass, Link& link, const ServerHandshake& hello) {
-    const auto registration = token_check_(hello.token.view())
-                                  ? fleet_.handshake(pass, link.id, hello, issued_.at(pass.now))
-                                  : Failure(Refusal::invalid_token);
+    if (!token_check_(hello.token.view())) {
+        const ServerHandshakeResponse refused{Refused{error(Refusal::invalid_token)}};
+        return wrong_secrets_.refuse(pass, link, refused);
+    }
+    const auto registration = fleet_.handshake(pass, link.id, hello, issued_.at(pass.now));
     if (!registration) {
         links_.answer(link, ServerHandshakeResponse{Refused{error(registration.error())}});
         return links_.close(link);

@@ -12,7 +12,8 @@
 #include "core/fleet.h"
 #include "core/link_table.h"
 #include "core/matches.h"
-#include "core/peer_frame.h"
+#include "core/wrong_secrets.h"
+#include "protocol/peer_frame.h"
 #include "protocol/server_messages.h"
 #include "runtime/timers.h"
 
@@ -25,7 +26,7 @@ public:
     using TokenCheck = Function<bool(std::string_view)>;
 
     ServerPort(LinkTable& links, Fleet& fleet, Matches& matches, IssuedTime& issued, Timers& timers,
-               TokenCheck token_check);
+               WrongSecrets& wrong_secrets, TokenCheck token_check);
 
     void configure(TokenCheck token_check) { token_check_ = std::move(token_check); }
 
@@ -51,6 +52,7 @@ private:
     Matches& matches_;
     IssuedTime& issued_;
     Timers& timers_;
+    WrongSecrets& wrong_secrets_;
     TokenCheck token_check_;
 };
 

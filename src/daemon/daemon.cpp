@@ -14,16 +14,10 @@
 #include "base/system_clock.h"
 #include "config/config_reload.h"
 #include "config/config_serving.h"
-#include "process/core_dumps.h"
-#include "process/exit_code.h"
+#include "daemon/descriptor_plan.h"
 #include "daemon/game.h"
 #include "daemon/game_metrics.h"
 #include "daemon/game_operator.h"
-#include "process/log_output.h"
-#include "process/ports_file.h"
-#include "process/service_manager.h"
-#include "process/signals.h"
-#include "process/version.h"
 #include "http/admin_gate.h"
 #include "http/api.h"
 #include "http/event_ring.h"
@@ -35,6 +29,14 @@
 #include "http/routes.h"
 #include "http/slow_reads.h"
 #include "net/listener.h"
+#include "process/core_dumps.h"
+#include "process/exit_code.h"
+#include "process/log_output.h"
+#include "process/open_files.h"
+#include "process/ports_file.h"
+#include "process/service_manager.h"
+#include "process/signals.h"
+#include "process/version.h"
 #include "store/sqlite_store.h"
 
 namespace muster {
@@ -101,6 +103,7 @@ public:
           output_(output),
           log_(clock_, output, config.log.level),
           gate_(clock_, gate_rules_of(config)) {
+        if (descriptors_.warning) log_.warning("{}", *descriptors_.warning);
         if (options.ports_file) ports_file_.emplace(*options.ports_file);
         for (const std::string& warning : options.warnings) log_.warning("{}", warning);
         for (const std::string& warning : warnings_of_serving(config)) log_.warning("{}", warning);
@@ -119,7 +122,7 @@ public:
 
     void run(Signals& signals) {
         open_store();
-        game_.emplace(config_, clock_, log_, *store_, health_);
+        game_.emplace(config_, descriptors_.game_connections, clock_, log_, *store_, health_);
         remember_the_past();
         open_http();
         add_game_figures();
@@ -184,7 +187,9 @@ private:
     }
 
     void open_http() {
-        http_.emplace(HttpListen{config_.listen.http.host, config_.listen.http.port}, HttpLimits{}, log_);
+        HttpLimits limits;
+        limits.connections = descriptors_.http_connections;
+        http_.emplace(HttpListen{config_.listen.http.host, config_.listen.http.port}, limits, log_);
         archive_.emplace(*store_);
         operator_.emplace(GameOperator::Parts{*game_, *store_, health_, clock_, http_->thread()});
         api_.emplace(Api::Parts{*operator_, gate_, events_, *archive_, slow_reads_, over_, clock_, http_->thread()});
@@ -205,9 +210,9 @@ private:
             const auto address = game_->network().bound(port);
             if (!address) continue;
             log_.with(LogLevel::info, {{"port", to_string(port)}}, "Listening on {}", address->to_string());
-            std::string& place = port == Port::servers    ? bound.servers
+            std::string& place = port == Port::servers       ? bound.servers
                                  : port == Port::matchmakers ? bound.matchmakers
-                                                          : bound.players;
+                                                             : bound.players;
             place = address->to_string();
         }
         health_.set_phase(Health::Phase::ready);
@@ -244,6 +249,10 @@ private:
         for (const std::string& change : reload.now) log_.info("Changed {}", change);
         for (const std::string& change : reload.at_restart) log_.warning("Changes at the next restart: {}", change);
         if (reload.now.empty() && reload.at_restart.empty()) log_.info("Reloaded; nothing changed");
+        if (reload.config.limits.connections_per_port != config_.limits.connections_per_port) {
+            const auto warning = plan_descriptors(reload.config, open_files_max_).warning;
+            if (warning) log_.warning("{}", *warning);
+        }
         config_ = std::move(reload.config);
         log_.set_least(config_.log.level);
         http_->thread()->post([this, rules = gate_rules_of(config_)] { gate_.set_rules(rules); });
@@ -281,6 +290,8 @@ private:
     }
 
     Config config_;
+    const std::size_t open_files_max_ = raise_open_files_limit();
+    DescriptorPlan descriptors_ = plan_descriptors(config_, open_files_max_);
     const ServeOptions& options_;
     const SystemClock clock_;
     LogOutput& output_;

@@ -31,13 +31,14 @@ std::string random_token(Entropy& entropy) {
 
 }  // namespace
 
-Game::Game(const Config& config, const Clock& clock, Log& log, Store& store, Health& health)
+Game::Game(const Config& config, std::size_t connections_max, const Clock& clock, Log& log, Store& store,
+           Health& health)
     : clock_(clock),
       log_(log),
       store_(store),
       health_(health),
       wakeup_(clock),
-      network_(clock, wakeup_, network_config_of(config)),
+      network_(clock, wakeup_, network_config_of(config, connections_max)),
       config_(config),
       commands_("commands", commands_max, network_.waiter(), [](const Pass& pass, Command& command) { command(pass); }),
       outcomes_("store", outcomes_max, network_.waiter(),
@@ -64,8 +65,7 @@ void Game::start(const RecoveredState& recovered, std::function<void()> on_ready
     loop_.add_source(outcomes_);
     for (const Port port : ports) {
         const auto index = static_cast<std::size_t>(port);
-        core_events_[index] = std::make_unique<CoreEvents>(*core_, port);
-        sources_[index] = std::make_unique<NetSource>(network_, port, *core_events_[index]);
+        sources_[index] = std::make_unique<NetSource<Core>>(network_, port, *core_);
         loop_.add_source(*sources_[index]);
     }
     loop_.on_flush([this](const Pass& pass) {

@@ -13,9 +13,9 @@
 #include "base/entropy.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "config/config.h"
 #include "core/core.h"
 #include "core/core_snapshot.h"
-#include "config/config.h"
 #include "daemon/core_links.h"
 #include "daemon/operator_link.h"
 #include "daemon/stats_line.h"
@@ -41,8 +41,9 @@ struct GameSnapshot {
 // Made, started and stopped by one thread; the game thread is its own.
 class Game {
 public:
-    // Opens the game ports; throws ListenError. Nobody is served before start(). All of them outlive the game.
-    Game(const Config& config, const Clock& clock, Log& log, Store& store, Health& health);
+    // Opens the game ports; throws ListenError. Nobody is served before start(). All of them outlive the game, but for
+    // the config. `connections_max` is what the process may have open of them.
+    Game(const Config& config, std::size_t connections_max, const Clock& clock, Log& log, Store& store, Health& health);
     // Stops at once, if nobody did before.
     ~Game();
     Game(const Game&) = delete;
@@ -124,8 +125,7 @@ private:
     std::optional<StatsLine> stats_line_;
     const Secret operator_token_;  // lets the operator's link in, whatever the matchmakers' token is
     std::optional<OperatorLink> operator_link_;
-    std::array<std::unique_ptr<CoreEvents>, 3> core_events_;
-    std::array<std::unique_ptr<NetSource>, 3> sources_;
+    std::array<std::unique_ptr<NetSource<Core>>, 3> sources_;
     std::function<void()> on_ready_;
     bool draining_ = false;
 

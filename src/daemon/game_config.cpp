@@ -10,16 +10,16 @@ namespace muster {
 namespace {
 
 // Without a token any passes: on loopback only, which was judged before.
-auto check_of(const Secret& secret) {
-    return [secret](std::string_view token) { return !secret.is_set() || secret.matches(token); };
+auto check_of(const Secrets& secrets) {
+    return [secrets = secrets](std::string_view token) { return !secrets.is_set() || secrets.matches(token); };
 }
 
 PlayerPort::CredentialCheck credential_check_of(const Config& config) {
     using Judged = Result<std::optional<AccountId>, Refusal>;
     if (effective_credentials(config) == Credentials::open)
         return [](std::string_view, std::string_view, UnixMs) { return Judged(std::nullopt); };
-    return [key = config.auth.player_key](std::string_view name, std::string_view credential, UnixMs now) {
-        return judge_player_credential(key, name, credential, now).map([](AccountId account) {
+    return [keys = config.auth.player_key](std::string_view name, std::string_view credential, UnixMs now) {
+        return judge_player_credential(keys, name, credential, now).map([](AccountId account) {
             return std::optional(account);
         });
     };
@@ -72,6 +72,7 @@ CoreConfig core_config_of(const Config& config) {
                         static_cast<std::uint8_t>(config.clock.start_hour),
                         static_cast<std::uint8_t>(config.clock.start_minute)};
     core.player_order = config.players.byte_order;
+    core.wrong_secrets_per_minute = config.limits.wrong_secrets_per_minute_ip;
     core.server_token = check_of(config.auth.server_token);
     core.matchmaker_token = check_of(config.auth.matchmaker_token);
     core.player_credential = credential_check_of(config);
@@ -93,6 +94,7 @@ PortLimits port_limits_of(const Config& config, Port port) {
     limits.frame_deadline = config.limits.frame_deadline;
     limits.connections_per_ip = static_cast<std::uint32_t>(config.limits.connections_per_ip);
     limits.connections_max = static_cast<std::uint32_t>(config.limits.connections_per_port);
+    limits.accepts_per_second_ip = static_cast<std::uint32_t>(config.limits.accepts_per_second_ip);
     limits.flood_close_after = config.limits.flood_close_after;
     limits.unsent_bytes_max = static_cast<std::size_t>(config.limits.unsent_bytes.bytes);
     std::int32_t length = config.limits.frame_players;
@@ -109,8 +111,9 @@ PortLimits port_limits_of(const Config& config, Port port) {
     return limits;
 }
 
-NetworkConfig network_config_of(const Config& config) {
+NetworkConfig network_config_of(const Config& config, std::size_t connections_max) {
     NetworkConfig network;
+    network.connections_max = static_cast<std::uint32_t>(connections_max);
     for (const Port port : ports) {
         NetworkConfig::OfPort& of = network.of(port);
         const ListenAddress& listen = listen_of(config, port);

@@ -1,8 +1,8 @@
 // What the config means to core, to the loop and to the network.
 #pragma once
 
-#include "core/core.h"
 #include "config/config.h"
+#include "core/core.h"
 #include "net/network.h"
 #include "runtime/game_loop.h"
 
@@ -11,6 +11,7 @@ namespace muster {
 CoreConfig core_config_of(const Config& config);
 LoopConfig loop_config_of(const Config& config);
 PortLimits port_limits_of(const Config& config, Port port);
-NetworkConfig network_config_of(const Config& config);
+// `connections_max` is what the process may have open of them.
+NetworkConfig network_config_of(const Config& config, std::size_t connections_max);
 
 }  // namespace muster

@@ -103,6 +103,16 @@ Metric protocol_errors(const CoreSnapshot& core) {
     return metric;
 }
 
+Metric auth_failures(const CoreSnapshot& core) {
+    Metric metric =
+        family("muster_auth_failures_total", "Wrong tokens and credentials at the game ports", MetricType::counter);
+    for (const Port port : ports) {
+        metric.samples.push_back(
+            {{label_of("port", to_string(port))}, number(core.wrong_secrets[static_cast<std::size_t>(port)])});
+    }
+    return metric;
+}
+
 Metric token_refusals(const CoreSnapshot& core) {
     Metric metric = family("muster_token_refusals_total", "Players' tokens that were refused", MetricType::counter);
     for (std::size_t i = 0; i < core.match.token_refusals.size(); ++i) {
@@ -199,6 +209,7 @@ std::vector<Metric> core_metrics(const CoreSnapshot& core) {
     std::vector<Metric> out;
     add_regions(core, out);
     out.push_back(protocol_errors(core));
+    out.push_back(auth_failures(core));
     out.push_back(token_refusals(core));
     out.push_back(refusals_by_reason(core));
     out.push_back(matches_by_state(core));
@@ -223,7 +234,7 @@ std::vector<Metric> core_metrics(const CoreSnapshot& core) {
         {"muster_recovered_allocations_total", {"Allocations found at the start", core.match.recovered}},
         {"muster_withdrawn_allocations_total",
          {"Of them, those that nobody had been promised", core.match.withdrawn_at_start}},
-        {"muster_stale_messages_total", {"Frames of connections that were over", core.stale_messages}},
+        {"muster_stale_messages_total", {"Frames and reports of connections that were over", core.stale_messages}},
         {"muster_clock_steps_total", {"Steps of the machine's date", core.clock_steps}},
         {"muster_events_not_written_total", {"Events lost to a full disk", core.events_not_written}},
     };
@@ -259,7 +270,7 @@ std::vector<Metric> net_metrics(const Network& network) {
         sent.samples.push_back({{of_port}, number(of.frames_out.value())});
         received_bytes.samples.push_back({{of_port}, number(of.bytes_in.value())});
         sent_bytes.samples.push_back({{of_port}, number(of.bytes_out.value())});
-        for (const RefusalReason reason : refusal_reasons) {
+        for (const AcceptRefusal reason : accept_refusals) {
             refused.samples.push_back(
                 {{of_port, label_of("reason", to_string(reason))}, number(of.refused[reason].value())});
         }
@@ -267,10 +278,10 @@ std::vector<Metric> net_metrics(const Network& network) {
             closed.samples.push_back(
                 {{of_port, label_of("reason", to_string(reason))}, number(of.closed[reason].value())});
         }
-        for (const LinkDeadline which : link_deadlines) {
-            deadlines.samples.push_back(
-                {{of_port, label_of("kind", to_string(which))}, number(of.deadlines_missed[which].value())});
-        }
+        deadlines.samples.push_back(
+            {{of_port, label_of("kind", "handshake")}, number(of.gave_up[LinkFault::handshake_deadline].value())});
+        deadlines.samples.push_back(
+            {{of_port, label_of("kind", "frame")}, number(of.gave_up[LinkFault::frame_deadline].value())});
         limited.samples.push_back({{of_port}, number(of.rate_limited.value())});
         slow.samples.push_back({{of_port}, number(of.closed[CloseReason::slow_reader].value())});
         accept_errors.samples.push_back({{of_port}, number(of.accept_errors.value())});

@@ -32,14 +32,15 @@ OperatorLink::OperatorLink(Core& core, std::string token, const Regions& regions
 void OperatorLink::beat(const Pass& pass) {
     if (closing_) {
         // It was silent for too long, after all: a new link takes its place.
-        core_.closed(pass, link);
+        core_.closed(pass, link_);
+        ++link_.generation;
         open_ = greeted_ = closing_ = false;
         for (auto& [lobby, asks] : std::exchange(waiting_, {})) {
             for (const OnAnswer& ask : asks) ask({LobbyRefused{lobby, ErrorText(text(Refusal::server_busy))}});
         }
     }
     if (greeted_) return say(pass, MatchmakerHeartbeat{});
-    if (!open_) core_.opened(pass, link, Port::matchmakers, *IpAddress::parse("127.0.0.1"));
+    if (!open_) core_.opened(pass, link_, Port::matchmakers, *IpAddress::parse("127.0.0.1"));
     open_ = true;
     say(pass, MatchmakerHandshake{HandshakeTokenText(token_), MatchmakerIdText(operator_matchmaker), {regions_}});
 }
@@ -54,15 +55,17 @@ template <class M>
 void OperatorLink::say(const Pass& pass, const M& message) {
     std::vector<std::byte> frame;
     encode(message, default_byte_order(Port::matchmakers), frame);
-    core_.frame(pass, link, PeerFrame{M::code, std::span<const std::byte>(frame).subspan(head), pass.now, 0});
+    core_.frame(pass, link_, PeerFrame{M::code, std::span<const std::byte>(frame).subspan(head), pass.now, 0});
 }
 
 void OperatorLink::sent(std::span<const std::byte> frame) {
     if (code_of(frame) == MatchmakerHandshakeResponse::code) {
-        const auto response = decode<MatchmakerHandshakeResponse>(frame.subspan(head), default_byte_order(Port::matchmakers));
+        const auto response =
+            decode<MatchmakerHandshakeResponse>(frame.subspan(head), default_byte_order(Port::matchmakers));
         greeted_ = response && std::holds_alternative<MatchmakerHandshakeResponse::Accepted>(response->answer);
     } else if (code_of(frame) == AllocationResponse::code) {
-        if (const auto response = decode<AllocationResponse>(frame.subspan(head), default_byte_order(Port::matchmakers)))
+        if (const auto response =
+                decode<AllocationResponse>(frame.subspan(head), default_byte_order(Port::matchmakers)))
             answered(*response);
     }
     // Heartbeat acks say nothing new, and what becomes of matches is in the event history.

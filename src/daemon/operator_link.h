@@ -23,8 +23,6 @@ namespace muster {
 // Game thread only. A link inside our own process: what core sends over it comes here by CoreLinks.
 class OperatorLink {
 public:
-    static constexpr ConnectionId link = inside_link(0);
-
     using OnAnswer = std::function<void(const AllocationResponse&)>;
 
     // `token` is what core's check of matchmaker tokens lets pass for it. Core outlives it.
@@ -40,6 +38,7 @@ public:
     void close() { closing_ = true; }
 
     bool greeted() const { return greeted_; }
+    ConnectionId link() const { return link_; }
 
 private:
     template <class M>
@@ -49,6 +48,7 @@ private:
     Core& core_;
     const std::string token_;
     std::vector<RegionId> regions_;
+    ConnectionId link_ = inside_link(0);
     bool open_ = false;
     bool greeted_ = false;
     bool closing_ = false;

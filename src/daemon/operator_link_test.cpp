@@ -38,7 +38,7 @@ struct Operating {
     }
     // What core sent over the link, as CoreLinks hands it on.
     void carry() {
-        RememberedLinks::Peer& peer = world.links.peers[OperatorLink::link];
+        RememberedLinks::Peer& peer = world.links.peers[link.link()];
         while (!peer.frames.empty()) {
             const RememberedLinks::Frame frame = std::move(peer.frames.front());
             peer.frames.pop_front();

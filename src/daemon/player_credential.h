@@ -18,9 +18,9 @@ namespace muster {
 std::string make_player_credential(const Secret& key, std::string_view name, AccountId account,
                                    std::int64_t expires_unix_seconds);
 
-// The account, when the credential is this name's, signed with this key and not expired: checked in the order of P-1.
-// Only the one text that make_player_credential() gives is good.
-Result<AccountId, Refusal> judge_player_credential(const Secret& key, std::string_view name,
+// The account, when the credential is this name's, signed with one of these keys and not expired: checked in the order
+// of P-1. Only the one text that make_player_credential() gives is good.
+Result<AccountId, Refusal> judge_player_credential(const Secrets& keys, std::string_view name,
                                                    std::string_view credential, UnixMs now);
 
 }  // namespace muster

@@ -50,6 +50,16 @@ TEST_CASE_FIXTURE(CredentialFixture, "P-1: whatever is changed, cut or added mak
     CHECK(other.error() == Refusal::invalid_credential);
 }
 
+TEST_CASE_FIXTURE(CredentialFixture, "S-4: a credential signed with any of the keys is good") {
+    const Secrets both(std::vector{Secret("another key"), key});
+    CHECK(judge_player_credential(both, "ann", make_player_credential(key, "ann", AccountId(7), later), now) ==
+          AccountId(7));
+    CHECK(judge_player_credential(both, "ann", make_player_credential(both.first(), "ann", AccountId(7), later), now) ==
+          AccountId(7));
+    const std::string other = make_player_credential(Secret("a third key"), "ann", AccountId(7), later);
+    CHECK(judge_player_credential(both, "ann", other, now).error() == Refusal::invalid_credential);
+}
+
 TEST_CASE_FIXTURE(CredentialFixture, "P-1, fault 43: account ids that are none are invalid, also well signed") {
     for (const std::int32_t account : {0, -1, -2'147'483'647}) {
         CHECK(refusal("ann", make_player_credential(key, "ann", AccountId(account), later)) == "Invalid credential");

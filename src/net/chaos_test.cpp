@@ -157,6 +157,7 @@ TEST_CASE("invariants 18 and 19: the same with two worker threads, a slow loop, 
     config.of(Port::servers).listen = SocketAddress::parse("127.0.0.1:0");
     config.of(Port::servers).inbox = {.items = 200, .bytes = 8'000};
     config.of(Port::servers).limits.messages_per_second = 0;
+    config.of(Port::servers).limits.accepts_per_second_ip = 0;
     Network network(clock, wakeup, config);
     network.start();
 

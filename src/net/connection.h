@@ -1,4 +1,4 @@
-// One TCP connection as its worker sees it.
+// One TCP connection as its worker sees it. link_stage.h tells the stages of its life.
 #pragma once
 
 #include <cstddef>
@@ -8,20 +8,21 @@
 #include "base/ids.h"
 #include "base/ip_address.h"
 #include "base/time.h"
+#include "net/close_reason.h"
 #include "net/file_descriptor.h"
 #include "net/link_buffer.h"
-#include "net/link_fate.h"
+#include "net/link_stage.h"
 #include "net/message_rate.h"
 #include "protocol/port.h"
 #include "runtime/timer_id.h"
 
 namespace muster {
 
-enum class LinkStage : std::uint8_t {
-    open,       // frames are read
-    told,       // the loop was told of a fault; nothing is read until it decides
-    flushing,   // closing: the last words are on their way out
-    lingering,  // closing: all is sent and said to be so; whatever the peer still sends is dropped
+// What the socket does with bytes for the peer.
+enum class SendSide : std::uint8_t {
+    ready,   // it may take them
+    full,    // it takes none until the poller reports room
+    broken,  // it takes none any more; what the peer said before is still read
 };
 
 // A deadline that stands still while Muster does not read the port (B-1).
@@ -37,25 +38,24 @@ struct alignas(64) Connection {
                BufferBudget& budget)
         : id(name), socket(std::move(opened)), port(of), rate(bucket), in(budget), out(budget), from(peer) {}
 
-    bool is_closing() const { return stage == LinkStage::flushing || stage == LinkStage::lingering; }
+    LinkStage stage() const { return life.stage(); }
+    void enter(LinkStage next) { life.enter(next); }
+    bool is_heard() const { return muster::is_heard(stage()); }
+    bool is_closing() const { return muster::is_closing(stage()); }
 
     ConnectionId id;
     FileDescriptor socket;
     Port port;
-    LinkStage stage = LinkStage::open;
+    LinkLife life;
     CloseReason close_reason = CloseReason::asked;  // once it is closing
-    bool unread : 1 = false;                        // the socket may have bytes for us
-    bool listed : 1 = false;                        // among its lane's ready links
-    bool ending : 1 = false;                        // the peer sends no more: after the last bytes comes the end
-    bool writable : 1 = true;                       // the socket may take bytes
-    bool broken : 1 = false;                        // it took no more bytes
-    bool throttled : 1 = false;                     // over its rate, waiting for credit
-    bool resuming : 1 = false;                      // was throttled; frames in `in` come before new bytes
-    bool over_rate : 1 = false;                     // since it was throttled it has not caught up
-    bool told_paused : 1 = false;                   // told to the loop as paused, not yet as resumed
-    bool handshake_missed : 1 = false;              // told for its handshake deadline, which the loop may overrule
-    bool frame_begun : 1 = false;                   // its frame deadline runs
-    std::uint32_t rtt_sampled_ms = 0;               // when; wraps round
+    SendSide send_side = SendSide::ready;
+    bool unread : 1 = false;           // the socket may have bytes for us
+    bool listed : 1 = false;           // among its port's ready links
+    bool ending : 1 = false;           // the peer sends no more: after the last bytes comes the end
+    bool over_rate : 1 = false;        // since it was throttled it has not caught up
+    bool told_paused : 1 = false;      // told to the loop as paused, not yet as resumed
+    bool frame_begun : 1 = false;      // its frame deadline runs
+    std::uint32_t rtt_sampled_ms = 0;  // when; wraps round
 
     // The entries of the outbox batch under way that are for this connection.
     std::uint64_t batch = 0;

@@ -1,6 +1,7 @@
 // A worker's connections, found by their id.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,11 +11,14 @@
 #include "base/check.h"
 #include "base/ids.h"
 #include "net/connection.h"
+#include "protocol/port.h"
 
 namespace muster {
 
 // The top eight bits of a slot are the worker's number, so that anyone can tell whose connection an id names. A slot is
-// used again with another generation. References stay good until the connection is removed. One thread.
+// used again with another generation, and only by its own port: the end of one connection and the beginning of the next
+// in its slot go through the same inbox, in this order. References stay good until the connection is removed. One
+// thread.
 class ConnectionTable {
 public:
     static constexpr std::uint32_t worker_bits = 8;
@@ -35,15 +39,16 @@ public:
 
     std::size_t size() const { return size_; }
 
-    // `arguments` follow the id in Connection's constructor. Throws std::bad_alloc, and then adds nothing.
+    // `arguments` follow the port in Connection's constructor. Throws std::bad_alloc, and then adds nothing.
     template <class... Arguments>
-    Connection& add(Arguments&&... arguments) {
-        if (free_.empty()) add_block();
-        const std::uint32_t index = free_.back();
+    Connection& add(Port port, Arguments&&... arguments) {
+        auto& free = free_of(port);
+        if (free.empty()) add_block(port);
+        const std::uint32_t index = free.back();
         const ConnectionId id{first_slot_ | index, generations_[index] + 1};
-        Connection& added = *std::construct_at(&at(index), id, std::forward<Arguments>(arguments)...);
+        Connection& added = *std::construct_at(&at(index), id, port, std::forward<Arguments>(arguments)...);
         generations_[index] = id.generation;
-        free_.pop_back();
+        free.pop_back();
         ++size_;
         return added;
     }
@@ -62,9 +67,10 @@ public:
     void remove(Connection& connection) {
         const std::uint32_t index = index_of(connection.id);
         MUSTER_CHECK(find(connection.id) == &connection, "a connection is removed once");
+        auto& free = free_of(connection.port);
         std::destroy_at(&connection);
         ++generations_[index];
-        free_.push_back(index);
+        free.push_back(index);
         --size_;
     }
 
@@ -89,22 +95,25 @@ private:
 
     static constexpr bool is_live(std::uint32_t generation) { return generation % 2 == 1; }
 
-    // Makes room in `free_` for every slot, so that removing takes no memory.
-    void add_block() {
+    std::vector<std::uint32_t>& free_of(Port port) { return free_[static_cast<std::size_t>(port)]; }
+
+    // Makes room in the port's list for every slot, so that removing takes no memory.
+    void add_block(Port port) {
+        auto& free = free_of(port);
         const std::size_t first = generations_.size();
         MUSTER_CHECK(first + block_size <= std::size_t{1} << index_bits,
                      "limits keep the connections under 16 million");
-        free_.reserve(first + block_size);
+        free.reserve(first + block_size);
         generations_.reserve(first + block_size);
         blocks_.push_back(std::make_unique<Place[]>(block_size));
         generations_.resize(first + block_size);
-        for (std::size_t i = block_size; i-- > 0;) free_.push_back(static_cast<std::uint32_t>(first + i));
+        for (std::size_t i = block_size; i-- > 0;) free.push_back(static_cast<std::uint32_t>(first + i));
     }
 
     const std::uint32_t first_slot_;
     std::vector<std::unique_ptr<Place[]>> blocks_;
-    std::vector<std::uint32_t> generations_;  // odd while a connection lives in the slot
-    std::vector<std::uint32_t> free_;
+    std::vector<std::uint32_t> generations_;                     // odd while a connection lives in the slot
+    std::array<std::vector<std::uint32_t>, ports.size()> free_;  // by port
     std::size_t size_ = 0;
 };
 

@@ -13,8 +13,8 @@ struct Table {
     BufferBudget budget{1'000};
     ConnectionTable table{5};
 
-    Connection& add() {
-        return table.add(Port::servers, FileDescriptor(), IpAddress(), MessageRate(Time(), Duration(0)), budget);
+    Connection& add(Port port = Port::servers) {
+        return table.add(port, FileDescriptor(), IpAddress(), MessageRate(Time(), Duration(0)), budget);
     }
 };
 
@@ -30,6 +30,17 @@ TEST_CASE_FIXTURE(Table, "a reused slot has another generation, and the old id f
     CHECK(second.generation != first.generation);
     CHECK(table.find(first) == nullptr);
     CHECK(table.find(second) != nullptr);
+}
+
+TEST_CASE_FIXTURE(Table, "fault 32: a slot is used again by its own port only") {
+    std::set<std::uint32_t> of_players;
+    for (int i = 0; i < 1'000; ++i) of_players.insert(add(Port::players).id.slot);
+    table.for_each([&](Connection& connection) { table.remove(connection); });
+    for (int i = 0; i < 2'000; ++i) {
+        CHECK(!of_players.contains(add(Port::servers).id.slot));
+        CHECK(!of_players.contains(add(Port::matchmakers).id.slot));
+    }
+    for (int i = 0; i < 1'000; ++i) CHECK(of_players.contains(add(Port::players).id.slot));
 }
 
 TEST_CASE_FIXTURE(Table, "an id says whose worker the connection is") {

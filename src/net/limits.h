@@ -21,6 +21,8 @@ struct PortLimits {
     Duration frame_deadline = std::chrono::seconds(10);
     std::uint32_t connections_per_ip = 1024;
     std::uint32_t connections_max = 100'000;
+    // Newcomers from one address. 0 sets no limit.
+    std::uint32_t accepts_per_second_ip = 200;
     // Of one connection, with a burst of one second's worth. 0 sets no limit.
     std::uint32_t messages_per_second = 2000;
     // How long a connection may stay over that rate.

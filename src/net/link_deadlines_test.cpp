@@ -12,15 +12,15 @@ TEST_CASE_FIXTURE(WorkerFixture,
     auto [peer, link] = join(Port::servers, false);
     clock.advance(9'999ms);
     turn(2);
-    CHECK(count(InboundKind::deadline) == 0);
+    CHECK(count(InboundKind::gave_up) == 0);
     clock.advance(1ms);
     turn(2);
-    REQUIRE(count(InboundKind::deadline) == 1);
-    CHECK(last(InboundKind::deadline).item.deadline() == LinkDeadline::handshake);
-    CHECK(counts().deadlines_missed[LinkDeadline::handshake].value() == 1);
+    REQUIRE(count(InboundKind::gave_up) == 1);
+    CHECK(last(InboundKind::gave_up).item.fault() == LinkFault::handshake_deadline);
+    CHECK(counts().gave_up[LinkFault::handshake_deadline].value() == 1);
     clock.advance(60s);
     turn(2);
-    CHECK(count(InboundKind::deadline) == 1);
+    CHECK(count(InboundKind::gave_up) == 1);
     CHECK(count(InboundKind::closed) == 0);
 }
 
@@ -31,7 +31,7 @@ TEST_CASE_FIXTURE(WorkerFixture, "W-7: a greeted link has no handshake deadline 
     turn(2);
     clock.advance(60s);
     turn(2);
-    CHECK(count(InboundKind::deadline) == 0);
+    CHECK(count(InboundKind::gave_up) == 0);
 }
 
 TEST_CASE_FIXTURE(WorkerFixture, "W-7: dripping bytes does not put the handshake off (fault 23)") {
@@ -42,10 +42,10 @@ TEST_CASE_FIXTURE(WorkerFixture, "W-7: dripping bytes does not put the handshake
         peer.send(bytes_of({0}));
         turn(2);
     }
-    CHECK(count(InboundKind::deadline) == 0);
+    CHECK(count(InboundKind::gave_up) == 0);
     clock.advance(1s);
     turn(2);
-    CHECK(count(InboundKind::deadline) == 1);
+    CHECK(count(InboundKind::gave_up) == 1);
 }
 
 TEST_CASE_FIXTURE(WorkerFixture, "W-7: an acceptance that crosses the missed handshake deadline saves the link") {
@@ -56,19 +56,18 @@ TEST_CASE_FIXTURE(WorkerFixture, "W-7: an acceptance that crosses the missed han
     turn_until([&] { return budget.used() > 0; });
     clock.advance(5s);
     turn(2);
-    REQUIRE(count(InboundKind::deadline) == 1);
+    REQUIRE(count(InboundKind::gave_up) == 1);
     peer.send(bytes_of({2, 3, 4}));
     turn(2);
     CHECK(count(InboundKind::frame) == 0);
     links->greeted(link);
-    CHECK(links->is_greeted(link));
     turn_until([&] { return count(InboundKind::frame) == 1; });
     CHECK(payloads(link)[0] == bytes_of({1, 2, 3, 4}));
     peer.send(bytes_of({6, 0, 2, 0x10, 1}));
     turn_until([&] { return budget.used() > 0; });
     clock.advance(10s);
     turn(2);
-    CHECK(last(InboundKind::deadline).item.deadline() == LinkDeadline::frame);
+    CHECK(last(InboundKind::gave_up).item.fault() == LinkFault::frame_deadline);
 }
 
 TEST_CASE_FIXTURE(WorkerFixture, "W-7, fault 23: a frame has 10 s from its first byte, however it drips") {
@@ -84,12 +83,12 @@ TEST_CASE_FIXTURE(WorkerFixture, "W-7, fault 23: a frame has 10 s from its first
     }
     clock.advance(999ms);
     turn(2);
-    CHECK(count(InboundKind::deadline) == 0);
+    CHECK(count(InboundKind::gave_up) == 0);
     clock.advance(1ms);
     turn(2);
-    REQUIRE(count(InboundKind::deadline) == 1);
-    CHECK(last(InboundKind::deadline).item.deadline() == LinkDeadline::frame);
-    CHECK(counts().deadlines_missed[LinkDeadline::frame].value() == 1);
+    REQUIRE(count(InboundKind::gave_up) == 1);
+    CHECK(last(InboundKind::gave_up).item.fault() == LinkFault::frame_deadline);
+    CHECK(counts().gave_up[LinkFault::frame_deadline].value() == 1);
 }
 
 TEST_CASE_FIXTURE(WorkerFixture, "W-7: each frame has its own 10 s, and an idle link none") {
@@ -108,7 +107,7 @@ TEST_CASE_FIXTURE(WorkerFixture, "W-7: each frame has its own 10 s, and an idle 
     turn_until([&] { return count(InboundKind::frame) == 5; });
     clock.advance(1h);
     turn(2);
-    CHECK(count(InboundKind::deadline) == 0);
+    CHECK(count(InboundKind::gave_up) == 0);
 }
 
 TEST_CASE("B-1: deadlines stand still while the port is not read because its inbox is full") {
@@ -133,14 +132,14 @@ TEST_CASE("B-1: deadlines stand still while the port is not read because its inb
     net.loop_takes = true;
     net.take();
     net.turn(3);
-    CHECK(net.count(InboundKind::deadline) == 0);
+    CHECK(net.count(InboundKind::gave_up) == 0);
     net.clock.advance(5'900ms);
     net.turn(3);
-    CHECK(net.count(InboundKind::deadline) == 0);
+    CHECK(net.count(InboundKind::gave_up) == 0);
     net.clock.advance(200ms);
     net.turn(3);
-    CHECK(net.count(InboundKind::deadline, slow.link) == 1);
-    CHECK(net.count(InboundKind::deadline, fresh.link) == 1);
+    CHECK(net.count(InboundKind::gave_up, slow.link) == 1);
+    CHECK(net.count(InboundKind::gave_up, fresh.link) == 1);
 }
 
 TEST_CASE_FIXTURE(WorkerFixture, "L-8, fault 11: after a gap sockets are read first, and deadlines move by the gap") {
@@ -158,15 +157,15 @@ TEST_CASE_FIXTURE(WorkerFixture, "L-8, fault 11: after a gap sockets are read fi
     turn();
     CHECK(counters.gaps.value() == 1);
     turn_until([&] { return count(InboundKind::frame, saved_link) == 1; });
-    CHECK(count(InboundKind::deadline) == 0);
+    CHECK(count(InboundKind::gave_up) == 0);
     clock.advance(4'999ms);
     turn(2);
-    CHECK(count(InboundKind::deadline) == 0);
+    CHECK(count(InboundKind::gave_up) == 0);
     clock.advance(1ms);
     turn(2);
-    CHECK(count(InboundKind::deadline, slow_link) == 1);
-    CHECK(count(InboundKind::deadline, fresh_link) == 1);
-    CHECK(count(InboundKind::deadline, saved_link) == 0);
+    CHECK(count(InboundKind::gave_up, slow_link) == 1);
+    CHECK(count(InboundKind::gave_up, fresh_link) == 1);
+    CHECK(count(InboundKind::gave_up, saved_link) == 0);
 }
 
 TEST_CASE_FIXTURE(WorkerFixture, "L-8: a second's delay is no gap, and counts") {
@@ -176,7 +175,7 @@ TEST_CASE_FIXTURE(WorkerFixture, "L-8: a second's delay is no gap, and counts") 
     clock.stop_in_next_wait(1s);
     turn();
     CHECK(counters.gaps.value() == 0);
-    CHECK(count(InboundKind::deadline, link) == 1);
+    CHECK(count(InboundKind::gave_up, link) == 1);
 }
 
 TEST_CASE_FIXTURE(WorkerFixture, "W-7: new limits hold from the next turn on") {
@@ -190,8 +189,8 @@ TEST_CASE_FIXTURE(WorkerFixture, "W-7: new limits hold from the next turn on") {
     turn_until([&] { return budget.used() > 0; });
     clock.advance(1s);
     turn(2);
-    CHECK(count(InboundKind::deadline, slow_link) == 1);
+    CHECK(count(InboundKind::gave_up, slow_link) == 1);
     clock.advance(1s);
     turn(2);
-    CHECK(count(InboundKind::deadline, fresh_link) == 1);
+    CHECK(count(InboundKind::gave_up, fresh_link) == 1);
 }

@@ -21,21 +21,21 @@ void make_room_for(std::vector<T>& items, std::size_t count) {
 
 }  // namespace
 
-LinkKeeper::LinkKeeper(std::size_t worker, Time start, Poller& poller, std::array<PortLane, ports.size()>& lanes,
-                       ConnectionQuota& quota, BufferBudget& budget)
-    : poller_(poller), lanes_(lanes), quota_(quota), budget_(budget), table_(worker), wheel_(start) {}
+LinkKeeper::LinkKeeper(std::size_t worker, Time start, Poller& poller,
+                       std::array<WorkerPort, ports.size()>& worker_ports, ConnectionQuota& quota, BufferBudget& budget)
+    : poller_(poller), ports_(worker_ports), quota_(quota), budget_(budget), table_(worker), wheel_(start) {}
 
 bool LinkKeeper::open(AcceptedSocket newcomer, Port port, const TurnTime& at) {
-    PortLane& lane = lanes_[static_cast<std::size_t>(port)];
+    WorkerPort& worker_port = ports_[static_cast<std::size_t>(port)];
     Connection* link = nullptr;
     try {
         make_room_for(untold_ends_, untold_ends_.size() + table_.size() + 1);
         make_room_for(has_room_, table_.size() + 1);
-        const MessageRate full_bucket(lane.read_time(), lane.unread());
+        const MessageRate full_bucket(worker_port.read_time(), worker_port.unread());
         link = &table_.add(port, std::move(newcomer.socket), newcomer.from, full_bucket, budget_);
-        arm(link->handshake_timer, TimerKind::handshake, *link, lane.limits().handshake_deadline, at);
+        arm(link->handshake_timer, TimerKind::handshake, *link, worker_port.limits().handshake_deadline, at);
         if (!poller_.add(link->socket.number(), link->id)) throw std::bad_alloc();
-        lane.batch.add_opened(link->id, at.now, link->from);
+        worker_port.batch.add_opened(link->id, at.now, link->from);
     } catch (const std::bad_alloc&) {
         quota_.give_back(port, newcomer.from);
         if (link) {
@@ -44,8 +44,8 @@ bool LinkKeeper::open(AcceptedSocket newcomer, Port port, const TurnTime& at) {
         }
         return false;
     }
-    lane.counters.accepted.add();
-    lane.counters.connections.add();
+    worker_port.counters.accepted.add();
+    worker_port.counters.connections.add();
     return true;
 }
 
@@ -53,8 +53,8 @@ void LinkKeeper::reported(ConnectionId id, std::uint32_t events, const TurnTime&
     Connection* found = find(id);
     if (!found) return;
     Connection& link = *found;
-    if ((events & EPOLLOUT) && !link.writable && !link.broken) {
-        link.writable = true;
+    if ((events & EPOLLOUT) && link.send_side == SendSide::full) {
+        link.send_side = SendSide::ready;
         has_room_.push_back(link.id);
     }
     if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) link.ending = true;
@@ -66,7 +66,7 @@ void LinkKeeper::write_where_room(const TurnTime& at) {
     for (const ConnectionId id : has_room_) {
         Connection* link = find(id);
         if (!link) continue;
-        cut_if_out_of_memory(*link, at, [&] { was_written(*link, write_waiting(*link, lane_of(*link)), at); });
+        cut_if_out_of_memory(*link, at, [&] { was_written(*link, write_waiting(*link, port_of(*link)), at); });
     }
     has_room_.clear();
 }
@@ -74,38 +74,50 @@ void LinkKeeper::write_where_room(const TurnTime& at) {
 void LinkKeeper::mark_unread(Connection& link) {
     link.unread = true;
     if (link.listed || !may_be_read(link)) return;
-    lane_of(link).ready.push_back(link.id);
+    port_of(link).ready.push_back(link.id);
     link.listed = true;
 }
 
 bool LinkKeeper::may_be_read(const Connection& link) const {
-    return link.stage == LinkStage::lingering || (link.stage == LinkStage::open && !link.throttled);
+    switch (link.stage()) {
+        case LinkStage::reading:
+        case LinkStage::resuming:
+        case LinkStage::lingering:
+            return true;
+        case LinkStage::throttled:
+        case LinkStage::overdue:
+        case LinkStage::faulty:
+        case LinkStage::flushing:
+            break;
+    }
+    return false;
 }
 
 bool LinkKeeper::was_read(Connection& link, const ReadResult& result, const TurnTime& at) {
     switch (result.outcome) {
         case ReadOutcome::drained:
             link.unread = false;
-            if (link.stage == LinkStage::open) caught_up(link, at);
+            if (link.is_heard()) caught_up(link, at);
             break;
         case ReadOutcome::more:
-            link.resuming = false;
+            if (link.stage() == LinkStage::resuming) link.enter(LinkStage::reading);
             break;
         case ReadOutcome::throttled:
             throttle(link, at);
             break;
         case ReadOutcome::malformed:
-            link.stage = LinkStage::told;
+            link.enter(LinkStage::faulty);
             link.in.release();
             break;
         case ReadOutcome::closed:
-            return ended(link, link.broken ? CloseReason::peer_reset : CloseReason::peer_closed, at);
+            return ended(link, link.send_side == SendSide::broken ? CloseReason::peer_reset : CloseReason::peer_closed,
+                         at);
         case ReadOutcome::reset:
             return ended(link, CloseReason::peer_reset, at);
         case ReadOutcome::timed_out:
             return ended(link, CloseReason::timed_out, at);
     }
-    if (link.stage == LinkStage::open && !link.throttled) keep_frame_deadline(link, result.frames, at);
+    if (link.is_heard() && link.stage() != LinkStage::throttled) keep_frame_deadline(link, result.frames, at);
     link.listed = link.unread && may_be_read(link);
     return link.listed;
 }
@@ -120,20 +132,20 @@ void LinkKeeper::caught_up(Connection& link, const TurnTime& at) {
     link.rate.caught_up();
     link.over_rate = false;
     if (!link.told_paused) return;
-    lane_of(link).batch.add(InboundKind::resumed, link.id, at.now);
+    port_of(link).batch.add(InboundKind::resumed, link.id, at.now);
     link.told_paused = false;
 }
 
 void LinkKeeper::tell_paused(Connection& link, const TurnTime& at) {
     if (link.told_paused) return;
-    lane_of(link).batch.add(InboundKind::paused, link.id, at.now);
+    port_of(link).batch.add(InboundKind::paused, link.id, at.now);
     link.told_paused = true;
 }
 
-void LinkKeeper::tell_unheard(PortLane& lane, const TurnTime& at) {
-    for (const ConnectionId id : lane.ready) {
+void LinkKeeper::tell_unheard(WorkerPort& worker_port, const TurnTime& at) {
+    for (const ConnectionId id : worker_port.ready) {
         Connection* link = find(id);
-        if (!link || link->stage != LinkStage::open) continue;
+        if (!link || !link->is_heard()) continue;
         cut_if_out_of_memory(*link, at, [&] { tell_paused(*link, at); });
     }
 }
@@ -141,7 +153,7 @@ void LinkKeeper::tell_unheard(PortLane& lane, const TurnTime& at) {
 bool LinkKeeper::was_written(Connection& link, WriteOutcome outcome, const TurnTime& at) {
     switch (outcome) {
         case WriteOutcome::sent:
-            if (link.stage == LinkStage::flushing) half_close(link, at);
+            if (link.stage() == LinkStage::flushing) half_close(link, at);
             return true;
         case WriteOutcome::waiting:
             return true;
@@ -151,42 +163,39 @@ bool LinkKeeper::was_written(Connection& link, WriteOutcome outcome, const TurnT
         case WriteOutcome::broken:
             break;
     }
-    if (link.stage == LinkStage::flushing) {
+    if (link.stage() == LinkStage::flushing) {
         finish(link, link.close_reason, at);
         return false;
     }
     // What the peer said before it went is still read, to its end.
-    link.broken = true;
+    link.send_side = SendSide::broken;
     link.ending = true;
-    link.writable = false;
     link.out.release();
     mark_unread(link);
     return true;
 }
 
 void LinkKeeper::throttle(Connection& link, const TurnTime& at) {
-    PortLane& lane = lane_of(link);
-    const Time read_time = lane.read_time();
+    WorkerPort& worker_port = port_of(link);
+    const Time read_time = worker_port.read_time();
     if (!link.over_rate) {
         link.over_rate = true;
         link.over_rate_since = read_time;
-        lane.counters.rate_limited.add();
+        worker_port.counters.rate_limited.add();
         tell_paused(link, at);
-    } else if (read_time - link.over_rate_since >= lane.limits().flood_close_after) {
-        lane.counters.flooded.add();
-        return tell(link, InboundKind::flooded, 0, at);
+    } else if (read_time - link.over_rate_since >= worker_port.limits().flood_close_after) {
+        return give_up(link, LinkFault::flooded, at);
     }
-    link.throttled = true;
+    link.enter(LinkStage::throttled);
     stop_frame_deadline(link);
-    const Time until = at.running + link.rate.until_refilled(lane.message_cost());
+    const Time until = at.running + link.rate.until_refilled(worker_port.message_cost());
     if (!wheel_.reschedule(link.pause_timer, until))
         link.pause_timer = wheel_.schedule(until, payload_of(TimerKind::pause, link));
 }
 
-void LinkKeeper::pause_ended(Connection& link) {
-    link.throttled = false;
-    link.resuming = true;
-    if (link.stage == LinkStage::open) mark_unread(link);
+void LinkKeeper::resume(Connection& link) {
+    link.enter(LinkStage::resuming);
+    mark_unread(link);
 }
 
 // A frame that is still unfinished and began before this read keeps its deadline.
@@ -194,7 +203,7 @@ void LinkKeeper::keep_frame_deadline(Connection& link, bool frames, const TurnTi
     if (link.in.empty()) {
         stop_frame_deadline(link);
     } else if (frames || !link.frame_begun) {
-        arm(link.frame_timer, TimerKind::frame, link, lane_of(link).limits().frame_deadline, at);
+        arm(link.frame_timer, TimerKind::frame, link, port_of(link).limits().frame_deadline, at);
         link.frame_begun = true;
     }
 }
@@ -206,7 +215,7 @@ void LinkKeeper::stop_frame_deadline(Connection& link) {
 }
 
 void LinkKeeper::arm(LinkTimer& timer, TimerKind kind, const Connection& link, Duration delay, const TurnTime& at) {
-    timer.due = lane_of(link).read_time() + delay;
+    timer.due = port_of(link).read_time() + delay;
     if (!wheel_.reschedule(timer.id, at.running + delay))
         timer.id = wheel_.schedule(at.running + delay, payload_of(kind, link));
 }
@@ -224,32 +233,31 @@ void LinkKeeper::fire_timers(const TurnTime& at) {
 void LinkKeeper::timer_fired(Connection& link, TimerKind kind, const TurnTime& at) {
     switch (kind) {
         case TimerKind::handshake:
-            return deadline_came(link, link.handshake_timer, LinkDeadline::handshake, at);
+            return deadline_came(link, link.handshake_timer, LinkFault::handshake_deadline, at);
         case TimerKind::frame:
-            return deadline_came(link, link.frame_timer, LinkDeadline::frame, at);
+            return deadline_came(link, link.frame_timer, LinkFault::frame_deadline, at);
         case TimerKind::pause:
-            return pause_ended(link);
+            return resume(link);
         case TimerKind::close:
             return last_words_ended(link, at);
     }
 }
 
-void LinkKeeper::deadline_came(Connection& link, LinkTimer& timer, LinkDeadline which, const TurnTime& at) {
-    PortLane& lane = lane_of(link);
-    const Duration left = timer.due - lane.read_time();
-    if (left > Duration::zero() || lane.blocked()) {
-        wheel_.reschedule(timer.id, at.running + (lane.blocked() ? std::max(left, blocked_retry) : left));
+void LinkKeeper::deadline_came(Connection& link, LinkTimer& timer, LinkFault which, const TurnTime& at) {
+    WorkerPort& worker_port = port_of(link);
+    const Duration left = timer.due - worker_port.read_time();
+    if (left > Duration::zero() || worker_port.blocked()) {
+        wheel_.reschedule(timer.id, at.running + (worker_port.blocked() ? std::max(left, blocked_retry) : left));
         return;
     }
-    if (link.stage != LinkStage::open) return;
-    lane.counters.deadlines_missed[which].add();
-    link.handshake_missed = which == LinkDeadline::handshake;
-    tell(link, InboundKind::deadline, static_cast<std::uint8_t>(which), at);
+    if (link.is_heard()) give_up(link, which, at);
 }
 
-void LinkKeeper::tell(Connection& link, InboundKind kind, std::uint8_t detail, const TurnTime& at) {
-    lane_of(link).batch.add(kind, link.id, at.now, detail);
-    link.stage = LinkStage::told;
+void LinkKeeper::give_up(Connection& link, LinkFault fault, const TurnTime& at) {
+    WorkerPort& worker_port = port_of(link);
+    worker_port.batch.add(InboundKind::gave_up, link.id, at.now, static_cast<std::uint8_t>(fault));
+    worker_port.counters.gave_up[fault].add();
+    link.enter(fault == LinkFault::handshake_deadline ? LinkStage::overdue : LinkStage::faulty);
     stop_frame_deadline(link);
     wheel_.disarm(link.pause_timer);
 }
@@ -257,18 +265,14 @@ void LinkKeeper::tell(Connection& link, InboundKind kind, std::uint8_t detail, c
 void LinkKeeper::greeted(Connection& link) {
     wheel_.cancel(link.handshake_timer.id);
     // The loop accepted the handshake before it heard of the deadline: the two crossed, and the link goes on.
-    if (link.stage == LinkStage::told && link.handshake_missed) {
-        link.handshake_missed = false;
-        link.stage = LinkStage::open;
-        pause_ended(link);
-    }
+    if (link.stage() == LinkStage::overdue) resume(link);
 }
 
 void LinkKeeper::close_after_flush(Connection& link, CloseReason reason, const TurnTime& at) {
     if (link.is_closing()) return;
     forget_timers(link);
     link.in.release();
-    link.stage = LinkStage::flushing;
+    link.enter(LinkStage::flushing);
     link.close_reason = reason;
     if (link.out.empty()) return half_close(link, at);
     link.close_timer = wheel_.schedule(at.running + last_words_max, payload_of(TimerKind::close, link));
@@ -277,7 +281,7 @@ void LinkKeeper::close_after_flush(Connection& link, CloseReason reason, const T
 void LinkKeeper::half_close(Connection& link, const TurnTime& at) {
     // It fails only for a peer that is gone, which the next read finds.
     shutdown(link.socket.number(), SHUT_WR);
-    link.stage = LinkStage::lingering;
+    link.enter(LinkStage::lingering);
     const Time until = at.running + last_words_max;
     if (!wheel_.reschedule(link.close_timer, until))
         link.close_timer = wheel_.schedule(until, payload_of(TimerKind::close, link));
@@ -286,7 +290,7 @@ void LinkKeeper::half_close(Connection& link, const TurnTime& at) {
 
 // A peer that took everything but does not answer may still get it from the kernel; one that took nothing will not.
 void LinkKeeper::last_words_ended(Connection& link, const TurnTime& at) {
-    if (link.stage == LinkStage::lingering) return finish(link, link.close_reason, at);
+    if (link.stage() == LinkStage::lingering) return finish(link, link.close_reason, at);
     cut(link, link.close_reason, at);
 }
 
@@ -308,11 +312,11 @@ void LinkKeeper::cut_all(const TurnTime& at) {
 }
 
 void LinkKeeper::finish(Connection& link, CloseReason reason, const TurnTime& at) {
-    PortLane& lane = lane_of(link);
+    WorkerPort& worker_port = port_of(link);
     forget_timers(link);
     quota_.give_back(link.port, link.from);
-    lane.counters.connections.subtract();
-    lane.counters.closed[reason].add();
+    worker_port.counters.connections.subtract();
+    worker_port.counters.closed[reason].add();
     const UntoldEnd end{link.id, link.port, reason};
     table_.remove(link);
     if (!tell_end(end, at)) untold_ends_.push_back(end);
@@ -320,7 +324,7 @@ void LinkKeeper::finish(Connection& link, CloseReason reason, const TurnTime& at
 
 bool LinkKeeper::tell_end(const UntoldEnd& end, const TurnTime& at) {
     try {
-        InboundBatch& batch = lanes_[static_cast<std::size_t>(end.port)].batch;
+        InboundBatch& batch = ports_[static_cast<std::size_t>(end.port)].batch;
         batch.add(InboundKind::closed, end.link, at.now, static_cast<std::uint8_t>(end.reason));
         return true;
     } catch (const std::bad_alloc&) {

@@ -19,7 +19,7 @@
 #include "net/link_writer.h"
 #include "net/listener.h"
 #include "net/poller.h"
-#include "net/port_lane.h"
+#include "net/worker_port.h"
 #include "runtime/timer_wheel.h"
 
 namespace muster {
@@ -27,19 +27,19 @@ namespace muster {
 // The worker's thread only. What it is given outlives it.
 //
 // A fault is not answered here: the link is not read any more, the loop is told, and the loop answers and asks for the
-// close. A close that was asked for sends what is left, says so, and waits for the peer to say the same, so that no
-// reset overtakes the last words; each of the two at most `last_words_max`.
+// close. A close that was asked for sends what is left, calls shutdown(SHUT_WR), and waits for the peer's FIN, so that
+// no reset overtakes the last words; each of the two at most `last_words_max`.
 class LinkKeeper {
 public:
     static constexpr Duration last_words_max = std::chrono::seconds(1);
 
-    LinkKeeper(std::size_t worker, Time start, Poller& poller, std::array<PortLane, ports.size()>& lanes,
+    LinkKeeper(std::size_t worker, Time start, Poller& poller, std::array<WorkerPort, ports.size()>& worker_ports,
                ConnectionQuota& quota, BufferBudget& budget);
 
     std::size_t size() const { return table_.size(); }
     // Null when the connection is gone.
     Connection* find(ConnectionId id) { return table_.find(id); }
-    PortLane& lane_of(const Connection& link) { return lanes_[static_cast<std::size_t>(link.port)]; }
+    WorkerPort& port_of(const Connection& link) { return ports_[static_cast<std::size_t>(link.port)]; }
 
     // A newcomer that the quota has counted already. False when there was no memory for it: it is closed, and its
     // share of the quota given back.
@@ -51,7 +51,7 @@ public:
     // Links that can send what waited; call it after all events of a turn are reported.
     void write_where_room(const TurnTime& at);
 
-    // The link was read, and this came of it. True when it belongs among its lane's ready links still; it may be gone
+    // The link was read, and this came of it. True when it belongs among its port's ready links still; it may be gone
     // otherwise.
     bool was_read(Connection& link, const ReadResult& result, const TurnTime& at);
 
@@ -65,9 +65,9 @@ public:
     void close_all_after_flush(const TurnTime& at);
     void cut_all(const TurnTime& at);
 
-    // The lane has been blocked for long: the loop is told of its links that wait to be read, each once until it has
+    // The port has been blocked for long: the loop is told of its links that wait to be read, each once until it has
     // caught up, so that it does not take for silence what nobody listened to (B-1).
-    void tell_unheard(PortLane& lane, const TurnTime& at);
+    void tell_unheard(WorkerPort& worker_port, const TurnTime& at);
 
     // Deadlines that have come.
     void fire_timers(const TurnTime& at);
@@ -109,10 +109,10 @@ private:
     void keep_frame_deadline(Connection& link, bool frames, const TurnTime& at);
     void stop_frame_deadline(Connection& link);
     void arm(LinkTimer& timer, TimerKind kind, const Connection& link, Duration delay, const TurnTime& at);
-    void deadline_came(Connection& link, LinkTimer& timer, LinkDeadline which, const TurnTime& at);
-    void pause_ended(Connection& link);
+    void deadline_came(Connection& link, LinkTimer& timer, LinkFault which, const TurnTime& at);
+    void resume(Connection& link);
 
-    void tell(Connection& link, InboundKind kind, std::uint8_t detail, const TurnTime& at);
+    void give_up(Connection& link, LinkFault fault, const TurnTime& at);
     void half_close(Connection& link, const TurnTime& at);
     void last_words_ended(Connection& link, const TurnTime& at);
     void finish(Connection& link, CloseReason reason, const TurnTime& at);
@@ -120,7 +120,7 @@ private:
     void forget_timers(Connection& link);
 
     Poller& poller_;
-    std::array<PortLane, ports.size()>& lanes_;
+    std::array<WorkerPort, ports.size()>& ports_;
     ConnectionQuota& quota_;
     BufferBudget& budget_;
     ConnectionTable table_;

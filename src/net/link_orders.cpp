@@ -45,7 +45,7 @@ void LinkOrders::obey(Connection& link, const TurnTime& at) {
     const auto bytes = frames_for(link, close);
     if (close == OutboundAction::cut) return links_.cut(link, CloseReason::asked, at);
     if (!bytes.empty()) {
-        const WriteOutcome outcome = write_to_link(link, links_.lane_of(link), bytes);
+        const WriteOutcome outcome = write_to_link(link, links_.port_of(link), bytes);
         if (!links_.was_written(link, outcome, at)) return;
     }
     if (close) links_.close_after_flush(link, CloseReason::asked, at);
@@ -70,7 +70,7 @@ std::span<const std::byte> LinkOrders::frames_for(Connection& link, std::optiona
                 if (close || link.is_closing()) {
                     counters_.stale_replies.add();
                 } else {
-                    ++links_.lane_of(link).frames_out;
+                    ++links_.port_of(link).frames_out;
                     join(bytes, orders_.frame(order));
                 }
                 break;

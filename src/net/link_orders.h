@@ -11,7 +11,7 @@
 #include "net/link_keeper.h"
 #include "net/net_counters.h"
 #include "net/outbox.h"
-#include "net/port_lane.h"
+#include "net/worker_port.h"
 
 namespace muster {
 

@@ -39,7 +39,7 @@ TEST_CASE_FIXTURE(WorkerFixture,
     CHECK(seen.back().item.kind == InboundKind::resumed);
     const auto got = payloads(link);
     for (std::uint32_t i = 0; i < got.size(); ++i) REQUIRE(number_in(got[i]) == i);
-    CHECK(count(InboundKind::flooded) == 0);
+    CHECK(gave_up(LinkFault::flooded) == 0);
     CHECK(budget.used() == 0);
 }
 
@@ -68,22 +68,22 @@ TEST_CASE_FIXTURE(WorkerFixture,
         }
     };
     flood_for(9'800ms);
-    CHECK(count(InboundKind::flooded) == 0);
+    CHECK(gave_up(LinkFault::flooded) == 0);
     CHECK(count(InboundKind::frame, link) <= 200 + 1'960 + 20);
     calm.send(player_frames(0, 1));
     flood_for(500ms);
-    CHECK(count(InboundKind::flooded, link) == 1);
-    CHECK(counts(Port::players).flooded.value() == 1);
+    CHECK(gave_up(LinkFault::flooded, link) == 1);
+    CHECK(counts(Port::players).gave_up[LinkFault::flooded].value() == 1);
     CHECK(count(InboundKind::frame, calm_link) == 1);
 
     const std::size_t frames = count(InboundKind::frame, link);
     flood_for(5s);
     CHECK(count(InboundKind::frame, link) == frames);
-    CHECK(count(InboundKind::flooded) == 1);
+    CHECK(gave_up(LinkFault::flooded) == 1);
     CHECK(count(InboundKind::closed) == 0);
     // What waits for it here is bounded, and its frame has no deadline.
     CHECK(budget.used() <= 2 * LinkReader::buffer_size);
-    CHECK(count(InboundKind::deadline) == 0);
+    CHECK(gave_up(LinkFault::frame_deadline) == 0);
 }
 
 TEST_CASE_FIXTURE(WorkerFixture, "W-7: a link that slows down in time starts its 10 s anew") {
@@ -95,7 +95,7 @@ TEST_CASE_FIXTURE(WorkerFixture, "W-7: a link that slows down in time starts its
     CHECK(count(InboundKind::frame) == 7'500);
     CHECK(count(InboundKind::paused) == 5);
     CHECK(count(InboundKind::resumed) == 5);
-    CHECK(count(InboundKind::flooded) == 0);
+    CHECK(gave_up(LinkFault::flooded) == 0);
 }
 
 TEST_CASE_FIXTURE(WorkerFixture, "B-1: a throttled link's frame deadline stands still") {
@@ -105,11 +105,11 @@ TEST_CASE_FIXTURE(WorkerFixture, "B-1: a throttled link's frame deadline stands 
     peer.send(stream);
     pass(6'800ms);
     CHECK(count(InboundKind::frame) == 1'500);
-    CHECK(count(InboundKind::deadline) == 0);
+    CHECK(gave_up(LinkFault::frame_deadline) == 0);
     pass(9'600ms);
-    CHECK(count(InboundKind::deadline) == 0);
+    CHECK(gave_up(LinkFault::frame_deadline) == 0);
     pass(600ms);
-    CHECK(count(InboundKind::deadline) == 1);
+    CHECK(gave_up(LinkFault::frame_deadline) == 1);
 }
 
 TEST_CASE_FIXTURE(WorkerFixture,
@@ -143,7 +143,7 @@ TEST_CASE("B-1: a peer that kept its rate while its port stood blocked is no flo
     net.loop_takes = true;
     net.turn_until([&] { return net.count(InboundKind::frame) == sent; });
     CHECK(net.counts(Port::players).rate_limited.value() == 0);
-    CHECK(net.count(InboundKind::flooded) == 0);
+    CHECK(net.gave_up(LinkFault::flooded) == 0);
 }
 
 TEST_CASE_FIXTURE(WorkerFixture, "a throttled link that is closed by its peer still says all it said") {

@@ -21,8 +21,8 @@ std::uint32_t kernel_rtt_us(int socket) {
     return info.tcpi_rtt;
 }
 
-std::uint32_t sampled_rtt_us(Connection& link, const PortLane& lane, const TurnTime& at) {
-    if (!lane.sample_rtt || at.now_ms - link.rtt_sampled_ms < rtt_sample_interval_ms) return 0;
+std::uint32_t sampled_rtt_us(Connection& link, const WorkerPort& port, const TurnTime& at) {
+    if (!port.sample_rtt || at.now_ms - link.rtt_sampled_ms < rtt_sample_interval_ms) return 0;
     link.rtt_sampled_ms = at.now_ms;
     return kernel_rtt_us(link.socket.number());
 }
@@ -31,29 +31,29 @@ std::uint32_t sampled_rtt_us(Connection& link, const PortLane& lane, const TurnT
 
 LinkReader::LinkReader() : buffer_(std::make_unique<std::byte[]>(buffer_size)) {}
 
-ReadResult LinkReader::read(Connection& link, PortLane& lane, const TurnTime& at) {
+ReadResult LinkReader::read(Connection& link, WorkerPort& port, const TurnTime& at) {
     std::span<const std::byte> received;
     const ReadOutcome outcome = receive(link, received);
     if (received.empty()) return {outcome};
-    lane.bytes_in += received.size();
-    link.rate.refill(lane.read_time(), lane.unread());
+    port.bytes_in += received.size();
+    link.rate.refill(port.read_time(), port.unread());
 
     Cut cut;
     if (link.in.empty()) {
-        cut = cut_frames(link, lane, at, received);
+        cut = cut_frames(link, port, at, received);
         link.in.append(received.subspan(cut.used));
     } else {
         link.in.append(received);
-        cut = cut_frames(link, lane, at, link.in.view());
+        cut = cut_frames(link, port, at, link.in.view());
         link.in.consume(cut.used);
     }
     if (cut.result.outcome == ReadOutcome::drained) cut.result.outcome = outcome;
     return cut.result;
 }
 
-ReadResult LinkReader::resume(Connection& link, PortLane& lane, const TurnTime& at) {
-    link.rate.refill(lane.read_time(), lane.unread());
-    Cut cut = cut_frames(link, lane, at, link.in.view());
+ReadResult LinkReader::resume(Connection& link, WorkerPort& port, const TurnTime& at) {
+    link.rate.refill(port.read_time(), port.unread());
+    Cut cut = cut_frames(link, port, at, link.in.view());
     link.in.consume(cut.used);
     if (cut.result.outcome == ReadOutcome::drained) cut.result.outcome = ReadOutcome::more;
     return cut.result;
@@ -85,16 +85,16 @@ ReadOutcome LinkReader::receive(const Connection& link, std::span<const std::byt
     }
 }
 
-LinkReader::Cut LinkReader::cut_frames(Connection& link, PortLane& lane, const TurnTime& at,
+LinkReader::Cut LinkReader::cut_frames(Connection& link, WorkerPort& port, const TurnTime& at,
                                        std::span<const std::byte> bytes) {
     Cut cut;
-    const std::uint16_t length_max = lane.limits().length_max;
-    const Duration cost = lane.message_cost();
+    const std::uint16_t length_max = port.limits().length_max;
+    const Duration cost = port.message_cost();
     for (;;) {
-        const FrameSplit next = next_frame(bytes.subspan(cut.used), lane.order, length_max);
+        const FrameSplit next = next_frame(bytes.subspan(cut.used), port.order, length_max);
         if (next.kind == FrameSplit::Kind::need_more) return cut;
         if (next.kind == FrameSplit::Kind::error) {
-            lane.batch.add(InboundKind::malformed, link.id, at.now, static_cast<std::uint8_t>(next.error));
+            port.batch.add(InboundKind::malformed, link.id, at.now, static_cast<std::uint8_t>(next.error));
             cut.used = bytes.size();
             cut.result.outcome = ReadOutcome::malformed;
             return cut;
@@ -103,10 +103,10 @@ LinkReader::Cut LinkReader::cut_frames(Connection& link, PortLane& lane, const T
             cut.result.outcome = ReadOutcome::throttled;
             return cut;
         }
-        lane.batch.add_frame(link.id, at.now, next.code, next.payload,
-                             cut.result.frames ? 0 : sampled_rtt_us(link, lane, at));
+        port.batch.add_frame(link.id, at.now, next.code, next.payload,
+                             cut.result.frames ? 0 : sampled_rtt_us(link, port, at));
         cut.result.frames = true;
-        ++lane.frames_in;
+        ++port.frames_in;
         cut.used += next.size;
     }
 }

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "net/connection.h"
-#include "net/port_lane.h"
+#include "net/worker_port.h"
 
 namespace muster {
 
@@ -28,7 +28,7 @@ struct ReadResult {
     bool frames = false;  // at least one frame was completed
 };
 
-// One per worker, with one buffer for all of its links: frames go from there straight into the lane's batch, and only
+// One per worker, with one buffer for all of its links: frames go from there straight into the port's batch, and only
 // an unfinished rest is kept with its connection.
 //
 // All of these throw std::bad_alloc when there is no memory for the link's bytes; the link is then to be cut.
@@ -39,10 +39,10 @@ public:
     LinkReader();
 
     // One recv, and the frames it completed.
-    ReadResult read(Connection& link, PortLane& lane, const TurnTime& at);
+    ReadResult read(Connection& link, WorkerPort& port, const TurnTime& at);
 
     // The frames in `in` of a link that was throttled, as far as its credit goes by now.
-    ReadResult resume(Connection& link, PortLane& lane, const TurnTime& at);
+    ReadResult resume(Connection& link, WorkerPort& port, const TurnTime& at);
 
     // Reads a closing link and drops what came.
     ReadOutcome discard(Connection& link);
@@ -54,7 +54,7 @@ private:
     };
 
     ReadOutcome receive(const Connection& link, std::span<const std::byte>& received);
-    Cut cut_frames(Connection& link, PortLane& lane, const TurnTime& at, std::span<const std::byte> bytes);
+    Cut cut_frames(Connection& link, WorkerPort& port, const TurnTime& at, std::span<const std::byte> bytes);
 
     std::unique_ptr<std::byte[]> buffer_;
 };

@@ -9,7 +9,7 @@ namespace muster {
 namespace {
 
 // How many bytes the socket took; nothing when the link is broken.
-std::optional<std::size_t> send_some(Connection& link, PortLane& lane, std::span<const std::byte> bytes) {
+std::optional<std::size_t> send_some(Connection& link, WorkerPort& port, std::span<const std::byte> bytes) {
     ssize_t sent = 0;
     do {
         sent = send(link.socket.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -17,23 +17,23 @@ std::optional<std::size_t> send_some(Connection& link, PortLane& lane, std::span
     if (sent < 0 && errno != EAGAIN) return std::nullopt;
     const std::size_t taken = sent < 0 ? 0 : static_cast<std::size_t>(sent);
     // After a short count the poller reports when there is room again.
-    if (taken < bytes.size()) link.writable = false;
-    lane.bytes_out += taken;
+    if (taken < bytes.size()) link.send_side = SendSide::full;
+    port.bytes_out += taken;
     return taken;
 }
 
 }  // namespace
 
-WriteOutcome write_to_link(Connection& link, PortLane& lane, std::span<const std::byte> bytes) {
-    const std::size_t unsent_max = lane.limits().unsent_bytes_max;
+WriteOutcome write_to_link(Connection& link, WorkerPort& port, std::span<const std::byte> bytes) {
+    const std::size_t unsent_max = port.limits().unsent_bytes_max;
     if (!link.out.empty()) {
         if (link.out.size() + bytes.size() > unsent_max) return WriteOutcome::full;
         link.out.append(bytes);
-        return link.writable ? write_waiting(link, lane) : WriteOutcome::waiting;
+        return link.send_side == SendSide::ready ? write_waiting(link, port) : WriteOutcome::waiting;
     }
     std::size_t taken = 0;
-    if (link.writable) {
-        const auto sent = send_some(link, lane, bytes);
+    if (link.send_side == SendSide::ready) {
+        const auto sent = send_some(link, port, bytes);
         if (!sent) return WriteOutcome::broken;
         taken = *sent;
     }
@@ -44,9 +44,9 @@ WriteOutcome write_to_link(Connection& link, PortLane& lane, std::span<const std
     return WriteOutcome::waiting;
 }
 
-WriteOutcome write_waiting(Connection& link, PortLane& lane) {
+WriteOutcome write_waiting(Connection& link, WorkerPort& port) {
     if (link.out.empty()) return WriteOutcome::sent;
-    const auto sent = send_some(link, lane, link.out.view());
+    const auto sent = send_some(link, port, link.out.view());
     if (!sent) return WriteOutcome::broken;
     link.out.consume(*sent);
     return link.out.empty() ? WriteOutcome::sent : WriteOutcome::waiting;

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "net/connection.h"
-#include "net/port_lane.h"
+#include "net/worker_port.h"
 
 namespace muster {
 
@@ -18,9 +18,9 @@ enum class WriteOutcome : std::uint8_t {
 };
 
 // One send call at most. Throws std::bad_alloc when there is no memory for the rest; the link is then to be cut.
-WriteOutcome write_to_link(Connection& link, PortLane& lane, std::span<const std::byte> bytes);
+WriteOutcome write_to_link(Connection& link, WorkerPort& port, std::span<const std::byte> bytes);
 
 // The socket takes bytes again: sends what waited. One send call at most.
-WriteOutcome write_waiting(Connection& link, PortLane& lane);
+WriteOutcome write_waiting(Connection& link, WorkerPort& port);
 
 }  // namespace muster

@@ -36,17 +36,7 @@ void Links::send_to_all(std::span<const ConnectionId> to, std::span<const std::b
 }
 
 void Links::greeted(ConnectionId link) {
-    auto& generations = of(link).greeted;
-    const std::size_t index = ConnectionTable::index_of(link);
-    if (generations.size() <= index) generations.resize(index + 1);
-    generations[index] = link.generation;
     order(link, OutboundAction::greeted);
-}
-
-bool Links::is_greeted(ConnectionId link) const {
-    const auto& generations = workers_[ConnectionTable::worker_of(link)].greeted;
-    const std::size_t index = ConnectionTable::index_of(link);
-    return index < generations.size() && generations[index] == link.generation;
 }
 
 void Links::close_after_flush(ConnectionId link) {

@@ -55,7 +55,6 @@ public:
 
     // The handshake was accepted: its deadline is over, even if it was missed meanwhile.
     void greeted(ConnectionId link);
-    bool is_greeted(ConnectionId link) const;
 
     // Sends what was given before, for at most a second, then closes. Nothing given afterwards is sent, and no frame is
     // read any more; those in the inbox already still come.
@@ -75,8 +74,7 @@ private:
     struct OfWorker {
         NetWorker* worker = nullptr;
         OutboundBatch batch;
-        std::vector<std::uint32_t> greeted;  // by slot: the latest generation that was
-        std::size_t waiting = 0;             // in its outbox at the last flush
+        std::size_t waiting = 0;  // in its outbox at the last flush
     };
 
     OfWorker& of(ConnectionId link);

@@ -54,7 +54,8 @@ TEST_CASE("a port in use is named with its address and its role") {
     const Listener first(Port::servers, *SocketAddress::parse("127.0.0.1:0"));
     const std::string address = first.bound().to_string();
     CHECK_THROWS_WITH_AS(Listener(Port::matchmakers, first.bound()),
-                         ("cannot listen on " + address + " (matchmakers): Address already in use").c_str(), ListenError);
+                         ("cannot listen on " + address + " (matchmakers): Address already in use").c_str(),
+                         ListenError);
     CHECK_THROWS_AS(Listener(Port::servers, *SocketAddress::parse("192.0.2.1:0")), ListenError);
 }
 

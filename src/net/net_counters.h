@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "net/link_fate.h"
+#include "net/accept_refusal.h"
+#include "net/close_reason.h"
+#include "protocol/link_fault.h"
 #include "protocol/port.h"
 
 namespace muster {
@@ -36,14 +38,13 @@ struct PortCounters {
     Counter connections;  // now
     Counter accepted;
     CounterPer<CloseReason, close_reasons.size()> closed;
-    CounterPer<RefusalReason, refusal_reasons.size()> refused;
-    CounterPer<LinkDeadline, link_deadlines.size()> deadlines_missed;
+    CounterPer<AcceptRefusal, accept_refusals.size()> refused;
+    CounterPer<LinkFault, link_faults.size()> gave_up;  // links told to the loop for that
     Counter frames_in;
     Counter bytes_in;
     Counter frames_out;
     Counter bytes_out;
     Counter rate_limited;   // times a link was paused for sending too fast
-    Counter flooded;        // links told to the loop for not slowing down
     Counter blocked;        // times the port stood unread because its inbox was full
     Counter blocked_ns;     // for how long, added up over the workers
     Counter accept_errors;  // accepting failed for want of files or memory

@@ -152,6 +152,9 @@ public:
     explicit WorkerFixture(PortInbox::Bounds bounds = {}, std::size_t total_buffers = default_total_buffers)
         : budget(total_buffers) {
         for (const Port port : ports) {
+            PortLimits all_from_one_address = default_limits(port);
+            all_from_one_address.accepts_per_second_ip = 0;
+            limits.set(port, all_from_one_address);
             inboxes[static_cast<std::size_t>(port)] =
                 std::make_unique<PortInbox>(port, bounds, [this] { worker->wake(); });
             shared.by_port[static_cast<std::size_t>(port)] = {default_byte_order(port), port == Port::servers,
@@ -221,6 +224,12 @@ public:
     std::size_t count(InboundKind kind, std::optional<ConnectionId> link = {}) const {
         return static_cast<std::size_t>(std::count_if(seen.begin(), seen.end(), [&](const Seen& s) {
             return s.item.kind == kind && (!link || s.item.connection == *link);
+        }));
+    }
+    std::size_t gave_up(LinkFault fault, std::optional<ConnectionId> link = {}) const {
+        return static_cast<std::size_t>(std::count_if(seen.begin(), seen.end(), [&](const Seen& s) {
+            return s.item.kind == InboundKind::gave_up && s.item.fault() == fault &&
+                   (!link || s.item.connection == *link);
         }));
     }
     const Seen& last(InboundKind kind) const {

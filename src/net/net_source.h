@@ -2,75 +2,123 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 #include "base/ids.h"
 #include "base/ip_address.h"
-#include "base/time.h"
-#include "net/link_fate.h"
 #include "net/network.h"
 #include "net/port_inbox.h"
+#include "protocol/link_fault.h"
+#include "protocol/messages.h"
+#include "protocol/peer_frame.h"
 #include "protocol/port.h"
 #include "protocol/wire_error.h"
 #include "runtime/message_source.h"
 
 namespace muster {
 
-struct InboundFrame {
-    ConnectionId from;
-    // When the worker read it.
-    Time received;
-    Code code = 0;
-    std::span<const std::byte> payload;  // good during the call
-    std::uint32_t rtt_us = 0;            // the kernel's round trip, where it was sampled; else 0
-};
-
-// Who handles them. Game thread.
+// Who handles them, on the game thread: core in the daemon.
 //
-// Each link begins with opened() and ends with closed(), once each. After malformed(), flooded() or deadline_missed()
-// the link is not read any more: the handler answers and closes it.
-class LinkEvents {
-public:
-    virtual ~LinkEvents() = default;
-
-    virtual void opened(const Pass& pass, ConnectionId link, const IpAddress& from) = 0;
-    virtual void frame(const Pass& pass, const InboundFrame& frame) = 0;
-    virtual void malformed(const Pass& pass, ConnectionId link, WireError kind) = 0;
-    // Not called for the handshake of a link that was greeted meanwhile.
-    virtual void deadline_missed(const Pass& pass, ConnectionId link, LinkDeadline which) = 0;
-    // It sent too fast for too long.
-    virtual void flooded(const Pass& pass, ConnectionId link) = 0;
-    // It sends too fast and is read no faster than its limit, or its port's inbox has been full for a second while it
-    // had something to say; its silence means nothing until it has resumed (B-1).
-    virtual void paused(const Pass& pass, ConnectionId link) = 0;
-    virtual void resumed(const Pass& pass, ConnectionId link) = 0;
-    virtual void closed(const Pass& pass, ConnectionId link, CloseReason reason) = 0;
-    // frame() threw; the loop will count and log that. The handler closes the link (fault 13).
-    virtual void frame_failed(const Pass& pass, ConnectionId link) = 0;
+// Each link begins with opened() and ends with closed(), once each. After malformed() or gave_up() the link is not read
+// any more, and the handler answers and closes it; but a handshake deadline may cross the handshake's acceptance, and
+// then the link goes on and the handler ignores it. A paused link sends too fast and is read no faster than its limit,
+// or its port's inbox has been full for a second while it had something to say; its silence means nothing until it has
+// resumed (B-1). handler_failed() says that frame() threw; the handler closes the link, and the loop counts and logs
+// (fault 13).
+template <class T>
+concept LinkHandler = requires(T& handler, const Pass& pass, ConnectionId link, const PeerFrame& frame) {
+    handler.opened(pass, link, Port::servers, IpAddress());
+    handler.frame(pass, link, frame);
+    handler.malformed(pass, link, WireError::truncated);
+    handler.gave_up(pass, link, LinkFault::flooded);
+    handler.paused(pass, link);
+    handler.resumed(pass, link);
+    handler.closed(pass, link);
+    handler.handler_failed(pass, link);
 };
 
 // Game thread only, but for depth(). Network and handler outlive it.
+template <LinkHandler Handler>
 class NetSource final : public MessageSource {
 public:
-    NetSource(Network& network, Port port, LinkEvents& events);
+    NetSource(Network& network, Port port, Handler& handler)
+        : network_(network),
+          inbox_(network.inbox(port)),
+          handler_(handler),
+          port_(port),
+          is_first_(network.claim_first_source()) {}
 
     std::string_view name() const override { return to_string(port_); }
-    bool refill() override;
-    bool handle_next(const Pass& pass) override;
-    std::string_view last_handled() const override;
-    std::size_t depth() const override;
-    void catch_up() override;
+
+    bool refill() override {
+        if (is_first_) network_.turn_without_thread();
+        if (next_ < batch_.size()) return true;
+        batch_.clear();
+        next_ = 0;
+        const bool some = inbox_.take(batch_);
+        unhandled_.store(batch_.size(), std::memory_order_relaxed);
+        return some;
+    }
+
+    bool handle_next(const Pass& pass) override {
+        if (next_ == batch_.size()) return false;
+        const InboundItem& item = batch_[next_++];
+        unhandled_.store(batch_.size() - next_, std::memory_order_relaxed);
+        last_kind_ = item.kind;
+        last_code_ = item.code;
+        handle(pass, item);
+        return true;
+    }
+
+    std::string_view last_handled() const override {
+        if (last_kind_ != InboundKind::frame) return to_string(last_kind_);
+        const std::string_view name = message_name(port_, Direction::in, last_code_);
+        return name.empty() ? "unknown message" : name;
+    }
+
+    std::size_t depth() const override { return inbox_.size() + unhandled_.load(std::memory_order_relaxed); }
+
+    void catch_up() override {
+        if (is_first_) network_.catch_up();
+    }
 
 private:
-    void handle(const Pass& pass, const InboundItem& item);
-    void handle_frame(const Pass& pass, const InboundItem& item);
+    void handle(const Pass& pass, const InboundItem& item) {
+        const ConnectionId link = item.connection;
+        switch (item.kind) {
+            case InboundKind::opened:
+                return handler_.opened(pass, link, port_, batch_.address(item));
+            case InboundKind::frame:
+                return handle_frame(pass, item);
+            case InboundKind::malformed:
+                return handler_.malformed(pass, link, item.error());
+            case InboundKind::gave_up:
+                return handler_.gave_up(pass, link, item.fault());
+            case InboundKind::paused:
+                return handler_.paused(pass, link);
+            case InboundKind::resumed:
+                return handler_.resumed(pass, link);
+            case InboundKind::closed:
+                return handler_.closed(pass, link);
+        }
+    }
+
+    void handle_frame(const Pass& pass, const InboundItem& item) {
+        try {
+            handler_.frame(pass, item.connection,
+                           PeerFrame{item.code, batch_.payload(item), item.received, item.rtt_us});
+        } catch (...) {
+            handler_.handler_failed(pass, item.connection);
+            throw;
+        }
+    }
 
     Network& network_;
     PortInbox& inbox_;
-    LinkEvents& events_;
+    Handler& handler_;
     const Port port_;
     const bool is_first_;  // does what is done once a pass for the whole network
     InboundBatch batch_;

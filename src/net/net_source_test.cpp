@@ -14,28 +14,21 @@ using namespace muster;
 
 namespace {
 
-class Diary final : public LinkEvents {
+class Diary {
 public:
-    void opened(const Pass&, ConnectionId link, const IpAddress& from) override {
-        note("opened", link, from.to_string());
+    void opened(const Pass&, ConnectionId link, Port port, const IpAddress& from) {
+        note("opened", link, fmt::format("{} {}", to_string(port), from.to_string()));
     }
-    void frame(const Pass&, const InboundFrame& frame) override {
+    void frame(const Pass&, ConnectionId link, const PeerFrame& frame) {
         if (frame.code == 0xDEAD) throw std::runtime_error("a handler's fault");
-        note("frame", frame.from, fmt::format("{:x} {} {}", frame.code, frame.payload.size(), frame.rtt_us));
+        note("frame", link, fmt::format("{:x} {} {}", frame.code, frame.payload.size(), frame.rtt_us));
     }
-    void malformed(const Pass&, ConnectionId link, WireError kind) override {
-        note("malformed", link, to_string(kind));
-    }
-    void deadline_missed(const Pass&, ConnectionId link, LinkDeadline which) override {
-        note("deadline", link, to_string(which));
-    }
-    void flooded(const Pass&, ConnectionId link) override { note("flooded", link); }
-    void paused(const Pass&, ConnectionId link) override { note("paused", link); }
-    void resumed(const Pass&, ConnectionId link) override { note("resumed", link); }
-    void closed(const Pass&, ConnectionId link, CloseReason reason) override {
-        note("closed", link, to_string(reason));
-    }
-    void frame_failed(const Pass&, ConnectionId link) override { note("failed", link); }
+    void malformed(const Pass&, ConnectionId link, WireError kind) { note("malformed", link, to_string(kind)); }
+    void gave_up(const Pass&, ConnectionId link, LinkFault fault) { note("gave up", link, to_string(fault)); }
+    void paused(const Pass&, ConnectionId link) { note("paused", link); }
+    void resumed(const Pass&, ConnectionId link) { note("resumed", link); }
+    void closed(const Pass&, ConnectionId link) { note("closed", link); }
+    void handler_failed(const Pass&, ConnectionId link) { note("failed", link); }
 
     std::vector<std::string> lines;
 
@@ -50,7 +43,7 @@ struct SourceFixture {
     CountingWaiter waiter;
     Network network{clock, waiter, NetworkConfig()};
     Diary diary;
-    NetSource source{network, Port::servers, diary};
+    NetSource<Diary> source{network, Port::servers, diary};
     InboundBatch turn;
     const ConnectionId link{4, 1};
     const Pass pass{clock.now(), clock.now(), 1};
@@ -71,15 +64,14 @@ TEST_CASE_FIXTURE(SourceFixture, "each thing that happened on a port is one call
     turn.add_frame(link, clock.now(), 0x1002, payload, 320);
     turn.add(InboundKind::paused, link, clock.now());
     turn.add(InboundKind::resumed, link, clock.now());
-    turn.add(InboundKind::flooded, link, clock.now());
     turn.add(InboundKind::malformed, link, clock.now(), static_cast<std::uint8_t>(WireError::too_large));
-    turn.add(InboundKind::deadline, link, clock.now(), static_cast<std::uint8_t>(LinkDeadline::frame));
-    turn.add(InboundKind::deadline, link, clock.now(), static_cast<std::uint8_t>(LinkDeadline::handshake));
+    for (const LinkFault fault : link_faults)
+        turn.add(InboundKind::gave_up, link, clock.now(), static_cast<std::uint8_t>(fault));
     turn.add(InboundKind::closed, link, clock.now(), static_cast<std::uint8_t>(CloseReason::peer_reset));
     handle_all();
-    CHECK(diary.lines == std::vector<std::string>{"opened 4 10.1.2.3", "frame 4 1002 16 320", "paused 4 ", "resumed 4 ",
-                                                  "flooded 4 ", "malformed 4 too_large", "deadline 4 frame",
-                                                  "deadline 4 handshake", "closed 4 peer_reset"});
+    CHECK(diary.lines == std::vector<std::string>{"opened 4 servers 10.1.2.3", "frame 4 1002 16 320", "paused 4 ",
+                                                  "resumed 4 ", "malformed 4 too_large", "gave up 4 handshake_deadline",
+                                                  "gave up 4 frame_deadline", "gave up 4 flooded", "closed 4 "});
     CHECK(source.depth() == 0);
     CHECK_FALSE(source.refill());
 }
@@ -95,15 +87,6 @@ TEST_CASE_FIXTURE(SourceFixture, "the message handled last is known by its name"
     handle_all();
     CHECK(source.last_handled() == "closed");
     CHECK(source.name() == "servers");
-}
-
-TEST_CASE_FIXTURE(SourceFixture, "W-7: a handshake deadline that crossed its acceptance is not told") {
-    network.links().greeted(link);
-    turn.add(InboundKind::deadline, link, clock.now(), static_cast<std::uint8_t>(LinkDeadline::handshake));
-    turn.add(InboundKind::deadline, {4, 2}, clock.now(), static_cast<std::uint8_t>(LinkDeadline::handshake));
-    turn.add(InboundKind::deadline, link, clock.now(), static_cast<std::uint8_t>(LinkDeadline::frame));
-    handle_all();
-    CHECK(diary.lines == std::vector<std::string>{"deadline 4 handshake", "deadline 4 frame"});
 }
 
 TEST_CASE_FIXTURE(SourceFixture, "fault 13: a frame whose handler throws is told to it, and the next one comes") {

@@ -11,17 +11,17 @@ constexpr std::size_t arrivals_max = 4096;
 // How soon to try again what there was no memory for.
 constexpr Duration memory_retry = std::chrono::milliseconds(10);
 
-std::array<PortLane, ports.size()> lanes_for(NetShared& shared) {
-    const auto lane = [&](Port port) {
+std::array<WorkerPort, ports.size()> ports_for(NetShared& shared) {
+    const auto worker_port = [&](Port port) {
         const NetShared::OfPort& setup = shared.by_port[static_cast<std::size_t>(port)];
-        return PortLane(port, setup.order, setup.sample_rtt, shared.limits.of(port), *setup.inbox,
-                        shared.counters.of(port));
+        return WorkerPort(port, setup.order, setup.sample_rtt, shared.limits.of(port), *setup.inbox,
+                          shared.counters.of(port));
     };
-    return {lane(Port::servers), lane(Port::matchmakers), lane(Port::players)};
+    return {worker_port(Port::servers), worker_port(Port::matchmakers), worker_port(Port::players)};
 }
 
 // Listeners are reported by the poller under names that no connection has.
-constexpr ConnectionId door_name(Port port) {
+constexpr ConnectionId acceptor_name(Port port) {
     return {static_cast<std::uint32_t>(port), 0};
 }
 
@@ -31,21 +31,21 @@ NetWorker::NetWorker(std::size_t number, NetShared& shared)
     : shared_(shared),
       arrivals_(arrivals_max),
       at_(shared.clock.now(), Duration::zero()),
-      lanes_(lanes_for(shared)),
-      links_(number, at_.running, poller_, lanes_, shared.quota, shared.budget),
+      ports_(ports_for(shared)),
+      links_(number, at_.running, poller_, ports_, shared.quota, shared.budget),
       orders_(links_, shared.counters),
       limits_version_(shared.limits.version()) {}
 
 void NetWorker::listen(std::vector<Listener> listeners, std::vector<NetWorker*> workers) {
     workers_ = std::move(workers);
     for (Listener& listener : listeners) {
-        if (!poller_.add(listener.socket(), door_name(listener.port()))) throw std::bad_alloc();
-        doors_.emplace_back(std::move(listener));
+        if (!poller_.add(listener.socket(), acceptor_name(listener.port()))) throw std::bad_alloc();
+        acceptors_.emplace_back(std::move(listener));
     }
 }
 
 void NetWorker::do_work(std::optional<Duration> wait) {
-    if (gate_.begin_turn()) wait = Duration::zero();
+    if (catch_up_.begin_turn()) wait = Duration::zero();
     const Time before = shared_.clock.now();
     const Duration planned = next_wait(wait, before - at_.gaps);
     const auto events = poller_.wait(planned);
@@ -56,9 +56,9 @@ void NetWorker::do_work(std::optional<Duration> wait) {
     at_ = TurnTime(now, at_.gaps + (stood_still ? late : Duration::zero()));
 
     take_new_limits();
-    for (PortLane& lane : lanes_) {
-        if (lane.blocked() && lane.inbox.has_room(lane.batch)) lane.unblock(at_);
-        lane.begin_turn(at_);
+    for (WorkerPort& worker_port : ports_) {
+        if (worker_port.blocked() && worker_port.inbox.has_room(worker_port.batch)) worker_port.unblock(at_);
+        worker_port.begin_turn(at_);
     }
     links_.tell_untold_ends(at_);
     sort_events(events);
@@ -67,24 +67,24 @@ void NetWorker::do_work(std::optional<Duration> wait) {
     obey_stop();
     let_newcomers_in();
     read_ready();
-    for (PortLane& lane : lanes_) {
-        if (lane.must_tell_unheard(at_)) links_.tell_unheard(lane, at_);
+    for (WorkerPort& worker_port : ports_) {
+        if (worker_port.must_tell_unheard(at_)) links_.tell_unheard(worker_port, at_);
     }
     links_.fire_timers(at_);
     tell_loop();
-    gate_.end_turn(events.size() < Poller::events_max);
+    catch_up_.end_turn(events.size() < Poller::events_max);
 }
 
 Duration NetWorker::next_wait(std::optional<Duration> wait, Time running) const {
     Duration least = std::min(wait.value_or(wait_max), wait_max);
     const auto no_later_than = [&](Time time) { least = std::min(least, time - running); };
-    for (const PortLane& lane : lanes_) {
-        if (!lane.blocked() && !lane.ready.empty()) return Duration::zero();
+    for (const WorkerPort& worker_port : ports_) {
+        if (!worker_port.blocked() && !worker_port.ready.empty()) return Duration::zero();
     }
-    for (const Door& door : doors_) {
-        if (lanes_[static_cast<std::size_t>(door.listener().port())].blocked()) continue;
-        if (door.wants_attention(running)) return Duration::zero();
-        if (door.rest_until()) no_later_than(*door.rest_until());
+    for (const Acceptor& acceptor : acceptors_) {
+        if (ports_[static_cast<std::size_t>(acceptor.listener().port())].blocked()) continue;
+        if (acceptor.wants_attention(running)) return Duration::zero();
+        if (acceptor.rest_until()) no_later_than(*acceptor.rest_until());
     }
     if (const auto wake = links_.next_wake()) no_later_than(*wake);
     if (stop_until_) no_later_than(*stop_until_);
@@ -96,7 +96,7 @@ void NetWorker::take_new_limits() {
     const std::uint64_t version = shared_.limits.version();
     if (version == limits_version_) return;
     limits_version_ = version;
-    for (PortLane& lane : lanes_) lane.set_limits(shared_.limits.of(lane.port));
+    for (WorkerPort& worker_port : ports_) worker_port.set_limits(shared_.limits.of(worker_port.port));
 }
 
 void NetWorker::sort_events(std::span<const epoll_event> events) {
@@ -106,15 +106,15 @@ void NetWorker::sort_events(std::span<const epoll_event> events) {
             links_.reported(name, event.events, at_);
             continue;
         }
-        for (Door& door : doors_) {
-            if (door_name(door.listener().port()) == name) door.knocked();
+        for (Acceptor& acceptor : acceptors_) {
+            if (acceptor_name(acceptor.listener().port()) == name) acceptor.reported();
         }
     }
 }
 
 void NetWorker::obey_stop() {
     const bool stop = stop_asked_.load(std::memory_order_acquire);
-    if (stop || !accepting_.load(std::memory_order_acquire)) doors_.clear();
+    if (stop || !accepting_.load(std::memory_order_acquire)) acceptors_.clear();
     if (!stop) return;
     if (!stop_until_) {
         stop_until_ = at_.running + stop_max;
@@ -129,13 +129,13 @@ void NetWorker::let_newcomers_in() {
         for (Newcomer& newcomer : taken_over_) let_in(std::move(newcomer.socket), newcomer.port);
         taken_over_.clear();
     }
-    for (Door& door : doors_) {
-        PortLane& lane = lanes_[static_cast<std::size_t>(door.listener().port())];
-        if (lane.blocked() || !door.wants_attention(at_.running)) continue;
-        door.accept_all(lane, shared_.quota, at_.running, [&](AcceptedSocket newcomer) {
+    for (Acceptor& acceptor : acceptors_) {
+        WorkerPort& worker_port = ports_[static_cast<std::size_t>(acceptor.listener().port())];
+        if (worker_port.blocked() || !acceptor.wants_attention(at_.running)) continue;
+        acceptor.accept_all(worker_port, shared_.quota, at_.running, [&](AcceptedSocket newcomer) {
             NetWorker* next = workers_[next_worker_++ % workers_.size()];
-            if (next != this && next->take_over(std::move(newcomer), lane.port)) return;
-            if (!let_in(std::move(newcomer), lane.port)) door.exhausted(lane, at_.running);
+            if (next != this && next->take_over(std::move(newcomer), worker_port.port)) return;
+            if (!let_in(std::move(newcomer), worker_port.port)) acceptor.exhausted(worker_port, at_.running);
         });
     }
 }
@@ -158,19 +158,19 @@ bool NetWorker::take_over(AcceptedSocket&& newcomer, Port port) {
 }
 
 void NetWorker::read_ready() {
-    for (PortLane& lane : lanes_) {
-        if (lane.blocked()) continue;
-        auto& ready = lane.ready;
+    for (WorkerPort& worker_port : ports_) {
+        if (worker_port.blocked()) continue;
+        auto& ready = worker_port.ready;
         std::size_t seen = 0;
         std::size_t kept = 0;
-        for (; seen < ready.size() && lane.inbox.has_room(lane.batch); ++seen) {
+        for (; seen < ready.size() && worker_port.inbox.has_room(worker_port.batch); ++seen) {
             Connection* link = links_.find(ready[seen]);
             if (!link) continue;
             links_.cut_if_out_of_memory(*link, at_, [&] {
-                if (read_link(*link, lane)) ready[kept++] = ready[seen];
+                if (read_link(*link, worker_port)) ready[kept++] = ready[seen];
             });
         }
-        lane.out_of_room = seen < ready.size();
+        worker_port.out_of_room = seen < ready.size();
         const auto begin = ready.begin();
         ready.erase(begin + static_cast<std::ptrdiff_t>(kept), begin + static_cast<std::ptrdiff_t>(seen));
         // Those that found no room come first next time.
@@ -178,22 +178,32 @@ void NetWorker::read_ready() {
     }
 }
 
-bool NetWorker::read_link(Connection& link, PortLane& lane) {
+bool NetWorker::read_link(Connection& link, WorkerPort& worker_port) {
     link.listed = false;
-    if (link.stage == LinkStage::lingering) return links_.was_read(link, {reader_.discard(link)}, at_);
-    if (link.stage != LinkStage::open) return false;
-    const ReadResult result = link.resuming ? reader_.resume(link, lane, at_) : reader_.read(link, lane, at_);
-    return links_.was_read(link, result, at_);
+    switch (link.stage()) {
+        case LinkStage::reading:
+            return links_.was_read(link, reader_.read(link, worker_port, at_), at_);
+        case LinkStage::resuming:
+            return links_.was_read(link, reader_.resume(link, worker_port, at_), at_);
+        case LinkStage::lingering:
+            return links_.was_read(link, {reader_.discard(link)}, at_);
+        case LinkStage::throttled:
+        case LinkStage::overdue:
+        case LinkStage::faulty:
+        case LinkStage::flushing:
+            break;
+    }
+    return false;
 }
 
 void NetWorker::tell_loop() {
     bool told = false;
-    for (PortLane& lane : lanes_) {
-        lane.tell_counters();
-        if (lane.batch.empty() && !lane.out_of_room) continue;
+    for (WorkerPort& worker_port : ports_) {
+        worker_port.tell_counters();
+        if (worker_port.batch.empty() && !worker_port.out_of_room) continue;
         try {
-            const bool something = !lane.batch.empty();
-            if (!lane.inbox.publish(lane.batch)) lane.block(at_);
+            const bool something = !worker_port.batch.empty();
+            if (!worker_port.inbox.publish(worker_port.batch)) worker_port.block(at_);
             told |= something;
         } catch (const std::bad_alloc&) {
             out_of_memory_ = true;

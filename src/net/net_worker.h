@@ -13,9 +13,10 @@
 #include "base/function.h"
 #include "base/inbox.h"
 #include "base/time.h"
+#include "net/acceptor.h"
 #include "net/buffer_budget.h"
+#include "net/catch_up_request.h"
 #include "net/connection_quota.h"
-#include "net/door.h"
 #include "net/link_keeper.h"
 #include "net/link_orders.h"
 #include "net/link_reader.h"
@@ -23,9 +24,8 @@
 #include "net/outbox.h"
 #include "net/poller.h"
 #include "net/port_inbox.h"
-#include "net/port_lane.h"
 #include "net/shared_limits.h"
-#include "net/turn_gate.h"
+#include "net/worker_port.h"
 #include "runtime/wakeup.h"
 
 namespace muster {
@@ -88,8 +88,8 @@ public:
     void stop();
     bool is_stopped() const { return stopped_.load(std::memory_order_acquire); }
 
-    // Any other thread: looks at all sockets once more and tells the loop, see TurnGate.
-    TurnGate& gate() { return gate_; }
+    // Any other thread: looks at all sockets once more and tells the loop, see CatchUpRequest.
+    CatchUpRequest& catch_up() { return catch_up_; }
 
     // How often a thread found this one asleep and had to wake it.
     std::uint64_t wakes() const { return poller_.wakes(); }
@@ -107,7 +107,7 @@ private:
     void let_newcomers_in();
     bool let_in(AcceptedSocket&& newcomer, Port port);
     void read_ready();
-    bool read_link(Connection& link, PortLane& lane);
+    bool read_link(Connection& link, WorkerPort& worker_port);
     void tell_loop();
 
     NetShared& shared_;
@@ -116,18 +116,18 @@ private:
     Poller poller_;
     Outbox outbox_;
     Inbox<Newcomer> arrivals_;
-    TurnGate gate_;
+    CatchUpRequest catch_up_;
     std::atomic<bool> accepting_{true};
     std::atomic<bool> stop_asked_{false};
     std::atomic<bool> stopped_{false};
 
     // The turning thread only.
     TurnTime at_;
-    std::array<PortLane, ports.size()> lanes_;
+    std::array<WorkerPort, ports.size()> ports_;
     LinkKeeper links_;
     LinkOrders orders_;
     LinkReader reader_;
-    std::vector<Door> doors_;
+    std::vector<Acceptor> acceptors_;
     std::vector<NetWorker*> workers_;
     std::size_t next_worker_ = 0;
     std::uint64_t limits_version_ = 0;

@@ -49,6 +49,7 @@ Network::Network(const Clock& clock, Waiter& loop, const NetworkConfig& config)
     : clock_(clock),
       threads_wanted_(config.threads),
       waiter_(config.threads > 0 ? loop : working_waiter_),
+      quota_(config.connections_max),
       budget_(config.total_buffers),
       inboxes_(make_inboxes(config)),
       shared_(make_shared(config)),
@@ -130,10 +131,10 @@ void Network::catch_up() {
     if (!has_threads()) return workers_.front()->do_work(Duration::zero());
     std::vector<std::uint64_t> turns;
     for (const auto& worker : workers_) {
-        turns.push_back(worker->gate().ask());
+        turns.push_back(worker->catch_up().ask());
         worker->wake();
     }
-    for (std::size_t i = 0; i < workers_.size(); ++i) workers_[i]->gate().wait(turns[i], catch_up_max);
+    for (std::size_t i = 0; i < workers_.size(); ++i) workers_[i]->catch_up().wait(turns[i], catch_up_max);
 }
 
 void Network::turn_without_thread() {

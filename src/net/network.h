@@ -46,6 +46,8 @@ struct NetworkConfig {
     // 0: no thread of its own; the loop's thread does the work while it waits and when it refills.
     std::size_t threads = 1;
     std::size_t total_buffers = default_total_buffers;
+    // All connections together: what the process may have open.
+    std::uint32_t connections_max = 1U << 20;
 };
 
 // The thread that makes it is the game thread, unless a line says otherwise.

@@ -28,26 +28,25 @@ NetworkConfig config_with(std::size_t threads, const std::string& host = "127.0.
 }
 
 // Answers each frame with the same frame.
-class Echo final : public LinkEvents {
+class Echo {
 public:
     explicit Echo(Links& links) : links_(links) {}
 
-    void opened(const Pass&, ConnectionId link, const IpAddress& from) override {
+    void opened(const Pass&, ConnectionId link, Port, const IpAddress& from) {
         last_from = from;
         ++open;
         links_.greeted(link);
     }
-    void frame(const Pass&, const InboundFrame& frame) override {
+    void frame(const Pass&, ConnectionId link, const PeerFrame& frame) {
         if (frame.code == 0xDEAD) throw std::runtime_error("a handler's fault");
-        links_.send(frame.from, frame_of(frame.code, Bytes(frame.payload.begin(), frame.payload.end())));
+        links_.send(link, frame_of(frame.code, Bytes(frame.payload.begin(), frame.payload.end())));
     }
-    void malformed(const Pass&, ConnectionId link, WireError) override { links_.close_after_flush(link); }
-    void deadline_missed(const Pass&, ConnectionId link, LinkDeadline) override { links_.close_after_flush(link); }
-    void flooded(const Pass&, ConnectionId link) override { links_.close_after_flush(link); }
-    void paused(const Pass&, ConnectionId) override {}
-    void resumed(const Pass&, ConnectionId) override {}
-    void closed(const Pass&, ConnectionId, CloseReason) override { --open; }
-    void frame_failed(const Pass&, ConnectionId link) override { links_.cut(link); }
+    void malformed(const Pass&, ConnectionId link, WireError) { links_.close_after_flush(link); }
+    void gave_up(const Pass&, ConnectionId link, LinkFault) { links_.close_after_flush(link); }
+    void paused(const Pass&, ConnectionId) {}
+    void resumed(const Pass&, ConnectionId) {}
+    void closed(const Pass&, ConnectionId) { --open; }
+    void handler_failed(const Pass&, ConnectionId link) { links_.cut(link); }
 
     IpAddress last_from;
     int open = 0;
@@ -65,7 +64,7 @@ public:
           echo(network.links()),
           log_(clock_, lines_),
           loop_(clock_, log_) {
-        for (const Port port : ports) sources_.push_back(std::make_unique<NetSource>(network, port, echo));
+        for (const Port port : ports) sources_.push_back(std::make_unique<NetSource<Echo>>(network, port, echo));
         for (const auto& source : sources_) loop_.add_source(*source);
         loop_.on_flush([this](const Pass&) { network.links().flush(); });
         network.start();
@@ -92,7 +91,7 @@ private:
     KeptLines lines_;
     Log log_;
     GameLoop loop_;
-    std::vector<std::unique_ptr<NetSource>> sources_;
+    std::vector<std::unique_ptr<NetSource<Echo>>> sources_;
     std::thread thread_;
 };
 

@@ -6,21 +6,44 @@
 #include <cstdint>
 #include <mutex>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/function.h"
 #include "base/ids.h"
 #include "base/ip_address.h"
 #include "base/time.h"
-#include "net/link_fate.h"
+#include "net/close_reason.h"
+#include "protocol/link_fault.h"
 #include "protocol/port.h"
 #include "protocol/wire_error.h"
 
 namespace muster {
 
-// Of one connection come: opened; frames, paused and resumed in turn; at most one of malformed, flooded and a missed
-// frame deadline, after which no frame comes; closed. Opened and closed come exactly once.
-enum class InboundKind : std::uint8_t { opened, frame, malformed, deadline, flooded, paused, resumed, closed };
+// Of one connection come: opened; frames, paused and resumed in turn; malformed or gave_up, after which no frame comes,
+// unless what was missed is the handshake deadline and the loop had accepted the handshake; closed. Opened and closed
+// come exactly once.
+enum class InboundKind : std::uint8_t { opened, frame, malformed, gave_up, paused, resumed, closed };
+
+constexpr std::string_view to_string(InboundKind kind) {
+    switch (kind) {
+        case InboundKind::opened:
+            return "opened";
+        case InboundKind::frame:
+            return "frame";
+        case InboundKind::malformed:
+            return "malformed";
+        case InboundKind::gave_up:
+            return "gave up";
+        case InboundKind::paused:
+            return "paused";
+        case InboundKind::resumed:
+            return "resumed";
+        case InboundKind::closed:
+            return "closed";
+    }
+    return "";
+}
 
 struct InboundItem {
     ConnectionId connection;
@@ -30,10 +53,10 @@ struct InboundItem {
     std::uint32_t rtt_us = 0;  // of a frame: the kernel's round trip, where it was sampled
     Code code = 0;             // of a frame
     InboundKind kind = InboundKind::frame;
-    std::uint8_t detail = 0;  // a WireError, LinkDeadline or CloseReason, as the kind wants it
+    std::uint8_t detail = 0;  // a WireError, LinkFault or CloseReason, as the kind wants it
 
     WireError error() const { return static_cast<WireError>(detail); }
-    LinkDeadline deadline() const { return static_cast<LinkDeadline>(detail); }
+    LinkFault fault() const { return static_cast<LinkFault>(detail); }
     CloseReason reason() const { return static_cast<CloseReason>(detail); }
 };
 static_assert(sizeof(InboundItem) == 32);

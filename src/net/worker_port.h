@@ -12,35 +12,16 @@
 #include "net/message_rate.h"
 #include "net/net_counters.h"
 #include "net/port_inbox.h"
+#include "net/turn_time.h"
 #include "protocol/port.h"
 
 namespace muster {
 
-// The one clock read of a worker's turn, on its time lines.
-struct TurnTime {
-    TurnTime(Time real, Duration stood_still)
-        : now(real), running(real - stood_still), gaps(stood_still), now_ms(low_ms_of(real)) {}
-
-    Time now;
-    // Leaves out the gaps in which the whole process stood still (L-8).
-    Time running;
-    // All gaps so far.
-    Duration gaps;
-    // The low half of `now` in milliseconds, for what is measured in seconds and must be small.
-    std::uint32_t now_ms;
-
-private:
-    static std::uint32_t low_ms_of(Time time) {
-        return static_cast<std::uint32_t>(
-            std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch()).count());
-    }
-};
-
 // The worker's thread only. Inbox and counters outlive it.
-class PortLane {
+class WorkerPort {
 public:
-    PortLane(Port of, ByteOrder byte_order, bool wants_rtt, const PortLimits& limit, PortInbox& to,
-             PortCounters& counts)
+    WorkerPort(Port of, ByteOrder byte_order, bool wants_rtt, const PortLimits& limit, PortInbox& to,
+               PortCounters& counts)
         : port(of), order(byte_order), sample_rtt(wants_rtt), inbox(to), counters(counts) {
         set_limits(limit);
     }

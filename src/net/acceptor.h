@@ -3,69 +3,75 @@
 
 #include <chrono>
 #include <cstddef>
+#include <new>
 #include <optional>
 #include <utility>
 
 #include "base/time.h"
 #include "net/connection_quota.h"
 #include "net/listener.h"
-#include "net/port_lane.h"
+#include "net/worker_port.h"
 
 namespace muster {
 
 // The worker's thread only.
-class Door {
+class Acceptor {
 public:
     // Newcomers let in by one turn.
     static constexpr std::size_t newcomers_max = 256;
     // How long accepting rests when the machine has no file or memory for a newcomer (fault 9).
     static constexpr Duration rest = std::chrono::milliseconds(100);
 
-    explicit Door(Listener listener) : listener_(std::move(listener)) {}
+    explicit Acceptor(Listener listener) : listener_(std::move(listener)) {}
 
     const Listener& listener() const { return listener_; }
 
     // Somebody may be waiting.
-    void knocked() { knocked_ = true; }
+    void reported() { reported_ = true; }
 
     // Somebody may be waiting and can be let in now.
-    bool wants_attention(Time running) const { return knocked_ && (!rest_until_ || *rest_until_ <= running); }
+    bool wants_attention(Time running) const { return reported_ && (!rest_until_ || *rest_until_ <= running); }
     // When to look again, if it rests.
     std::optional<Time> rest_until() const { return rest_until_; }
 
     // There was no file or memory for a newcomer. Counted; accepting rests a little.
-    void exhausted(PortLane& lane, Time running) {
-        lane.counters.accept_errors.add();
+    void exhausted(WorkerPort& worker_port, Time running) {
+        worker_port.counters.accept_errors.add();
         rest_until_ = running + rest;
     }
 
     // Calls let_in(AcceptedSocket) for each newcomer that the quota has room for, which counts it; closes the others.
     template <class LetIn>
-    void accept_all(PortLane& lane, ConnectionQuota& quota, Time running, LetIn let_in) {
+    void accept_all(WorkerPort& worker_port, ConnectionQuota& quota, Time running, LetIn let_in) {
         rest_until_.reset();
         for (std::size_t i = 0; i < newcomers_max && !rest_until_; ++i) {
             AcceptedSocket newcomer;
             switch (listener_.accept(newcomer)) {
                 case Listener::Outcome::none:
-                    knocked_ = false;
+                    reported_ = false;
                     return;
                 case Listener::Outcome::gone:
                     continue;
                 case Listener::Outcome::exhausted:
-                    return exhausted(lane, running);
+                    return exhausted(worker_port, running);
                 case Listener::Outcome::accepted:
-                    if (const auto refusal = quota.take(lane.port, newcomer.from, lane.limits())) {
-                        lane.counters.refused[*refusal].add();
-                    } else {
-                        let_in(std::move(newcomer));
-                    }
+                    break;
             }
+            try {
+                if (const auto refusal = quota.take(worker_port.port, newcomer.from, worker_port.limits(), running)) {
+                    worker_port.counters.refused[*refusal].add();
+                    continue;
+                }
+            } catch (const std::bad_alloc&) {
+                return exhausted(worker_port, running);
+            }
+            let_in(std::move(newcomer));
         }
     }
 
 private:
     Listener listener_;
-    bool knocked_ = true;
+    bool reported_ = true;
     std::optional<Time> rest_until_;
 };
 

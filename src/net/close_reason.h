@@ -1,4 +1,4 @@
-// How a connection can go wrong or end, each by the name that metrics and logs show.
+// Why a connection is no more, by the name that metrics show.
 #pragma once
 
 #include <array>
@@ -7,7 +7,6 @@
 
 namespace muster {
 
-// Why a connection is no more.
 enum class CloseReason : std::uint8_t {
     peer_closed,   // the peer ended it
     peer_reset,    // the peer, or the network between, broke it
@@ -39,22 +38,6 @@ constexpr std::string_view to_string(CloseReason reason) {
             return "shutdown";
     }
     return "";
-}
-
-// Which deadline a connection missed (fault 23).
-enum class LinkDeadline : std::uint8_t { handshake, frame };
-inline constexpr std::array link_deadlines{LinkDeadline::handshake, LinkDeadline::frame};
-
-constexpr std::string_view to_string(LinkDeadline deadline) {
-    return deadline == LinkDeadline::handshake ? "handshake" : "frame";
-}
-
-// Why a newcomer was closed at once (fault 27).
-enum class RefusalReason : std::uint8_t { per_ip, per_port };
-inline constexpr std::array refusal_reasons{RefusalReason::per_ip, RefusalReason::per_port};
-
-constexpr std::string_view to_string(RefusalReason reason) {
-    return reason == RefusalReason::per_ip ? "per_ip" : "per_port";
 }
 
 }  // namespace muster

@@ -9,7 +9,7 @@
 
 namespace muster {
 
-class TurnGate {
+class CatchUpRequest {
 public:
     // Any thread: asks for a turn that begins from now on; the number is for wait(). Wake the worker after it.
     std::uint64_t ask() { return asked_.fetch_add(1, std::memory_order_acq_rel) + 1; }

@@ -1,4 +1,4 @@
-// One frame from a peer, as the network hands it to core.
+// One frame from a peer, as the network hands it to whoever handles it.
 #pragma once
 
 #include <cstddef>

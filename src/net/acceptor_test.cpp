@@ -1,5 +1,5 @@
 // Who is let in: W-7, faults 9 and 27.
-#include "net/door.h"
+#include "net/acceptor.h"
 
 #include <sys/resource.h>
 
@@ -37,7 +37,7 @@ TEST_CASE_FIXTURE(WorkerFixture,
     change_limits(Port::players, [](PortLimits& l) { l.connections_per_ip = 3; });
     std::vector<Peer> peers;
     for (int i = 0; i < 5; ++i) peers.emplace_back(address(Port::players));
-    turn_until([&] { return counts(Port::players).refused[RefusalReason::per_ip].value() == 2; });
+    turn_until([&] { return counts(Port::players).refused[AcceptRefusal::per_ip].value() == 2; });
     CHECK(count(InboundKind::opened) == 3);
     CHECK(counts(Port::players).connections.value() == 3);
     turn_until([&] {
@@ -58,16 +58,27 @@ TEST_CASE_FIXTURE(WorkerFixture,
     change_limits(Port::servers, [](PortLimits& l) { l.connections_max = 2; });
     std::vector<Peer> peers;
     for (int i = 0; i < 3; ++i) peers.emplace_back(address(Port::servers));
-    turn_until([&] { return counts().refused[RefusalReason::per_port].value() == 1; });
+    turn_until([&] { return counts().refused[AcceptRefusal::per_port].value() == 1; });
     CHECK(counts().connections.value() == 2);
     CHECK(counts().accepted.value() == 2);
+}
+
+TEST_CASE_FIXTURE(WorkerFixture, "S-7: an address that comes too often is refused until the second is over") {
+    change_limits(Port::players, [](PortLimits& l) { l.accepts_per_second_ip = 3; });
+    std::vector<Peer> peers;
+    for (int i = 0; i < 5; ++i) peers.emplace_back(address(Port::players));
+    turn_until([&] { return counts(Port::players).refused[AcceptRefusal::accept_rate].value() == 2; });
+    CHECK(counts(Port::players).accepted.value() == 3);
+    join(Port::servers);
+    clock.advance(1s);
+    join(Port::players);
 }
 
 TEST_CASE_FIXTURE(WorkerFixture, "fault 27: a crowd is let in over several turns, all of it") {
     std::vector<Peer> peers;
     for (int i = 0; i < 400; ++i) peers.emplace_back(address(Port::players));
     turn();
-    CHECK(counts(Port::players).accepted.value() <= Door::newcomers_max);
+    CHECK(counts(Port::players).accepted.value() <= Acceptor::newcomers_max);
     turn_until([&] { return count(InboundKind::opened) == 400; });
 }
 

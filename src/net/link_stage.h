@@ -1,0 +1,71 @@
+// The stages of a connection's life, and which may follow which.
+//
+//   stage      what holds                                          leads to
+//   ---------  --------------------------------------------------
+//   ------------------------------------------------------ reading    frames are read as they come throttled: it sent
+//   faster than its rate
+//                                                                  overdue: no handshake in time
+//                                                                  faulty: malformed bytes, a frame too slow, a flood
+//   throttled  not read until its rate has credit                  resuming: the credit is there
+//                                                                  overdue, faulty
+//   resuming   frames that wait in `in` come before new bytes      reading: all of those were taken
+//                                                                  throttled, overdue, faulty
+//   overdue    not read; the loop was told of a missed handshake,  resuming: the loop had accepted it before it heard
+//              which it may have accepted meanwhile
+//   faulty     not read; the loop was told, answers and closes     only to its close
+//   flushing   closing: our last bytes are on their way            lingering: all is sent, and our FIN after it
+//   lingering  closing: what the peer still sends is dropped       only to its end
+//
+// The loop may close a link in any stage before flushing, which leads there, or straight to lingering when nothing is
+// left to send. A link can end in every stage: by the peer, by the network between, or cut by us.
+#pragma once
+
+#include <cstdint>
+
+#include "base/check.h"
+
+namespace muster {
+
+enum class LinkStage : std::uint8_t { reading, throttled, resuming, overdue, faulty, flushing, lingering };
+
+// Frames are taken from it, now or when its rate allows: the loop knows nothing against it.
+constexpr bool is_heard(LinkStage stage) {
+    return stage == LinkStage::reading || stage == LinkStage::throttled || stage == LinkStage::resuming;
+}
+constexpr bool is_closing(LinkStage stage) {
+    return stage == LinkStage::flushing || stage == LinkStage::lingering;
+}
+
+constexpr bool may_follow(LinkStage from, LinkStage to) {
+    switch (to) {
+        case LinkStage::reading:
+            return from == LinkStage::resuming;
+        case LinkStage::throttled:
+            return from == LinkStage::reading || from == LinkStage::resuming;
+        case LinkStage::resuming:
+            return from == LinkStage::throttled || from == LinkStage::overdue;
+        case LinkStage::overdue:
+        case LinkStage::faulty:
+            return is_heard(from);
+        case LinkStage::flushing:
+            return !is_closing(from);
+        case LinkStage::lingering:
+            return from == LinkStage::flushing;
+    }
+    return false;
+}
+
+// Where in its life a link is.
+class LinkLife {
+public:
+    LinkStage stage() const { return stage_; }
+    void enter(LinkStage next) {
+        MUSTER_CHECK(may_follow(stage_, next), "a link goes from stage to stage as the table says");
+        stage_ = next;
+    }
+
+private:
+    LinkStage stage_ = LinkStage::reading;
+};
+
+}  // namespace muster
