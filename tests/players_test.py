@@ -99,7 +99,6 @@ class Sessions(Served):
 
     def test_a_stopped_process_removes_nobody_L_8_and_fault_11(self):
         ann = self.daemon.player("ann")
-        time.sleep(0.2)  # the loop waits again: time inside its passes counts as running
         self.daemon.process.send_signal(signal.SIGSTOP)
         time.sleep(4)
         self.daemon.process.send_signal(signal.SIGCONT)

@@ -139,7 +139,6 @@ class Journey(Served):
         server = self.daemon.game_server(7777)
         server.heartbeat()
         server.expect(0x1003)
-        time.sleep(0.1)  # the loop waits again: time inside its passes counts as running
         self.daemon.process.send_signal(signal.SIGSTOP)
         server.heartbeat()
         time.sleep(4)

@@ -1,6 +1,7 @@
 // The Unix time that Muster puts on the wire. It never goes backwards, whatever the machine's date does.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 #include "base/time.h"
@@ -24,19 +25,24 @@ public:
     bool observe(Time now, UnixMs wall);
 
     // The time to issue at `now`; never less than any issued before.
-    UnixMs at(Time now);
+    UnixMs at(Time now) { return UnixMs{us_at(now) / 1'000}; }
+    // The same in microseconds.
+    std::int64_t us_at(Time now);
 
     std::uint64_t steps_seen() const { return steps_seen_; }
 
 private:
-    // Where the machine's date would put `now`, by the latest observation.
-    std::int64_t target(Time now) const;
+    // The machine's date comes in whole milliseconds: less than this is no difference, only rounding.
+    static constexpr std::chrono::milliseconds difference_least{2};
+
+    // Where the machine's date would put `now`, by the observation that counts.
+    std::int64_t target_us(Time now) const;
 
     Time observed_at_;
     UnixMs observed_wall_;
     Time last_at_;
-    std::int64_t last_ms_;
-    Duration fraction_{0};     // running time not yet turned into a whole issued millisecond
+    std::int64_t last_us_;
+    Duration fraction_{0};     // running time not yet turned into a whole issued microsecond
     Duration stood_still_{0};  // how long the present lead has been standing still
     std::uint64_t steps_seen_ = 0;
 };

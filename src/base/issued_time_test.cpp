@@ -53,6 +53,17 @@ TEST_CASE_FIXTURE(Issuing,
     CHECK(ahead() == 0);
 }
 
+TEST_CASE_FIXTURE(Issuing, "X-6: in microseconds it runs evenly, though the machine's date comes in milliseconds") {
+    const std::int64_t begun = issued.us_at(clock.now());
+    for (int i = 1; i <= 10'000; ++i) {
+        clock.advance(333'333ns);
+        issued.observe(clock.now(), clock.wall());
+        CHECK(issued.us_at(clock.now()) - begun == std::int64_t{i} * 333'333 / 1'000);
+    }
+    CHECK(issued.at(clock.now()).value == issued.us_at(clock.now()) / 1'000);
+    CHECK(issued.steps_seen() == 0);
+}
+
 TEST_CASE("fault 15, X-6: over any steps, to 1970 and past 2038, issued time never goes backwards") {
     Random random(15);
     Issuing world;

@@ -9,6 +9,7 @@ class SystemClock final : public Clock {
 public:
     Time now() const override;
     UnixMs wall() const override;
+    Duration thread_cpu() const override;
 };
 
 }  // namespace muster

@@ -14,7 +14,10 @@ public:
     Time now() const override { return now_; }
     UnixMs wall() const override { return wall_; }
 
-    // Moves both time lines forward.
+    // Less than now() by what the process stood still.
+    Duration thread_cpu() const override { return now_.time_since_epoch() - stood_still_; }
+
+    // Moves both time lines forward. Whoever is at work meanwhile has worked all that time.
     void advance(Duration by) {
         MUSTER_CHECK(by >= Duration::zero(), "time does not run backwards");
         now_ += by;
@@ -25,6 +28,12 @@ public:
     }
     void advance_to(Time to) { advance(to - now_); }
 
+    // The process is stopped for so long: time goes by, and no thread works.
+    void stand_still(Duration by) {
+        advance(by);
+        stood_still_ += by;
+    }
+
     // Somebody set the machine's date: the wall clock steps, monotonic time does not.
     void step_wall(std::chrono::milliseconds by) { wall_.value += by.count(); }
 
@@ -32,6 +41,7 @@ private:
     Time now_{std::chrono::hours(1)};
     UnixMs wall_;
     Duration since_wall_moved_{0};
+    Duration stood_still_{0};
 };
 
 }  // namespace muster

@@ -108,6 +108,7 @@ struct Config {
         ByteSize total_buffers = gibibytes(1);
         std::int32_t token_guesses_per_minute = 10;
         std::int32_t wrong_secrets_per_minute_ip = 10;
+        std::int32_t logins_per_minute_account = 30;
     } limits;
 
     struct Net {

@@ -170,6 +170,8 @@ constexpr ConfigKey keys[] = {
      "After this many wrong match tokens for a lobby, further ones are not even looked at for a minute."},
     {"limits", "wrong_secrets_per_minute_ip", WholeKey{AT(limits.wrong_secrets_per_minute_ip), 1, 1'000'000}, at_reload,
      "From this many wrong tokens or credentials of one address in a minute on, wrong ones are answered slower."},
+    {"limits", "logins_per_minute_account", WholeKey{AT(limits.logins_per_minute_account), 1, 1'000'000}, at_reload,
+     "How many times a minute one account may log in."},
 
     {"net", "threads", WholeKey{AT(net.threads), 1, 64}, at_restart, "How many threads serve the game ports."},
 

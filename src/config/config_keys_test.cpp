@@ -84,6 +84,7 @@ TEST_CASE("X-1: the keys and their defaults are those that tests and users rely 
         {"limits.total_buffers", "\"1GiB\""},
         {"limits.token_guesses_per_minute", "10"},
         {"limits.wrong_secrets_per_minute_ip", "10"},
+        {"limits.logins_per_minute_account", "30"},
         {"net.threads", "1"},
         {"store.path", "\"muster.db\""},
         {"store.history_keep", "\"7d\""},

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,8 +19,8 @@ namespace muster {
 // Game thread only. The ledger outlives it.
 class Accounts {
 public:
-    // Told once: true when the id is the name's for good, false when the disk does not take it.
-    using WhenKept = Function<void(bool kept)>;
+    // Told once: the id that is the name's for good, or nothing when the disk does not take it.
+    using WhenKept = Function<void(std::optional<AccountId> account)>;
 
     Accounts(Ledger& ledger, const std::vector<AccountRecord>& recovered) : ledger_(ledger) {
         for (const AccountRecord& record : recovered) {
@@ -28,23 +29,21 @@ public:
         }
     }
 
-    // Nobody may be told the id before it is kept.
-    AccountId of(std::string_view name) {
+    // The id that the name keeps. Nothing while it has none, or none that is durable.
+    std::optional<AccountId> find(std::string_view name) const {
         const auto found = by_name_.find(name);
-        if (found != by_name_.end()) return found->second.id;
-        const AccountId id(next_++);
-        by_name_[std::string(name)] = {id, false, {}};
-        ledger_.write_promised(AccountRecord{std::string(name), id},
-                               [this, written = std::string(name)](bool durable) { settled(written, durable); });
-        return id;
+        if (found == by_name_.end() || !found->second.kept) return std::nullopt;
+        return found->second.id;
     }
 
-    // Calls back at once for a name whose id is kept already.
-    void when_kept(std::string_view name, WhenKept tell) {
-        const auto found = by_name_.find(name);
-        if (found == by_name_.end()) return tell(false);
-        if (found->second.kept) return tell(true);
-        found->second.waiting.push_back(std::move(tell));
+    // Gives an id to a name that find() does not know. `tell` is called in a later pass.
+    void keep(std::string_view name, WhenKept tell) {
+        const auto [known, is_new] = by_name_.try_emplace(std::string(name));
+        known->second.waiting.push_back(std::move(tell));
+        if (!is_new) return;
+        known->second.id = AccountId(next_++);
+        ledger_.write_promised(AccountRecord{known->first, known->second.id},
+                               [this, written = known->first](bool durable) { settled(written, durable); });
     }
 
 private:
@@ -56,13 +55,14 @@ private:
 
     void settled(const std::string& name, bool durable) {
         const auto found = by_name_.find(name);
+        const AccountId id = found->second.id;
         auto waiting = std::exchange(found->second.waiting, {});
         if (durable) {
             found->second.kept = true;
         } else {
             by_name_.erase(found);
         }
-        for (WhenKept& tell : waiting) tell(durable);
+        for (WhenKept& tell : waiting) tell(durable ? std::optional(id) : std::nullopt);
     }
 
     Ledger& ledger_;

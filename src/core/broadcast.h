@@ -37,7 +37,7 @@ public:
         to_.clear();
         for (; next_ < stop; ++next_) {
             const Session& session = sessions_.at(static_cast<Sessions::Place>(next_));
-            if (session.taken && session.connected() && !session.unanswered) to_.push_back(session.link);
+            if (session.taken && session.connected()) to_.push_back(session.link);
         }
         links_.send_to_all(to_, frames_);
         return to_.size();

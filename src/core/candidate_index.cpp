@@ -71,6 +71,11 @@ std::optional<ServerId> CandidateIndex::best_except(std::span<const ServerId> ex
     return found;
 }
 
+void CandidateIndex::choose(Place place) {
+    leaves_[place].candidate.chosen = ++choices_;
+    replay(place);
+}
+
 void CandidateIndex::replay(Place place) {
     std::size_t node = width_ + place;
     winners_[node] = leaves_[place].offered ? place : nobody;

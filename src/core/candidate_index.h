@@ -14,15 +14,18 @@
 
 namespace muster {
 
-// What a choice depends on: the higher score wins, then the smaller load, then the smaller id.
+// What a choice depends on: the higher score wins, then the smaller load, then the server chosen longest ago,
+// then the smaller id.
 struct Candidate {
     double score = 0;
     std::int32_t load = 0;
     ServerId server;
+    std::uint64_t chosen = 0;  // the number of the latest choice that fell on it; 0: none did
 
     bool better_than(const Candidate& other) const {
         if (score != other.score) return score > other.score;
         if (load != other.load) return load < other.load;
+        if (chosen != other.chosen) return chosen < other.chosen;
         return server < other.server;
     }
 };
@@ -50,6 +53,9 @@ public:
     std::optional<ServerId> best() const;
     std::optional<ServerId> best_except(std::span<const ServerId> except);
 
+    // The choice fell on this server.
+    void choose(Place place);
+
     // Servers that hold a place, and those of them that can take a match.
     std::size_t size() const { return leaves_.size() - free_.size(); }
     std::size_t offered_count() const { return offered_count_; }
@@ -73,6 +79,7 @@ private:
     std::vector<std::uint32_t> winners_;
     std::size_t width_ = 0;
     std::size_t offered_count_ = 0;
+    std::uint64_t choices_ = 0;
 };
 
 }  // namespace muster

@@ -19,7 +19,15 @@ struct PlainChoice {
         bool can_take = false;
         double score = 0;
         std::int32_t load = 0;
+        int chosen = 0;  // the step it was chosen in; 0 is never
         CandidateIndex::Place place = 0;
+
+        // Among servers by ascending id, so that nothing is left to decide when all else is equal.
+        bool better_than(const Entry& other) const {
+            if (score != other.score) return score > other.score;
+            if (load != other.load) return load < other.load;
+            return chosen < other.chosen;
+        }
     };
     std::map<ServerId, Entry> servers;
 
@@ -31,8 +39,7 @@ struct PlainChoice {
                 found = id;
                 continue;
             }
-            const Entry& leader = servers.at(*found);
-            if (entry.score > leader.score || (entry.score == leader.score && entry.load < leader.load)) found = id;
+            if (entry.better_than(servers.at(*found))) found = id;
         }
         return found;
     }
@@ -47,7 +54,7 @@ TEST_CASE("A-4: the score is 100 less 50 of load, 20 of CPU and 10 of memory") {
     CHECK(candidate_score(3, 10, 45.2F, 62.8F) == doctest::Approx(69.68).epsilon(1e-6));
 }
 
-TEST_CASE("A-4: the highest score wins, ties go to the smaller load, then the smaller id") {
+TEST_CASE("A-4: the highest score wins, ties go to the smaller load, then by age of choice, then the smaller id") {
     CandidateIndex index;
     const auto nine = index.enter(ServerId(9));
     const auto four = index.enter(ServerId(4));
@@ -64,6 +71,20 @@ TEST_CASE("A-4: the highest score wins, ties go to the smaller load, then the sm
     CHECK(index.best() == ServerId(9));
     index.withdraw(nine);
     CHECK(index.best() == ServerId(4));
+
+    index.choose(four);
+    CHECK(index.best() == ServerId(5));  // never chosen comes first
+    index.choose(five);
+    CHECK(index.best() == ServerId(4));  // chosen longest ago
+    index.withdraw(four);
+    index.offer(four, 80, 1);
+    CHECK(index.best() == ServerId(4));  // being away does not change that
+    index.offer(five, 80, 0);
+    CHECK(index.best() == ServerId(5));  // the smaller load goes before it
+    index.leave(four);
+    index.offer(five, 80, 1);
+    index.offer(index.enter(ServerId(12)), 80, 1);
+    CHECK(index.best() == ServerId(12));  // a newcomer does not inherit the place's past
 }
 
 TEST_CASE("A-6: those already tried are passed over, and are candidates again afterwards") {
@@ -114,9 +135,62 @@ TEST_CASE("A-4, invariant 11: over a million random steps the index agrees with 
         if (!ids.empty() && random.chance(0.3)) {
             for (std::uint64_t i = 0; i < random.below(4); ++i) except.push_back(ids[random.below(ids.size())]);
         }
-        if (index.best_except(except) != plain.best(except)) FAIL("differs at step " << step);
+        const auto best = index.best_except(except);
+        if (best != plain.best(except)) FAIL("differs at step " << step);
+        if (best && random.chance(0.5)) {
+            plain.servers.at(*best).chosen = step + 1;
+            index.choose(plain.servers.at(*best).place);
+        }
     }
     CHECK(index.size() == plain.servers.size());
+}
+
+TEST_CASE("A-12: equal servers' shares are within 10 % over 10,000 requests, whether matches stay or end") {
+    struct Held {
+        std::vector<int> servers;  // one for each match, oldest first
+        std::size_t most;          // matches at once
+        bool random_end;
+    };
+    constexpr int servers = 100;
+    constexpr int requests = 10'000;
+    constexpr std::int32_t capacity = 100;
+    Random random(12);
+    for (Held held : {Held{{}, requests, false}, Held{{}, 0, false}, Held{{}, 7, false}, Held{{}, 7, true},
+                      Held{{}, 500, true}, Held{{}, 5'000, true}}) {
+        CAPTURE(held.most);
+        CAPTURE(held.random_end);
+        CandidateIndex index;
+        std::vector<CandidateIndex::Place> places;
+        std::vector<std::int32_t> loads(servers, 0);
+        std::vector<int> shares(servers, 0);
+        const auto offer = [&](int server) {
+            const auto at = static_cast<std::size_t>(server);
+            index.offer(places[at], candidate_score(loads[at], capacity, 20, 20), loads[at]);
+        };
+        for (int server = 0; server < servers; ++server) {
+            places.push_back(index.enter(ServerId(server + 1)));
+            offer(server);
+        }
+        for (int request = 0; request < requests; ++request) {
+            const int chosen = index.best()->value - 1;
+            const auto at = static_cast<std::size_t>(chosen);
+            index.choose(places[at]);
+            ++shares[at];
+            ++loads[at];
+            offer(chosen);
+            held.servers.push_back(chosen);
+            while (held.servers.size() > held.most) {
+                const std::size_t which = held.random_end ? random.below(held.servers.size()) : 0;
+                const int ended = held.servers[which];
+                held.servers.erase(held.servers.begin() + static_cast<std::ptrdiff_t>(which));
+                --loads[static_cast<std::size_t>(ended)];
+                offer(ended);
+            }
+        }
+        const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
+        CHECK(*least >= 90);
+        CHECK(*most <= 110);
+    }
 }
 
 TEST_CASE("A-4: choosing among 100,000 servers replays one path, not all") {

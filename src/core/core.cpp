@@ -57,9 +57,9 @@ Core::Core(CoreConfig config, const Parts& parts, const RecoveredState& recovere
                    std::move(config.server_token)),
       matchmaker_port_(links_, matchmakers_, fleet_, matches_, issued_, wrong_secrets_,
                        std::move(config.matchmaker_token)),
-      player_port_({parts.clock, parts.loop.time(), links_, players_, world_, notices_, accounts_, issued_,
-                    wrong_secrets_, parts.wall},
-                   std::move(config.player_credential)),
+      player_port_({parts.clock, parts.loop.time(), parts.log, links_, players_, world_, notices_, accounts_, issued_,
+                    wrong_secrets_},
+                   std::move(config.player_credential), config.players.logins_per_minute),
       telemetry_(parts.loop.events(), fleet_.config().regions),
       history_(parts.loop.events(), ledger_, numbers_, issued_) {
     const Pass pass{parts.loop.time().now(), parts.loop.time().running()};
@@ -77,7 +77,7 @@ void Core::configure(CoreConfig config) {
     matches_.configure(config.matches);
     players_.configure(config.players);
     wrong_secrets_.configure(config.wrong_secrets_per_minute);
-    player_port_.configure(std::move(config.player_credential));
+    player_port_.configure(std::move(config.player_credential), config.players.logins_per_minute);
     server_port_.configure(std::move(config.server_token));
     matchmaker_port_.configure(std::move(config.matchmaker_token));
 }

@@ -3,6 +3,8 @@
 #include <string>
 
 #include "base/json_fields.h"
+#include "core/events.h"
+#include "protocol/error_texts.h"
 
 namespace muster {
 
@@ -12,6 +14,8 @@ EventHistory::EventHistory(Events& events, Ledger& ledger, Numbers& numbers, Iss
 }
 
 void EventHistory::note(const EventView& event) {
+    const auto* deleted = event.as<event::EntityDeleted>();
+    if (deleted && deleted->reason != text(Reason::heartbeat_failed)) return;
     const auto id = numbers_.event_id();
     if (!id) return;  // the store has been down for a million events
     JsonFields fields;

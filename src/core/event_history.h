@@ -1,4 +1,4 @@
-// The audit history: every event becomes a line in the store (B-3).
+// The audit history: events become lines in the store (B-3).
 #pragma once
 
 #include "base/issued_time.h"
@@ -8,6 +8,9 @@
 
 namespace muster {
 
+// An entity's end is no line of its own where its session ends with it and says so: what a peer can do in a loop, such
+// as logging in and out, is to leave as few lines as tell it (S-7).
+//
 // Game thread only. Listens for as long as it lives; all it is given outlives it.
 class EventHistory {
 public:

@@ -281,6 +281,7 @@ std::optional<Fleet::Reservation> Fleet::reserve(RegionId region, std::span<cons
     Server& server = *mutable_find(*best);
     ++server.offered;
     ++server.choices;
+    index->second.choose(server.place);
     refresh(server);
     return Reservation{server.id, server.epoch};
 }

@@ -20,10 +20,14 @@ void Fleet::silence_due(const Pass& pass, ServerId id) {
     Server* server = mutable_find(id);
     MUSTER_CHECK(server != nullptr, "a removed server's timer is cancelled");
     const Time heard_until = server->heard_until(pass.running);
-    if (heard_until >= removal_time(*server)) return timed_out(pass, *server);
-
-    const Time silence = server->last_heartbeat + silence_after();
-    if (server->connected() && !server->silent && heard_until >= silence) became_silent(pass, *server);
+    const Time silence = std::min(server->last_heartbeat + silence_after(), removal_time(*server));
+    const bool thought_well = server->connected() && !server->silent;
+    if (thought_well && heard_until >= silence) {
+        // It is removed in a later pass at the earliest: all who fall silent in this one count for the brake first.
+        became_silent(pass, *server);
+    } else if (heard_until >= removal_time(*server)) {
+        return timed_out(pass, *server);
+    }
     const Time next = server->connected() && !server->silent ? silence : removal_time(*server);
     const Duration least = server->unread_since ? unread_look_every : Timers::delay_least;
     timers_.restart(server->silence, std::max<Duration>(next - heard_until, least));

@@ -33,6 +33,44 @@ TEST_CASE_FIXTURE(CoreWorld, "L-8, fault 11: a process that stood still takes no
     CHECK(core->fleet().find(server.id) == nullptr);
 }
 
+TEST_CASE_FIXTURE(CoreWorld, "L-8, fault 11: a process stopped inside a pass removes nobody, and pulls no brake") {
+    std::vector<TestServer> servers;
+    for (int i = 0; i < 60; ++i) servers.push_back(join(*this, 7000 + i));
+    const auto all_beat = [&] {
+        for (const TestServer& server : servers) send(server.link, beat_of(server));
+    };
+    all_beat();
+    for (int stop = 0; stop < 3; ++stop) {
+        in_pass([&](const Pass&) { clock.stand_still(300s); });
+        advance(9s);
+        all_beat();
+    }
+    CHECK(core->fleet().size() == 60);
+    CHECK(events_named("brake.on") == 0);
+    CHECK(events_named("server.offline") == 0);
+    advance(29'999ms);
+    CHECK(core->fleet().size() == 60);
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "F-8, fault 29: silence and removal due in one pass are judged by the brake first") {
+    for (int i = 0; i < 60; ++i) join(*this, 7000 + i);
+    in_pass([&](const Pass&) { clock.advance(40s); });  // a pass that works so long is no gap
+    CHECK(events_named("brake.on") == 1);
+    CHECK(core->fleet().size() == 60);
+    advance(49s);
+    CHECK(core->fleet().size() == 60);
+    advance(1s);
+    CHECK(core->fleet().size() == 0);  // 90 s after their last heartbeat
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "F-2: a single server that is overdue by all of its time is removed, without the brake") {
+    const TestServer server = join(*this, 7777);
+    in_pass([&](const Pass&) { clock.advance(40s); });
+    advance(1ms);
+    CHECK(core->fleet().find(server.id) == nullptr);
+    CHECK(events_named("brake.on") == 0);
+}
+
 TEST_CASE_FIXTURE(CoreWorld, "B-1: a link that Muster does not read is not silent") {
     const TestServer server = join(*this, 7777);
     in_pass([&](const Pass& pass) { core->paused(pass, server.link); });

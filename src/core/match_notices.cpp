@@ -5,12 +5,11 @@
 
 namespace muster {
 
-// None for who is not here, or still waits for its login's answer: that one is told after it.
+// None for who is not here.
 ConnectionId MatchNotices::link_of(AccountId player) const {
     const Sessions& sessions = players_.sessions();
     const Sessions::Place place = sessions.find(player);
-    const bool can_hear = place != Sessions::none && !sessions.at(place).unanswered;
-    return can_hear ? sessions.at(place).link : ConnectionId{};
+    return place != Sessions::none ? sessions.at(place).link : ConnectionId{};
 }
 
 void MatchNotices::match_ready(const MatchRecord& match, std::span<const AccountId> accounts) {

@@ -1,7 +1,9 @@
 #include "core/player_port.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "base/check.h"
 #include "base/utf8.h"
 
 namespace muster {
@@ -18,15 +20,16 @@ bool is_player_name(std::string_view name) {
            std::none_of(name.begin(), name.end(), is_control);
 }
 
-std::int64_t us_of(Time time) {
-    return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
+std::int64_t us_of(Duration time) {
+    return std::chrono::duration_cast<std::chrono::microseconds>(time).count();
 }
 
 }  // namespace
 
-PlayerPort::PlayerPort(const Parts& parts, CredentialCheck check)
+PlayerPort::PlayerPort(const Parts& parts, CredentialCheck check, std::int32_t logins_per_minute)
     : clock_(parts.clock),
       time_(parts.time),
+      log_(parts.log),
       links_(parts.links),
       players_(parts.players),
       world_(parts.world),
@@ -35,7 +38,7 @@ PlayerPort::PlayerPort(const Parts& parts, CredentialCheck check)
       issued_(parts.issued),
       wrong_secrets_(parts.wrong_secrets),
       check_(std::move(check)),
-      unix_less_monotonic_us_(parts.wall.value * 1'000 - us_of(parts.clock.now())) {}
+      login_rate_(logins_per_minute) {}
 
 struct PlayerPort::Visitor {
     PlayerPort& port;
@@ -80,6 +83,8 @@ private:
 };
 
 Result<void, WireError> PlayerPort::frame(const Pass& pass, Link& link, const PeerFrame& frame) {
+    if (const auto pending = pending_.find(link.id); pending != pending_.end())
+        return hold(link, pending->second, frame);
     const Players::Place place = players_.of(link);
     // A session that ended closed its link with its last word: only a login comes here without one.
     if (link.greeted && place == Sessions::none) return {};
@@ -87,68 +92,88 @@ Result<void, WireError> PlayerPort::frame(const Pass& pass, Link& link, const Pe
                                         Visitor{*this, pass, link, frame, place});
 }
 
+// The session begins when its account is kept: nobody counts, hears of or is told what the disk may still refuse.
 void PlayerPort::login(const Pass& pass, Link& link, const PlayerLogin& login) {
-    const auto account = judge(pass, login);
-    if (!account) {
-        players_.login_refused(account.error());
-        const PlayerLoginResponse refused{Refused{ErrorText(text(account.error()))}};
-        if (account.error() == Refusal::invalid_credential) return wrong_secrets_.refuse(pass, link, refused);
-        links_.send(link.id, refused);
-        return links_.close(link);
-    }
-    const ConnectionId id = link.id;
-    const auto place =
-        players_.login(pass, link, login.player_name.view(), account->id, login.resume_token.view()).place;
-    if (account->named) return welcome(pass, id);
-    players_.set_unanswered(place, true);
-    accounts_.when_kept(login.player_name.view(), [this, id](bool kept) {
-        const Pass now{time_.now(), time_.running()};
-        kept ? welcome(now, id) : turn_away(now, id);
-    });
+    const auto account = judge(login);
+    if (!account) return refuse_login(pass, link, account.error());
+    if (*account) return begin_session(pass, link, **account, login.player_name, login.resume_token);
+    links_.greeted(link);
+    pending_[link.id] = {login.player_name, login.resume_token, {}};
+    accounts_.keep(login.player_name.view(),
+                   [this, id = link.id](std::optional<AccountId> kept) { account_settled(id, kept); });
 }
 
-void PlayerPort::welcome(const Pass& pass, ConnectionId id) {
-    const Link* link = links_.find(id);
-    const Players::Place place = link && !link->closing ? players_.of(*link) : Sessions::none;
-    if (place == Sessions::none) return;  // gone, or replaced, before its answer
-    const AccountId player = players_.sessions().at(place).player;
+// The checks of P-1, in their order. A credential is good until a date: what counts is the date now, not the time we
+// issue, which may run behind or ahead of it for long.
+Result<std::optional<AccountId>, Refusal> PlayerPort::judge(const PlayerLogin& login) const {
+    if (shutting_down_) return Failure(Refusal::server_shutting_down);
+    const std::string_view name = login.player_name.view();
+    const auto named = check_(name, login.credential.view(), clock_.wall());
+    if (!named) return Failure(named.error());
+    if (!is_player_name(name)) return Failure(Refusal::invalid_name);
+    return *named ? *named : accounts_.find(name);
+}
+
+void PlayerPort::begin_session(const Pass& pass, Link& link, AccountId player, const NameText& name,
+                               const ResumeTokenText& resume_token) {
+    if (!login_rate_.allow(pass.now, player)) {
+        log_.with(LogLevel::warning, {{"player", player.value}, {"peer", link.peer.to_string()}}, "Refused a login: {}",
+                  text(Refusal::too_many_logins));
+        return refuse_login(pass, link, Refusal::too_many_logins);
+    }
+    const ConnectionId id = link.id;
+    const auto place = players_.login(pass, link, name.view(), player, resume_token.view()).place;
     links_.send(
         id, PlayerLoginResponse{PlayerLoginResponse::Accepted{player, ResumeTokenText(players_.resume_token(place))}});
-    players_.set_unanswered(place, false);
     world_.tell(pass, id);
     notices_.player_came(player);
 }
 
-void PlayerPort::turn_away(const Pass& pass, ConnectionId id) {
+void PlayerPort::refuse_login(const Pass& pass, Link& link, Refusal why) {
+    players_.login_refused(why);
+    const PlayerLoginResponse refused{Refused{ErrorText(text(why))}};
+    if (why == Refusal::invalid_credential) return wrong_secrets_.refuse(pass, link, refused);
+    links_.send(link.id, refused);
+    links_.close(link);
+}
+
+Result<void, WireError> PlayerPort::hold(Link& link, PendingLogin& pending, const PeerFrame& frame) {
+    const auto read =
+        visit_inbound<Port::players>(links_.order(Port::players), frame.code, frame.payload, [](const auto&) {});
+    const bool too_many = pending.said.size() == held_frames_max;
+    if (read && !too_many && frame.code != PlayerLogout::code) {
+        pending.said.push_back({frame.code, {frame.payload.begin(), frame.payload.end()}, frame.received});
+        return {};
+    }
+    pending_.erase(link.id);
+    if (!read) return read;
+    if (too_many) links_.send(link.id, PlayerLoginResponse{Refused{ErrorText(text(Reason::too_many_messages))}});
+    links_.close(link);
+    return {};
+}
+
+void PlayerPort::account_settled(ConnectionId id, std::optional<AccountId> account) {
+    const auto pending = pending_.extract(id);
     Link* link = links_.find(id);
-    if (!link || link->closing) return;
-    players_.login_refused(Refusal::store_unavailable);
-    links_.send(id, PlayerLoginResponse{Refused{ErrorText(text(Refusal::store_unavailable))}});
-    links_.close(*link);
-    players_.link_closed(pass, *link, text(Refusal::store_unavailable));
-}
-
-// The checks of P-1, in their order.
-Result<PlayerPort::Judged, Refusal> PlayerPort::judge(const Pass& pass, const PlayerLogin& login) {
-    if (shutting_down_) return Failure(Refusal::server_shutting_down);
-    const std::string_view name = login.player_name.view();
-    const auto named = check_(name, login.credential.view(), issued_.at(pass.now));
-    if (!named) return Failure(named.error());
-    if (!is_player_name(name)) return Failure(Refusal::invalid_name);
-    if (*named) return Judged{**named, true};
-    return Judged{accounts_.of(name), false};
-}
-
-std::int64_t PlayerPort::stamp(Time time) const {
-    return unix_less_monotonic_us_ + us_of(time);
+    if (pending.empty() || !link || link->closing) return;  // gone before its answer
+    const Pass pass = time_.pass();
+    if (!account) return refuse_login(pass, *link, Refusal::store_unavailable);
+    begin_session(pass, *link, *account, pending.mapped().name, pending.mapped().resume_token);
+    for (const HeldFrame& said : pending.mapped().said) {
+        link = links_.find(id);
+        if (!link || link->closing) return;
+        const auto heard = frame(pass, *link, PeerFrame{said.code, said.payload, said.received, 0});
+        MUSTER_CHECK(heard.has_value(), "a frame was read before it was held");
+    }
 }
 
 void PlayerPort::end_of_pass() {
     if (clock_answers_.empty()) return;
     const Time now = clock_.now();
     for (const ClockAnswer& answer : clock_answers_) {
-        links_.send(answer.to, ClockSyncReply{answer.client_send_us, stamp(answer.received),
-                                              stamp(std::max(now, answer.received))});
+        const Time sent = std::max(now, answer.received);
+        const std::int64_t sent_us = issued_.us_at(sent);
+        links_.send(answer.to, ClockSyncReply{answer.client_send_us, sent_us - us_of(sent - answer.received), sent_us});
     }
     clock_answers_.clear();
 }

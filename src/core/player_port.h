@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -12,10 +13,12 @@
 #include "base/function.h"
 #include "base/ids.h"
 #include "base/issued_time.h"
+#include "base/log.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "core/accounts.h"
 #include "core/link_table.h"
+#include "core/login_rate.h"
 #include "core/match_notices.h"
 #include "core/players.h"
 #include "core/world.h"
@@ -31,10 +34,10 @@ namespace muster {
 // Game thread only.
 class PlayerPort {
 public:
-    // Judges a login's credential at this time. The account that it names, or none when the name alone decides
+    // Judges a login's credential by the machine's date. The account that it names, or none when the name alone decides
     // (`open`).
     using CredentialCheck = Function<Result<std::optional<AccountId>, Refusal>(
-        std::string_view name, std::string_view credential, UnixMs now)>;
+        std::string_view name, std::string_view credential, UnixMs date)>;
     // Codes 1000–4095, for a program that embeds the library. The payload is borrowed for the call.
     using GameHandler = Function<void(AccountId from, const GameMessage& message)>;
 
@@ -42,6 +45,7 @@ public:
     struct Parts {
         const Clock& clock;
         const LoopTime& time;
+        Log& log;
         LinkTable& links;
         Players& players;
         World& world;
@@ -49,12 +53,14 @@ public:
         Accounts& accounts;
         IssuedTime& issued;
         WrongSecrets& wrong_secrets;
-        UnixMs wall;  // the machine's date now
     };
 
-    PlayerPort(const Parts& parts, CredentialCheck check);
+    PlayerPort(const Parts& parts, CredentialCheck check, std::int32_t logins_per_minute);
 
-    void configure(CredentialCheck check) { check_ = std::move(check); }
+    void configure(CredentialCheck check, std::int32_t logins_per_minute) {
+        check_ = std::move(check);
+        login_rate_.configure(logins_per_minute);
+    }
     void on_game_message(GameHandler handler) { game_ = std::move(handler); }
 
     // A frame of a greeted link, or a login: the caller has judged that much. Why its bytes are wrong, if they are.
@@ -65,11 +71,21 @@ public:
 
     void shut_down() { shutting_down_ = true; }
 
+    // What a client may say before its login is answered; more closes the link.
+    static constexpr std::size_t held_frames_max = 64;
+
 private:
     struct Visitor;
-    struct Judged {
-        AccountId id;
-        bool named = false;  // by the credential; else by us
+    struct HeldFrame {
+        Code code = 0;
+        std::vector<std::byte> payload;
+        Time received;
+    };
+    // A login whose account is being written down. What its client says meanwhile is heard after the answer (W-8).
+    struct PendingLogin {
+        NameText name;
+        ResumeTokenText resume_token;
+        std::vector<HeldFrame> said;
     };
     struct ClockAnswer {
         ConnectionId to;
@@ -77,15 +93,18 @@ private:
         Time received;
     };
 
-    std::int64_t stamp(Time time) const;
     void login(const Pass& pass, Link& link, const PlayerLogin& login);
-    Result<Judged, Refusal> judge(const Pass& pass, const PlayerLogin& login);
-    // The answers to a login whose session is there.
-    void welcome(const Pass& pass, ConnectionId id);
-    void turn_away(const Pass& pass, ConnectionId id);
+    // The account to log in, or none when the name has no account yet.
+    Result<std::optional<AccountId>, Refusal> judge(const PlayerLogin& login) const;
+    void begin_session(const Pass& pass, Link& link, AccountId player, const NameText& name,
+                       const ResumeTokenText& resume_token);
+    void refuse_login(const Pass& pass, Link& link, Refusal why);
+    Result<void, WireError> hold(Link& link, PendingLogin& pending, const PeerFrame& frame);
+    void account_settled(ConnectionId id, std::optional<AccountId> account);
 
     const Clock& clock_;
     const LoopTime& time_;
+    Log& log_;
     LinkTable& links_;
     Players& players_;
     World& world_;
@@ -94,9 +113,9 @@ private:
     IssuedTime& issued_;
     WrongSecrets& wrong_secrets_;
     CredentialCheck check_;
+    LoginRate login_rate_;
     GameHandler game_;
-    // Unix time less monotonic time, as it was at the start: a clock for players that no step of the date disturbs.
-    const std::int64_t unix_less_monotonic_us_;
+    std::map<ConnectionId, PendingLogin> pending_;
     std::vector<ClockAnswer> clock_answers_;
     bool shutting_down_ = false;
 };

@@ -113,14 +113,13 @@ void Players::connect(const Pass& pass, Place place, Link& link) {
     Session& session = sessions_.at(place);
     session.link = link.id;
     session.pings_out = 0;
-    session.unanswered = false;
     session.last_echo = ShortTime(pass.running);
     session.last_message = ShortTime(pass.running);
     session.due = ShortTime(next_ping(link.opened.seen_from(pass.running)));
     active(pass, place);
     new_resume_token(place);
     link.who = static_cast<std::int32_t>(place);
-    links_.greeted(link);
+    if (!link.greeted) links_.greeted(link);
     const Time deadline = next_deadline(pass.running, session);
     if (!wheel_.reschedule(session.timer, deadline)) session.timer = wheel_.schedule(deadline, place);
 }

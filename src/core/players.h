@@ -44,6 +44,7 @@ struct PlayersConfig {
     Duration idle_after = std::chrono::minutes(5);
     Duration idle_kick_after = std::chrono::minutes(30);
     Duration resume_grace = std::chrono::seconds(30);
+    std::int32_t logins_per_minute = 30;  // of one account (S-7)
     HeartbeatsConfig heartbeats;
 };
 
@@ -95,8 +96,6 @@ public:
     };
     Welcome login(const Pass& pass, Link& link, std::string_view name, AccountId player, std::string_view resume_token);
     void login_refused(Refusal why) { ++figures_.refusals[label(why)]; }
-    // The login's answer has to wait, or has left.
-    void set_unanswered(Place place, bool unanswered) { sessions_.at(place).unanswered = unanswered; }
     // What the client shows to take the session back, once.
     std::string resume_token(Place place) const;
 

@@ -69,15 +69,19 @@ TEST_CASE_FIXTURE(CoreWorld,
     store.holding = true;
     const ConnectionId first = connect(Port::players);
     send(first, PlayerLogin{"ann", "", ""});
-    send(first, PingRequest{});
-    next<PingReply>(first);  // may overtake
-    CHECK(quiet(first));
     const ConnectionId second = connect(Port::players);
     send(second, PlayerLogin{"ann", "", ""});
-    CHECK(close_reason(*this, first) == "Logged in elsewhere");
-    commit();
-    CHECK(error_of(next<PlayerLoginResponse>(second)) == "");
     CHECK(quiet(first));
+    CHECK(quiet(second));
+    // Nothing is counted or published before the account is kept.
+    CHECK(core->players().sessions().size() == 0);
+    CHECK(core->players().figures().logins == 0);
+    CHECK(events_named("player.login") == 0);
+    commit();
+    CHECK(error_of(next<PlayerLoginResponse>(first)) == "");
+    next<TimeUpdate>(first);
+    CHECK(close_reason(*this, first) == "Logged in elsewhere");
+    CHECK(error_of(next<PlayerLoginResponse>(second)) == "");
 
     store.holding = false;
     store.fault = StoreFault::full;
@@ -86,9 +90,91 @@ TEST_CASE_FIXTURE(CoreWorld,
     CHECK(error_of(next<PlayerLoginResponse>(third)) == "Store unavailable");
     CHECK(closed(third));
     CHECK(core->players().sessions().size() == 1);
+    CHECK(core->players().figures().logins == 2);
+    CHECK(core->players().figures().connected == 1);
+    CHECK(events_named("player.login") == 2);
+    CHECK(events_named("player.closed") == 1);
     store.fault = StoreFault::none;
     advance(1s);
     CHECK(log_in(*this, "bob").id == AccountId(3));
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "S-7: the 31st login of an account in a minute is refused, and its session stays") {
+    for (int i = 0; i < 29; ++i) {
+        const TestPlayer ann = log_in(*this, "ann");
+        send(ann.link, PlayerLogout{});
+        advance(1s);
+    }
+    const TestPlayer ann = log_in(*this, "ann");
+    const ConnectionId link = connect(Port::players);
+    send(link, PlayerLogin{"ann", "", ""});
+    CHECK(error_of(next<PlayerLoginResponse>(link)) == "Too many logins");
+    CHECK(closed(link));
+    CHECK_FALSE(closed(ann.link));
+    CHECK(core->players().figures().refusals.at("too_many_logins") == 1);
+    CHECK(core->players().figures().logins == 30);
+    CHECK(log_lines.has("Refused a login: Too many logins"));
+    log_in(*this, "bob");
+    advance(31s);
+    log_in(*this, "ann");
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "S-7, fault 19: a login and a logout leave two lines in the history") {
+    log_in(*this, "ann");
+    const auto lines = [&] {
+        std::vector<std::string> names;
+        for (const Record& record : store.durable) {
+            if (const auto* event = std::get_if<EventRecord>(&record)) names.push_back(event->type);
+        }
+        return names;
+    };
+    const std::size_t before = lines().size();
+    const TestPlayer ann = log_in(*this, "ann");
+    send(ann.link, PlayerLogout{});
+    settle();
+    const auto after = lines();
+    // The first of them ends the session before.
+    CHECK(std::vector<std::string>(after.begin() + static_cast<std::ptrdiff_t>(before), after.end()) ==
+          std::vector<std::string>{"player.closed", "player.login", "player.closed"});
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "P-1, W-8: what is said before the login's answer is heard after it") {
+    store.holding = true;
+    const ConnectionId eager = connect(Port::players);
+    send(eager, PlayerLogin{"ann", "", ""});
+    send(eager, PingRequest{});
+    send(eager, ClockSync{5});
+    CHECK(quiet(eager));
+    const ConnectionId leaving = connect(Port::players);
+    send(leaving, PlayerLogin{"bob", "", ""});
+    send(leaving, PlayerLogout{});
+    CHECK(closed(leaving));
+    const ConnectionId broken = connect(Port::players);
+    send(broken, PlayerLogin{"cid", "", ""});
+    send_raw(broken, PingRequest::code, {std::byte{1}});
+    CHECK(closed(broken));
+    const ConnectionId twice = connect(Port::players);
+    send(twice, PlayerLogin{"dan", "", ""});
+    send(twice, PlayerLogin{"dan", "", ""});
+    CHECK(closed(twice));
+    const ConnectionId talker = connect(Port::players);
+    send(talker, PlayerLogin{"eve", "", ""});
+    for (std::size_t i = 0; i < PlayerPort::held_frames_max; ++i) send(talker, PlayerActivity{});
+    CHECK_FALSE(closed(talker));
+    send(talker, PlayerActivity{});
+    CHECK(error_of(next<PlayerLoginResponse>(talker)) == "Too many messages");
+    CHECK(closed(talker));
+    const ConnectionId lost = connect(Port::players);
+    send(lost, PlayerLogin{"fay", "", ""});
+    disconnect(lost);
+
+    commit();
+    CHECK(error_of(next<PlayerLoginResponse>(eager)) == "");
+    next<TimeUpdate>(eager);
+    next<PingReply>(eager);
+    CHECK(next<ClockSyncReply>(eager).client_send_us == 5);
+    CHECK(core->players().sessions().size() == 1);
+    CHECK(core->players().figures().logins == 1);
 }
 
 TEST_CASE_FIXTURE(CoreWorld, "P-1, C-2, A-10: who waits for its login's answer hears nothing before it") {
@@ -443,6 +529,53 @@ TEST_CASE_FIXTURE(CoreWorld, "P-2: MSG_CLOCK_SYNC is answered with the time of i
     const auto second = next<ClockSyncReply>(ann.link);
     CHECK(second.server_send_us == now_us() + offset);
     CHECK(second.server_send_us - second.server_receive_us == 1500);
+}
+
+TEST_CASE_FIXTURE(CoreWorld,
+                  "fault 18, X-6: MSG_CLOCK_SYNC and heartbeat acks tell the same time, whatever the date does") {
+    const TestPlayer ann = log_in(*this, "ann");
+    const TestServer server = join(*this, 7777);
+    const auto told = [&] {
+        send(ann.link, ClockSync{1});
+        send(server.link, beat_of(server));
+        const auto ack = std::get<ServerHeartbeatAck::Accepted>(next<ServerHeartbeatAck>(server.link).answer);
+        CHECK(next<ClockSyncReply>(ann.link).server_send_us / 1'000 == ack.time.value);
+        return ack.time.value;
+    };
+    std::int64_t last = told();
+    for (const auto step : {3'600'000ms, -3'600'000ms, 48 * 3'600'000ms, -48 * 3'600'000ms}) {
+        clock.step_wall(step);
+        in_pass([&](const Pass& pass) { core->observe_wall(pass, clock.wall()); });
+        for (int i = 0; i < 5; ++i) {
+            advance(700ms);
+            forget_frames(ann.link);
+            const std::int64_t now = told();
+            CHECK(now >= last);
+            last = now;
+        }
+    }
+}
+
+TEST_CASE(
+    "fault 18, P-1: a credential is judged by the machine's date, also after the date was days ahead for a moment") {
+    std::vector<UnixMs> judged_by;
+    CoreWorld world({}, [&](CoreConfig& config) {
+        config.player_credential = [&](std::string_view, std::string_view, UnixMs date) {
+            judged_by.push_back(date);
+            return Result<std::optional<AccountId>, Refusal>(AccountId(7));
+        };
+    });
+    const auto date_judged_by = [&] {
+        world.in_pass([&](const Pass& pass) { world.core->observe_wall(pass, world.clock.wall()); });
+        log_in(world, "ann");
+        return judged_by.back();
+    };
+    CHECK(date_judged_by() == world.clock.wall());
+    world.clock.step_wall(24h);
+    CHECK(date_judged_by() == world.clock.wall());
+    world.advance(2s);
+    world.clock.step_wall(-24h);
+    CHECK(date_judged_by() == world.clock.wall());
 }
 
 TEST_CASE_FIXTURE(CoreWorld, "P-8: an operator sees connected at, last message, pings sent and received, latency") {

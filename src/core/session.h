@@ -31,7 +31,6 @@ struct alignas(64) Session {
     std::uint8_t name_size = 0;
     bool taken = false;  // the place holds a session
     bool idle = false;
-    bool unanswered = false;  // its login waits for its answer: nothing else is news to its client
 
     bool connected() const { return link.generation != 0; }
 };

@@ -115,7 +115,7 @@ public:
     }
     // Questions of the API on the game thread end before who asked them is gone.
     ~Daemon() {
-        if (game_) game_->stop(Duration{0});
+        if (game_) static_cast<void>(game_->stop(Duration{0}));
     }
     Daemon(const Daemon&) = delete;
     Daemon& operator=(const Daemon&) = delete;
@@ -161,7 +161,11 @@ private:
         health_.set_phase(Health::Phase::draining);
         manager_.stopping();
         log_.info("Stopping");
-        game_->stop(config_.shutdown.deadline / 2);
+        if (!game_->stop(config_.shutdown.deadline / 2)) {
+            log_.error("The game loop did not end in time; the next start recovers");
+            output_.close();
+            std::_Exit(to_int(ExitCode::internal));  // destroying the game would wait for it
+        }
         const Duration left = std::max<Duration>(deadline - clock_.now() - 1s, Duration{0});
         if (!store_->stop(left)) {
             log_.error("The store did not write everything in time; the next start recovers");

@@ -19,6 +19,8 @@ constexpr std::size_t commands_max = 1'024;
 // More outcomes than batches that the store may owe can never wait.
 constexpr std::size_t outcomes_max = 65'536;
 constexpr Duration publish_every = 1s;
+// Past the limit of a stop, the pass under way may take so long to end.
+constexpr Duration last_pass_max = 1s;
 
 // What nobody outside this process can know.
 std::string random_token(Entropy& entropy) {
@@ -52,7 +54,9 @@ Game::Game(const Config& config, std::size_t connections_max, const Clock& clock
       operator_token_(random_token(entropy_)) {}
 
 Game::~Game() {
-    stop(Duration{0});
+    if (stop(Duration{0})) return;
+    thread_.join();
+    network_.stop();
 }
 
 void Game::start(const RecoveredState& recovered, std::function<void()> on_ready, Store::OnFatal on_store_fatal) {
@@ -69,9 +73,10 @@ void Game::start(const RecoveredState& recovered, std::function<void()> on_ready
         loop_.add_source(*sources_[index]);
     }
     loop_.on_flush([this](const Pass& pass) {
+        if (stopping() && !draining_) drain(pass);
         core_->end_of_pass(pass);
         network_.links().flush();
-        if (draining_) end_when_written(pass);
+        if (draining_) end_when_written();
     });
     stats_line_.emplace(log_, loop_, *core_, config_.game.stats_interval);
     loop_.timers().start({.first_delay = publish_every, .interval = publish_every},
@@ -93,6 +98,7 @@ void Game::run() {
         on_ready_();
     }
     loop_.run(network_.waiter());
+    ended_.set_value();
 }
 
 // Nobody may come before the first numbers are durable, or one could be given twice.
@@ -105,21 +111,29 @@ void Game::turn_until_ready() {
     }
 }
 
-void Game::stop(Duration limit) {
-    if (!thread_.joinable()) return;
-    post([this, limit](const Pass& pass) {
-        draining_ = true;
-        network_.stop_accepting();
-        core_->shut_down(pass);
-        // A disk that takes too long does not hold the end up.
-        loop_.timers().start({.first_delay = limit}, [this](const TimerFired&) { loop_.stop(); });
-    });
+bool Game::stop(Duration limit) {
+    if (!thread_.joinable()) return true;
+    stop_limit_ = limit;
+    stop_asked_.store(true, std::memory_order_release);
+    network_.waiter().notify();
+    if (end_.wait_for(limit + last_pass_max) != std::future_status::ready) return false;
     thread_.join();
     network_.stop();
+    return true;
 }
 
-void Game::end_when_written(const Pass&) {
-    if (core_->ledger().in_flight() == 0 && !core_->ledger().waiting()) loop_.stop();
+void Game::drain(const Pass& pass) {
+    draining_ = true;
+    network_.stop_accepting();
+    core_->shut_down(pass);
+    // A disk that takes too long does not hold the end up.
+    loop_.timers().start({.first_delay = stop_limit_, .base = TimeBase::real},
+                         [this](const TimerFired&) { loop_.stop(); });
+}
+
+void Game::end_when_written() {
+    const bool written = core_->ledger().in_flight() == 0 && !core_->ledger().waiting();
+    if (written && loop_.events().waiting() == 0) loop_.stop();
 }
 
 void Game::configure(const Config& config) {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -44,7 +45,7 @@ public:
     // Opens the game ports; throws ListenError. Nobody is served before start(). All of them outlive the game, but for
     // the config. `connections_max` is what the process may have open of them.
     Game(const Config& config, std::size_t connections_max, const Clock& clock, Log& log, Store& store, Health& health);
-    // Stops at once, if nobody did before.
+    // Stops at once, if nobody did before, and waits for the game thread.
     ~Game();
     Game(const Game&) = delete;
     Game& operator=(const Game&) = delete;
@@ -53,9 +54,13 @@ public:
     // `on_store_fatal` on the store's thread.
     void start(const RecoveredState& recovered, std::function<void()> on_ready, Store::OnFatal on_store_fatal);
 
-    // refuses what is new, fails what is in flight, writes what is to be written, for at most `limit`; then the
-    // thread ends and the ports are closed.
-    void stop(Duration limit);
+    // refuses what is new, fails what is in flight, writes what is to be written, for at most `limit`, however
+    // much is queued; then the thread ends and the ports are closed. False when the pass under way does not end: then
+    // the thread goes on, and destroying the game waits for it.
+    [[nodiscard]] bool stop(Duration limit);
+
+    // Whether stop() was called. Any thread.
+    bool stopping() const { return stop_asked_.load(std::memory_order_acquire); }
 
     // New figures from a reload. Any thread.
     void configure(const Config& config);
@@ -99,8 +104,9 @@ private:
 
     void run();
     void turn_until_ready();
+    void drain(const Pass& pass);
     void publish(const Pass& pass);
-    void end_when_written(const Pass& pass);
+    void end_when_written();
     void post(Command command);
     CoreConfig core_config(const Config& config) const;
 
@@ -129,7 +135,13 @@ private:
     std::function<void()> on_ready_;
     bool draining_ = false;
 
+    // Written before the flag, which any thread may read.
+    Duration stop_limit_{0};
+    std::atomic<bool> stop_asked_{false};
+
     std::thread thread_;
+    std::promise<void> ended_;  // the game thread's last step
+    std::future<void> end_ = ended_.get_future();
     mutable std::mutex snapshot_mutex_;
     std::shared_ptr<const GameSnapshot> snapshot_;  // guarded by snapshot_mutex_
 };

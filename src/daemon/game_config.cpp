@@ -64,6 +64,7 @@ CoreConfig core_config_of(const Config& config) {
     core.players.idle_after = config.players.idle_after;
     core.players.idle_kick_after = config.players.idle_kick_after;
     core.players.resume_grace = config.players.resume_grace;
+    core.players.logins_per_minute = config.limits.logins_per_minute_account;
     core.players.heartbeats.enabled = config.players.heartbeat_enabled;
     core.players.heartbeats.interval = config.players.heartbeat_interval;
     core.players.heartbeats.failures_max = config.players.max_failed_heartbeats;

@@ -14,10 +14,10 @@ public:
     // Any thread: asks for a turn that begins from now on; the number is for wait(). Wake the worker after it.
     std::uint64_t ask() { return asked_.fetch_add(1, std::memory_order_acq_rel) + 1; }
 
-    // Any thread: until that turn is over, but no longer than `at_most`. False when it is not over by then.
-    bool wait(std::uint64_t number, std::chrono::milliseconds at_most) {
+    // Any thread: until that turn is over, but no longer than `limit`. False when it is not over by then.
+    bool wait(std::uint64_t number, std::chrono::steady_clock::time_point limit) {
         std::unique_lock lock(mutex_);
-        return over_changed_.wait_for(lock, at_most, [&] { return over_ >= number; });
+        return over_changed_.wait_until(lock, limit, [&] { return over_ >= number; });
     }
 
     // The worker, before it looks at its sockets. True when somebody waits for this turn: it must not wait itself.

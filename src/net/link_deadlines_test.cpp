@@ -168,6 +168,26 @@ TEST_CASE_FIXTURE(WorkerFixture, "L-8, fault 11: after a gap sockets are read fi
     CHECK(count(InboundKind::gave_up, saved_link) == 0);
 }
 
+TEST_CASE_FIXTURE(WorkerFixture, "L-8, fault 11: a stop outside a wait moves deadlines as one in a wait does") {
+    auto [fresh, link] = join(Port::players, false);
+    clock.advance(5s);  // the worker is busy: no gap
+    turn(2);
+    CHECK(counters.gaps.value() == 0);
+    clock.stand_still(300s);
+    turn();
+    CHECK(counters.gaps.value() == 1);
+    clock.stop_in_next_wait(20s);
+    clock.stand_still(20s);
+    turn();
+    CHECK(counters.gaps.value() == 3);
+    clock.advance(4'999ms);
+    turn(2);
+    CHECK(count(InboundKind::deadline, link) == 0);
+    clock.advance(1ms);
+    turn(2);
+    CHECK(count(InboundKind::deadline, link) == 1);
+}
+
 TEST_CASE_FIXTURE(WorkerFixture, "L-8: a second's delay is no gap, and counts") {
     auto [fresh, link] = join(Port::players, false);
     clock.advance(9s);

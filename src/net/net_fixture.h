@@ -121,7 +121,10 @@ public:
         return told;
     }
     UnixMs wall() const override { return clock_.wall(); }
+    Duration thread_cpu() const override { return clock_.thread_cpu(); }
     void advance(Duration by) { clock_.advance(by); }
+    // As if the process had been stopped between two waits.
+    void stand_still(Duration by) { clock_.stand_still(by); }
     void stop_in_next_wait(Duration stop) {
         stop_ = stop;
         reads_until_stop_ = 1;

@@ -31,6 +31,7 @@ NetWorker::NetWorker(std::size_t number, NetShared& shared)
     : shared_(shared),
       arrivals_(arrivals_max),
       at_(shared.clock.now(), Duration::zero()),
+      work_(shared.clock),
       ports_(ports_for(shared)),
       links_(number, at_.running, poller_, ports_, shared.quota, shared.budget),
       orders_(links_, shared.counters),
@@ -47,13 +48,12 @@ void NetWorker::listen(std::vector<Listener> listeners, std::vector<NetWorker*> 
 void NetWorker::do_work(std::optional<Duration> wait) {
     if (catch_up_.begin_turn()) wait = Duration::zero();
     const Time before = shared_.clock.now();
-    const Duration planned = next_wait(wait, before - at_.gaps);
+    const Duration gaps = at_.gaps + gap(work_.stood_still(before));
+    const Duration planned = next_wait(wait, before - gaps);
     const auto events = poller_.wait(planned);
     const Time now = shared_.clock.now();
-    const Duration late = now - before - planned;
-    const bool stood_still = late > gap_least;
-    if (stood_still) shared_.counters.gaps.add();
-    at_ = TurnTime(now, at_.gaps + (stood_still ? late : Duration::zero()));
+    at_ = TurnTime(now, gaps + gap(now - before - planned));
+    work_.begin(now);
 
     take_new_limits();
     for (WorkerPort& worker_port : ports_) {
@@ -73,6 +73,13 @@ void NetWorker::do_work(std::optional<Duration> wait) {
     links_.fire_timers(at_);
     tell_loop();
     catch_up_.end_turn(events.size() < Poller::events_max);
+}
+
+// What of it counts as the process having been stopped.
+Duration NetWorker::gap(Duration stood_still) {
+    if (stood_still <= gap_least) return Duration::zero();
+    shared_.counters.gaps.add();
+    return stood_still;
 }
 
 Duration NetWorker::next_wait(std::optional<Duration> wait, Time running) const {

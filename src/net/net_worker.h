@@ -27,6 +27,7 @@
 #include "net/shared_limits.h"
 #include "net/worker_port.h"
 #include "runtime/wakeup.h"
+#include "runtime/work_stretch.h"
 
 namespace muster {
 
@@ -51,12 +52,13 @@ struct NetShared {
 // do_work() is called by one thread at a time; the rest says who may call it.
 //
 // A turn: wait, then send what the loop has, accept, read every link that has something once, judge deadlines, and tell
-// the loop all of it at once. The clock is read before and after the wait: what the wait took too long is no time that
-// counts against a peer (L-8).
+// the loop all of it at once. The clock is read before and after the wait: what the wait took too long, and what the
+// work between two waits took longer than the thread's CPU time, is no time that counts against a peer (L-8).
 class NetWorker {
 public:
-    // A wait that ends later than planned by more than this is a gap in which the process stood still.
-    static constexpr Duration gap_least = std::chrono::seconds(1);
+    // A wait that ends later than planned by more than this, or work that takes longer by so much, is a gap in which
+    // the process was stopped.
+    static constexpr Duration gap_least = WorkStretch::gap_least;
     // The longest wait, so that a gap is seen even when nothing is due.
     static constexpr Duration wait_max = std::chrono::seconds(1);
     // How long all closes together may take at the end.
@@ -100,6 +102,7 @@ private:
         Port port{};
     };
 
+    Duration gap(Duration stood_still);
     Duration next_wait(std::optional<Duration> wait, Time running) const;
     void sort_events(std::span<const epoll_event> events);
     void take_new_limits();
@@ -123,6 +126,7 @@ private:
 
     // The turning thread only.
     TurnTime at_;
+    WorkStretch work_;
     std::array<WorkerPort, ports.size()> ports_;
     LinkKeeper links_;
     LinkOrders orders_;

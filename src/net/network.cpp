@@ -134,7 +134,8 @@ void Network::catch_up() {
         turns.push_back(worker->catch_up().ask());
         worker->wake();
     }
-    for (std::size_t i = 0; i < workers_.size(); ++i) workers_[i]->catch_up().wait(turns[i], catch_up_max);
+    const auto limit = std::chrono::steady_clock::now() + catch_up_max;
+    for (std::size_t i = 0; i < workers_.size(); ++i) workers_[i]->catch_up().wait(turns[i], limit);
 }
 
 void Network::turn_without_thread() {

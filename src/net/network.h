@@ -53,8 +53,8 @@ struct NetworkConfig {
 // The thread that makes it is the game thread, unless a line says otherwise.
 class Network {
 public:
-    // How long catch_up() waits for a worker.
-    static constexpr std::chrono::milliseconds catch_up_max{1'000};
+    // How long catch_up() waits for all workers together; less than what the loop would take for a gap (L-8).
+    static constexpr std::chrono::milliseconds catch_up_max{500};
 
     // Opens the listeners, so that their addresses are known; newcomers wait in the kernel until start(). Throws
     // ListenError, or std::system_error when the process may open no more files. Clock and waiter outlive the network.
@@ -82,8 +82,8 @@ public:
     Links& links() { return links_; }
     PortInbox& inbox(Port port) { return *inboxes_[static_cast<std::size_t>(port)]; }
 
-    // Every worker looks at all of its sockets once more, and what it finds is in the inboxes when this returns; a
-    // worker that takes longer than `catch_up_max` is not waited for.
+    // Every worker looks at all of its sockets once more, and what it finds is in the inboxes when this returns; who
+    // takes longer than `catch_up_max` is not waited for.
     void catch_up();
 
     // For NetSource: whether it is the first one, which does for the network what is done once a pass.

@@ -29,6 +29,7 @@ constexpr std::array refusals{
     Words{Refusal::credential_expired, "credential_expired", "Credential expired"},
     Words{Refusal::invalid_name, "invalid_name", "Invalid name"},
     Words{Refusal::already_logged_in, "already_logged_in", "Already logged in"},
+    Words{Refusal::too_many_logins, "too_many_logins", "Too many logins"},
     Words{Refusal::server_not_registered, "server_not_registered", "Server not registered"},
     Words{Refusal::matchmaker_not_registered, "matchmaker_not_registered", "Chat Server not registered"},
     Words{Refusal::not_logged_in, "not_logged_in", "Not logged in"},

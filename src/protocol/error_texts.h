@@ -21,6 +21,7 @@ enum class Refusal : std::uint8_t {
     credential_expired,
     invalid_name,
     already_logged_in,
+    too_many_logins,
     // A message before its handshake or login (W-6), or for an id that the link does not hold.
     server_not_registered,
     matchmaker_not_registered,

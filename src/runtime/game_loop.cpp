@@ -10,6 +10,8 @@
 namespace muster {
 namespace {
 
+constexpr int catch_ups_max = 3;
+
 std::int64_t whole_ms(Duration duration) {
     return std::chrono::floor<std::chrono::milliseconds>(duration).count();
 }
@@ -23,6 +25,7 @@ GameLoop::GameLoop(const Clock& clock, Log& log, const LoopConfig& config)
       timers_(time_, log),
       events_(time_, log),
       budget_(clock),
+      work_(clock),
       ended_(clock.now()) {
     configure(config);
 }
@@ -61,14 +64,10 @@ void GameLoop::on_gap(Gap gap) {
 TurnReport GameLoop::turn() {
     check_between_passes();
     const Flagged turning(turning_);
-    const Time now = clock_.now();
-    const Duration late = planned_ ? now - *planned_ : Duration::zero();
-    notice_gap(late);
-
-    const Pass pass = time_.begin_pass(now);
-    budget_.begin_pass(now);
+    const Pass pass = time_.begin_pass(begin());
+    budget_.begin_pass(pass.now);
     TurnReport report;
-    guarded_call([&] { do_pass(pass, late, report); },
+    guarded_call([&] { do_pass(pass, report); },
                  [&](std::string_view why) {
                      metrics_.pass_failed();
                      report.left = true;
@@ -133,13 +132,32 @@ void GameLoop::check_between_passes() const {
     MUSTER_CHECK(!turning_, "a handler neither turns the loop that runs it nor changes what it is made of");
 }
 
-// The pass begins `late` after the planned end of the wait. When that is more than any machine under load would take,
-// the process stood still, and its silence says nothing about its peers (L-8).
-void GameLoop::notice_gap(Duration late) {
-    if (late <= gap_least) return;
-    const auto gap = std::chrono::floor<std::chrono::milliseconds>(late);
+// The time at which the pass begins: after the sources caught up, where that was needed.
+Time GameLoop::begin() {
+    Time now = clock_.now();
+    work_.begin(now);
+    if (planned_) missed(now - *planned_);
+    // A stop may hit the catching up, too; the next pass goes on with what a row of them left.
+    for (int tries = 0; unheard_ > late_least && tries < catch_ups_max; ++tries) {
+        unheard_ = Duration::zero();
+        catch_up();
+        now = clock_.now();
+        // Waiting for the network to read is no gap, and nothing was missed by it.
+        if (const Duration still = work_.stood_still(now); still > gap_least) missed(still);
+        work_.begin(now);
+    }
+    return now;
+}
+
+// For so long nobody listened. When that is more than any machine under load would take, the process was stopped, and
+// the silence says nothing about its peers (L-8).
+void GameLoop::missed(Duration unheard) {
+    unheard_ += std::max(unheard, Duration::zero());
+    if (unheard <= gap_least) return;
+    const auto gap = std::chrono::floor<std::chrono::milliseconds>(unheard);
     time_.stand_still(gap);
     metrics_.stood_still(gap);
+    untold_gap_ += gap;
     guarded_call(
         [&] {
             log_.with(LogLevel::warning, {{"gap_ms", gap.count()}},
@@ -148,12 +166,18 @@ void GameLoop::notice_gap(Duration late) {
         [](std::string_view) {});
 }
 
-void GameLoop::do_pass(const Pass& pass, Duration late, TurnReport& report) {
+void GameLoop::do_pass(const Pass& pass, TurnReport& report) {
     // The wheels turn before any handler runs, so that the longest delay is within their reach after the longest gap.
     timers_.begin_pass(pass);
-    if (late > late_least) catch_up();
-    if (late > gap_least) tell_gap(std::chrono::floor<std::chrono::milliseconds>(late));
+    if (untold_gap_ > untold_gap_.zero()) tell_gap();
 
+    // All are refilled before any message is handled: what handlers cause meanwhile waits for the next pass.
+    for (Inlet& inlet : inlets_) refill(inlet);
+    if (stood_still()) {
+        // What peers said after the stop is not to be judged by the time before it: the next pass does.
+        report.left = true;
+        return;
+    }
     report.messages = take_messages(pass);
     budget_.begin_phase(callback_limit());
     report.timers = timers_.run_due(pass, budget_);
@@ -167,11 +191,11 @@ void GameLoop::catch_up() {
     for (const Inlet& inlet : inlets_) {
         guarded_call([&] { inlet.source->catch_up(); },
                      [&](std::string_view why) { source_failed(*inlet.source, why); });
-        budget_.ended(HandlerKind::message, [] { return std::string_view("catching up"); });
     }
 }
 
-void GameLoop::tell_gap(Duration gap) {
+void GameLoop::tell_gap() {
+    const Duration gap = std::exchange(untold_gap_, untold_gap_.zero());
     for (Gap& hook : gap_hooks_) {
         guarded_call([&] { hook(gap); }, [&](std::string_view why) { hook_failed(HandlerKind::gap, why); });
         budget_.ended(HandlerKind::gap, [] { return std::string_view("gap"); });
@@ -179,8 +203,6 @@ void GameLoop::tell_gap(Duration gap) {
 }
 
 std::size_t GameLoop::take_messages(const Pass& pass) {
-    // All are refilled before any is handled: what handlers cause meanwhile waits for the next pass.
-    for (Inlet& inlet : inlets_) refill(inlet);
     const auto open = std::count_if(inlets_.begin(), inlets_.end(), [](const Inlet& inlet) { return inlet.open; });
 
     std::size_t handled = 0;
@@ -235,6 +257,10 @@ void GameLoop::run_flushes(const Pass& pass) {
     }
 }
 
+bool GameLoop::stood_still() const {
+    return work_.stood_still(clock_.now()) > gap_least;
+}
+
 void GameLoop::end_pass(const Pass& pass, TurnReport& report) {
     const bool inlet_left = std::any_of(inlets_.begin(), inlets_.end(), [](const Inlet& inlet) { return inlet.open; });
     report.left = report.left || inlet_left || timers_.has_due() || events_.waiting() > 0;
@@ -242,7 +268,9 @@ void GameLoop::end_pass(const Pass& pass, TurnReport& report) {
     ended_ = clock_.now();
     time_.end_pass();
 
-    const Duration took = ended_ - pass.now;
+    const Duration still = work_.stood_still(ended_);
+    missed(still);
+    const Duration took = ended_ - pass.now - (still > gap_least ? still : Duration::zero());
     metrics_.pass_ended({ended_, took, report.messages, report.timers, report.events});
     if (took > config_.tick_max) warn_of_overrun(took);
 

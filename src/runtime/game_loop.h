@@ -21,6 +21,7 @@
 #include "runtime/thread_guard.h"
 #include "runtime/timers.h"
 #include "runtime/wakeup.h"
+#include "runtime/work_stretch.h"
 
 namespace muster {
 
@@ -50,6 +51,11 @@ struct TurnReport {
 // One pass is: messages, timers, events, session updates, in that order, then the flush (L-2). It reads the clock once
 // and hands the time down, and once more after each handler to keep its bounds.
 //
+// Gaps (L-8): the process was stopped when a pass begins over a second after the planned end of the wait, and when a
+// pass takes over a second more by the clock than by the thread's CPU time. Running time leaves out either, from the
+// next pass on, and that pass begins after the sources have caught up. The pass that was stopped judges by the time it
+// began at, and takes no message that came after the stop.
+//
 // Messages (L-4): each source has its share first, in the order of adding: up to `share_least` messages, at least one,
 // for no more than its part of `tick_rate`. The time left until `tick_rate` goes to the sources in the same order. So
 // the first source comes first, and none can starve another. Timers, and after them events, may each take as long
@@ -64,10 +70,11 @@ public:
     using Flush = Function<void(const Pass&)>;
     using Gap = Function<void(Duration)>;
 
-    // A pass that begins later than planned by more than this first lets the sources catch up.
+    // A pass that begins later than planned by more than this, or after one that stood still for longer, first lets
+    // the sources catch up.
     static constexpr std::chrono::milliseconds late_least{100};
-    // By more than this, and the process stood still: running time leaves the gap out (L-8).
-    static constexpr std::chrono::seconds gap_least{1};
+    // By more than this, and the process was stopped: running time leaves the gap out (L-8).
+    static constexpr std::chrono::seconds gap_least = WorkStretch::gap_least;
 
     // Clock and log outlive the loop.
     GameLoop(const Clock& clock, Log& log, const LoopConfig& config = {});
@@ -113,16 +120,18 @@ private:
     };
 
     void check_between_passes() const;
-    void notice_gap(Duration late);
-    void do_pass(const Pass& pass, Duration late, TurnReport& report);
+    Time begin();
+    void missed(Duration unheard);
+    void do_pass(const Pass& pass, TurnReport& report);
     void catch_up();
-    void tell_gap(Duration gap);
+    void tell_gap();
     std::size_t take_messages(const Pass& pass);
     void refill(Inlet& inlet);
     std::size_t drain(Inlet& inlet, const Pass& pass, const PhaseLimit& limit);
     PhaseLimit callback_limit() const;
     std::size_t run_updates(const Pass& pass);
     void run_flushes(const Pass& pass);
+    bool stood_still() const;
     void end_pass(const Pass& pass, TurnReport& report);
     void warn_of_overrun(Duration took);
     void message_failed(const MessageSource& source, std::string_view why);
@@ -142,6 +151,11 @@ private:
     std::vector<Update> updates_;
     std::vector<Flush> flushes_;
     std::vector<Gap> gap_hooks_;
+
+    // Since when the thread has been at work, and what it missed while it was not.
+    WorkStretch work_;
+    Duration unheard_{0};                      // for how long the sockets were not listened to
+    std::chrono::milliseconds untold_gap_{0};  // gaps that the hooks have not been told of
 
     bool turning_ = false;
     bool left_ = false;            // the last pass left work

@@ -1,7 +1,10 @@
 // A process that was stopped does not take its own silence for its peers' death (L-8, fault 11).
+#include <algorithm>
 #include <chrono>
+#include <functional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -14,21 +17,43 @@ using namespace std::chrono_literals;
 namespace {
 
 struct GapFixture : LoopFixture {
-    GapFixture() {
+    explicit GapFixture(const LoopConfig& config = {}) : LoopFixture(config) {
         loop.on_gap([this](Duration gap) {
             heard.emplace_back("gap");
             gaps.push_back(gap);
         });
         servers.when_catching_up = [this] { heard.emplace_back("catch up"); };
+        loop.on_update([this](const Pass&) {
+            if (at_update) at_update();
+            return std::size_t{0};
+        });
+        loop.on_flush([this](const Pass&) {
+            if (at_flush) at_flush();
+        });
         servers.post("first", [](const Pass&) {});
         loop.turn();
     }
 
+    // Also where the loop spins: it would turn more often, and find nothing to do.
+    void turn_each_ms_until(Time end) {
+        while (clock.now() < end) {
+            clock.advance(std::min<Duration>(end - clock.now(), 1ms));
+            loop.turn();
+        }
+    }
+
     std::vector<std::string> heard;
     std::vector<Duration> gaps;
+    std::function<void()> at_update;
+    std::function<void()> at_flush;
 };
 
 using Heard = std::vector<std::string>;
+
+struct Happening {
+    static constexpr std::string_view name = "happening";
+    void describe(FieldSink&) const {}
+};
 
 }  // namespace
 
@@ -96,7 +121,137 @@ TEST_CASE_FIXTURE(GapFixture,
     CHECK(loop.time().stood_still() == 5s);
 }
 
-TEST_CASE_FIXTURE(GapFixture, "L-8: time inside a pass counts as running") {
+TEST_CASE("L-8, fault 11: wherever in a pass the process is stopped, deadlines move as by a stop in the wait") {
+    // Each makes the next pass stand still at its spot, once.
+    struct Spot {
+        const char* name;
+        std::function<void(GapFixture&, std::function<void()> stop)> prepare;
+    };
+    const std::vector<Spot> spots{
+        {"refill", [](GapFixture& in, auto stop) { in.servers.when_refilling = stop; }},
+        {"message", [](GapFixture& in, auto stop) { in.servers.post("m", [stop](const Pass&) { stop(); }); }},
+        {"timer", [](GapFixture& in, auto stop) { in.loop.timers().start({}, [stop](const TimerFired&) { stop(); }); }},
+        {"event",
+         [](GapFixture& in, auto stop) {
+             in.loop.events().subscribe<Happening>([stop](const Happening&) { stop(); });
+             in.loop.events().publish(Happening{});
+         }},
+        {"update", [](GapFixture& in, auto stop) { in.at_update = stop; }},
+        {"flush", [](GapFixture& in, auto stop) { in.at_flush = stop; }},
+    };
+    for (const bool idle : {true, false}) {
+        for (const Spot& spot : spots) {
+            CAPTURE(spot.name);
+            CAPTURE(idle);
+            GapFixture in({.idle_cpu_enabled = idle});
+            const Time start = in.clock.now();
+            in.loop.timers().start({.first_delay = 30s}, [&](const TimerFired&) { in.heard.emplace_back("silence"); });
+            in.loop.timers().start({.first_delay = 30s, .base = TimeBase::real},
+                                   [&](const TimerFired&) { in.heard.emplace_back("token"); });
+            in.clock.advance_to(start + 500ms);
+            in.loop.turn();
+            bool stopped = false;
+            spot.prepare(in, [&] {
+                if (!std::exchange(stopped, true)) in.clock.stand_still(300s);
+            });
+            in.clock.advance(1ms);
+            in.loop.turn();
+            CHECK(stopped);
+            CHECK(in.heard.empty());
+            in.loop.turn();
+            CHECK(in.heard == Heard{"catch up", "gap", "token"});
+            CHECK(in.gaps == std::vector<Duration>{300s});
+            CHECK(in.loop.time().stood_still() == 300s);
+            CHECK(in.loop.snapshot().gaps == 1);
+            CHECK(in.loop.snapshot().overruns == 0);
+
+            in.turn_each_ms_until(start + 330s - 1ms);
+            CHECK(in.heard.back() == "token");
+            in.turn_each_ms_until(start + 330s);
+            CHECK(in.heard.back() == "silence");
+        }
+    }
+}
+
+TEST_CASE_FIXTURE(GapFixture, "L-8, K-2: what is said after a stop is not judged by the time before it") {
+    bool stopped = false;
+    Time judged;
+    servers.when_refilling = [&] {
+        if (std::exchange(stopped, true)) return;
+        clock.stand_still(60s);
+        servers.post("after the stop", [&](const Pass& pass) { judged = pass.now; });
+    };
+    bool fired = false;
+    loop.timers().start({.first_delay = 1ms}, [&](const TimerFired&) { fired = true; });
+    clock.advance(1ms);
+    CHECK(loop.turn().left);
+    CHECK(judged == Time{});
+    CHECK_FALSE(fired);  // a deadline is not judged before what was said in time is heard
+    loop.turn();
+    CHECK(judged == clock.now());
+    CHECK(fired);
+}
+
+TEST_CASE_FIXTURE(GapFixture, "L-8: stops in a row, in the wait, while catching up and in the pass, all count") {
+    bool fired = false;
+    loop.timers().start({.first_delay = 10s}, [&](const TimerFired&) { fired = true; });
+    loop.turn();
+    clock.stand_still(20s);  // in the wait: 10 s of it were planned
+    int stops = 2;
+    servers.when_catching_up = [&] {
+        heard.emplace_back("catch up");
+        if (stops-- > 0) clock.stand_still(30s);
+    };
+    loop.turn();
+    CHECK(fired);  // it was due when the process was stopped
+    CHECK(heard == Heard{"catch up", "catch up", "catch up", "gap"});
+    CHECK(gaps == std::vector<Duration>{70s});
+
+    heard.clear();
+    loop.configure({.idle_cpu_enabled = false});
+    servers.post("stopped", [&](const Pass&) { clock.stand_still(5s); });
+    loop.turn();
+    clock.stand_still(7s);  // between two passes
+    loop.turn();
+    CHECK(heard == Heard{"catch up", "gap"});
+    CHECK(gaps.back() == 12s);
+    CHECK(loop.time().stood_still() == 82s);
+}
+
+TEST_CASE_FIXTURE(GapFixture, "L-8: a process that is stopped again and again while it catches up still gets on") {
+    loop.timers().start({.first_delay = 1s, .interval = 1s}, [](const TimerFired&) {});
+    loop.turn();
+    servers.when_catching_up = [&] { clock.stand_still(2s); };
+    bool handled = false;
+    servers.post("m", [&](const Pass&) { handled = true; });
+    clock.advance(5s);
+    loop.turn();
+    CHECK(handled);
+    CHECK(loop.time().stood_still() == 4s + 3 * 2s);
+}
+
+TEST_CASE_FIXTURE(GapFixture, "L-8: a pass stood still for what it took longer than its CPU time, if over a second") {
+    const auto pass_of = [&](Duration work, Duration stop) {
+        gaps.clear();
+        servers.post("slow", [&, work, stop](const Pass&) {
+            clock.advance(work / 2);
+            clock.stand_still(stop);
+            clock.advance(work / 2);
+        });
+        loop.turn();
+        loop.turn();
+    };
+    pass_of(60s, 1s);
+    CHECK(gaps.empty());
+    pass_of(60s, 1s + 1ns);
+    CHECK(gaps == std::vector<Duration>{1s});
+    pass_of(60s, 5s);
+    CHECK(gaps == std::vector<Duration>{5s});
+    CHECK(loop.snapshot().overruns == 3);  // for its work, not for the stop
+    CHECK(kept.count("Tick duration 60000ms exceeded maximum 500ms") == 2);
+}
+
+TEST_CASE_FIXTURE(GapFixture, "L-8: time that a pass works counts as running") {
     bool fired = false;
     REQUIRE(loop.timers().once(10s, [&](const TimerFired&) { fired = true; }));
     servers.post("slow", [&](const Pass&) { clock.advance(60s); });

@@ -39,6 +39,7 @@ public:
 
     std::string_view name() const override { return name_; }
     bool refill() override {
+        if (when_refilling) when_refilling();
         for (; !waiting_.empty(); waiting_.pop_front()) present_.push_back(std::move(waiting_.front()));
         return !present_.empty();
     }
@@ -59,6 +60,7 @@ public:
 
     std::size_t handled = 0;
     std::function<void()> when_catching_up;
+    std::function<void()> when_refilling;
 
 private:
     struct Message {
