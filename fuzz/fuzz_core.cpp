@@ -253,11 +253,16 @@ private:
     std::string_view name() const override { return "fuzz"; }
     bool refill() override {
         if (!holding_ && !waiting_.empty()) {
-            const std::uint64_t number = waiting_.front();
+            RecordBatch batch = std::move(waiting_.front());
             waiting_.pop_front();
-            inbox_.push_back([this, outcome = BatchOutcome{number, fault_}](const Pass& pass) {
-                core_->store_outcome(pass, outcome);
-            });
+            const StoreFault before = failed_.fault_of(batch);
+            BatchOutcome outcome{batch.number, before == StoreFault::none ? fault_ : before};
+            if (outcome.fault != StoreFault::none) {
+                failed_ = {batch.number, outcome.fault};
+                outcome.records = std::move(batch.records);
+            }
+            inbox_.push_back(
+                [this, outcome = std::move(outcome)](const Pass& pass) { core_->store_outcome(pass, outcome); });
         }
         return !inbox_.empty();
     }
@@ -296,7 +301,7 @@ private:
     // BatchOutput.
     bool submit(RecordBatch&& batch) override {
         if (waiting_.size() >= 64) return false;
-        waiting_.push_back(batch.number);
+        waiting_.push_back(std::move(batch));
         return true;
     }
 
@@ -311,7 +316,8 @@ private:
     std::array<Socket, links_max> sockets_{};
     std::uint32_t generation_ = 0;
     std::deque<std::function<void(const Pass&)>> inbox_;
-    std::deque<std::uint64_t> waiting_;
+    std::deque<RecordBatch> waiting_;
+    FailedBatch failed_;
     bool holding_ = false;
     StoreFault fault_ = StoreFault::none;
     Learned learned_;

@@ -13,6 +13,11 @@ Command config_command();
 Command protocol_command();
 Command player_token_command();
 
+// On the store's file.
+Command backup_command();
+Command restore_command();
+Command store_command();
+
 // Clients of a running daemon.
 Command status_command();
 Command top_command();

@@ -57,6 +57,7 @@ struct Config {
         Duration allocation_deadline = std::chrono::seconds(25);
         std::int32_t allocations_in_flight = 10'000;
         Duration token_ttl = std::chrono::seconds(120);
+        Duration lobby_memory = std::chrono::hours(24);
         std::int32_t reconcile_heartbeats = 3;
         double brake_share = 0.15;
         std::int32_t brake_servers = 10;
@@ -118,6 +119,7 @@ struct Config {
     struct Store {
         std::string path = "muster.db";
         Duration history_keep = std::chrono::hours(7 * 24);
+        ByteSize history_max = gibibytes(2);
     } store;
 
     struct Shutdown {

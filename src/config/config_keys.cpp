@@ -94,6 +94,8 @@ constexpr ConfigKey keys[] = {
      "How many allocation requests may be in flight; further ones get \"Server busy\"."},
     {"fleet", "token_ttl", DurationKey{AT(fleet.token_ttl), 10ms, day}, at_reload,
      "How long a match token admits players after the game server acknowledged the match."},
+    {"fleet", "lobby_memory", DurationKey{AT(fleet.lobby_memory), 1s, 30 * day}, at_reload,
+     "How long the id of an ended lobby is refused. The latest million are remembered in any case."},
     {"fleet", "reconcile_heartbeats", WholeKey{AT(fleet.reconcile_heartbeats), 1, 1'000}, at_reload,
      "After this many heartbeats in a row report fewer matches than Muster holds, Muster trusts the server."},
     {"fleet", "brake_share", RealKey{AT(fleet.brake_share), 0, 1}, at_reload,
@@ -177,7 +179,9 @@ constexpr ConfigKey keys[] = {
 
     {"store", "path", PathKey{AT(store.path)}, at_restart, "The store's file; created when missing."},
     {"store", "history_keep", DurationKey{AT(store.history_keep), 1s, 3'650 * day}, at_reload,
-     "How long ended matches and events are remembered."},
+     "How long ended matches and events are kept."},
+    {"store", "history_max", SizeKey{AT(store.history_max), mebibytes(1), gibibytes(1'024)}, at_reload,
+     "How large the store may get: beyond it the oldest events and ended matches go first."},
 
     {"shutdown", "deadline", DurationKey{AT(shutdown.deadline), 10ms, 10min}, at_reload,
      "How long a clean stop may take."},

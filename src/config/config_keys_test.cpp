@@ -43,6 +43,7 @@ TEST_CASE("X-1: the keys and their defaults are those that tests and users rely 
         {"fleet.allocation_deadline", "\"25s\""},
         {"fleet.allocations_in_flight", "10000"},
         {"fleet.token_ttl", "\"120s\""},
+        {"fleet.lobby_memory", "\"24h\""},
         {"fleet.reconcile_heartbeats", "3"},
         {"fleet.brake_share", "0.15"},
         {"fleet.brake_servers", "10"},
@@ -88,6 +89,7 @@ TEST_CASE("X-1: the keys and their defaults are those that tests and users rely 
         {"net.threads", "1"},
         {"store.path", "\"muster.db\""},
         {"store.history_keep", "\"7d\""},
+        {"store.history_max", "\"2GiB\""},
         {"shutdown.deadline", "\"10s\""},
         {"log.level", "\"info\""},
     };

@@ -228,8 +228,8 @@ void Core::handler_failed(const Pass& pass, ConnectionId id) {
     if (link && !link->closing) say_last(pass, *link, Reason::internal_error);
 }
 
-void Core::store_outcome(const Pass& pass, const BatchOutcome& outcome) {
-    ledger_.outcome(pass.now, outcome);
+void Core::store_outcome(const Pass& pass, BatchOutcome outcome) {
+    ledger_.outcome(pass.now, std::move(outcome));
 }
 
 void Core::end_of_pass(const Pass& pass) {

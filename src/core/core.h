@@ -94,7 +94,7 @@ public:
     void handler_failed(const Pass& pass, ConnectionId id);
 
     // The store's word on a batch.
-    void store_outcome(const Pass& pass, const BatchOutcome& outcome);
+    void store_outcome(const Pass& pass, BatchOutcome outcome);
 
     // At the end of each pass.
     void end_of_pass(const Pass& pass);

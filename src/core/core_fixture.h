@@ -83,12 +83,28 @@ public:
         waiting.push_back(std::move(batch));
         return true;
     }
+    // The oldest batch is durable, or fails as `fault` says.
+    BatchOutcome answer_next() {
+        RecordBatch batch = std::move(waiting.front());
+        waiting.pop_front();
+        const StoreFault before = failed_.fault_of(batch);
+        const StoreFault now = before == StoreFault::none ? fault : before;
+        if (now != StoreFault::none) {
+            failed_ = {batch.number, now};
+            return {batch.number, now, std::move(batch.records)};
+        }
+        durable.insert(durable.end(), batch.records.begin(), batch.records.end());
+        return {batch.number, now};
+    }
 
     bool holding = false;                 // answers wait for commit()
     StoreFault fault = StoreFault::none;  // what the next outcomes are
     std::size_t room = 1'000;
     std::deque<RecordBatch> waiting;
     std::vector<Record> durable;  // in commit order
+
+private:
+    FailedBatch failed_;
 };
 
 class CoreWorld : public MessageSource {
@@ -226,13 +242,7 @@ public:
 private:
     void post(std::function<void(const Pass&)> action) { inbox_.push_back(std::move(action)); }
     void answer_batch() {
-        const RecordBatch batch = std::move(store.waiting.front());
-        store.waiting.pop_front();
-        if (store.fault == StoreFault::none)
-            store.durable.insert(store.durable.end(), batch.records.begin(), batch.records.end());
-        post([this, outcome = BatchOutcome{batch.number, store.fault}](const Pass& pass) {
-            core->store_outcome(pass, outcome);
-        });
+        post([this, outcome = store.answer_next()](const Pass& pass) { core->store_outcome(pass, outcome); });
     }
 
     std::deque<std::function<void(const Pass&)>> inbox_;
@@ -267,8 +277,8 @@ inline ServerHeartbeat beat_of(const TestServer& server, std::int32_t matches = 
 // A matchmaker that has shaken hands for all regions.
 inline ConnectionId join_matchmaker(CoreWorld& world, std::string_view id = "chat-1") {
     const ConnectionId link = world.connect(Port::matchmakers);
-    world.send(
-        link, MatchmakerHandshake{"matchmaker-secret", MatchmakerIdText(id), {{CoreWorld::use, RegionId(1), CoreWorld::eu}}});
+    world.send(link, MatchmakerHandshake{
+                         "matchmaker-secret", MatchmakerIdText(id), {{CoreWorld::use, RegionId(1), CoreWorld::eu}}});
     const auto response = world.next<MatchmakerHandshakeResponse>(link);
     REQUIRE(std::holds_alternative<MatchmakerHandshakeResponse::Accepted>(response.answer));
     return link;

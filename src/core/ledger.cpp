@@ -11,103 +11,220 @@ namespace muster {
 namespace {
 
 std::string_view to_string(StoreFault fault) {
-    return fault == StoreFault::full ? "no room on the disk" : "busy";
+    switch (fault) {
+        case StoreFault::full:
+            return "no room on the disk";
+        case StoreFault::misplaced:
+            return "its file was deleted or replaced; put it back, or restart Muster";
+        case StoreFault::none:
+        case StoreFault::transient:
+            break;
+    }
+    return "busy";
+}
+
+bool is_event(const Record& record) {
+    return std::holds_alternative<EventRecord>(record);
 }
 
 }  // namespace
 
 void Ledger::write(Record record) {
-    present_.records.push_back({std::move(record), false});
+    if (auto* event = std::get_if<EventRecord>(&record)) {
+        events_.push_back(std::move(*event));
+    } else if (const auto* clock = std::get_if<ClockRecord>(&record)) {
+        clock_ = *clock;
+    } else if (auto* server = std::get_if<ServerRecord>(&record)) {
+        servers_.insert_or_assign(server->id, std::move(*server));
+    } else {
+        if (const auto* removed = std::get_if<ServerRemoved>(&record)) servers_.erase(removed->id);
+        state_.push_back({std::move(record), {}});
+    }
 }
 
 void Ledger::write_promised(Record record, Promise promise) {
-    present_.records.push_back({std::move(record), true});
-    present_.promises.push_back(std::move(promise));
+    state_.push_back({std::move(record), std::move(promise)});
+    ++promises_waiting_;
+}
+
+bool Ledger::waiting() const {
+    return records_waiting() > 0;
+}
+
+std::size_t Ledger::records_waiting() const {
+    return returned_records_ + servers_.size() + (clock_ ? 1 : 0) + state_.size() + events_.size() +
+           (refused_ ? refused_->sent.size : 0);
 }
 
 void Ledger::end_of_pass(Time now) {
-    if (!store_up_ && now < retry_at_) {
-        // Known to fail: break the promises now rather than after another full disk.
-        if (present_.records.empty()) return;
-        Batch failed = std::exchange(present_, {});
-        keep_unpromised(std::move(failed.records), next_number_);
-        tell(std::move(failed.promises), false);
-        return;
-    }
+    if (!state_.empty()) state_.back().ends_pass = true;
+    // Known to fail: the promises break now rather than after another full disk.
+    if (!store_up_) break_promises();
     // While the store is down one batch at a time tries its luck.
-    if (!store_up_ && !in_flight_.empty()) return;
-    if (waiting()) hand_over(now);
+    const bool may_try = store_up_ || (now >= retry_at_ && in_flight_.empty());
+    while (may_try && hand_over(now) && store_up_) {
+    }
+    if (promises_waiting_ > promises_waiting_max) break_promises();
+    drop_events();
 }
 
-void Ledger::hand_over(Time now) {
-    Batch batch = std::exchange(present_, {});
-    batch.records.insert(batch.records.begin(), std::make_move_iterator(backlog_.begin()),
-                         std::make_move_iterator(backlog_.end()));
-    backlog_.clear();
-
-    batch.number = next_number_;
-    RecordBatch out{batch.number, {}};
-    out.records.reserve(batch.records.size());
-    for (const Entry& entry : batch.records) out.records.push_back(entry.record);
-    congested_ = !output_.submit(std::move(out));
-    if (congested_) {
-        present_ = std::move(batch);  // goes with the next pass's
-        return;
-    }
+// False when nothing is left, or no more is taken.
+bool Ledger::hand_over(Time now) {
+    if (!waiting()) return false;
+    congested_ = records_in_flight_ >= in_flight_max;
+    if (congested_) return false;
+    if (!refused_) refused_ = make_batch();
+    refused_->batch.follows = in_flight_.empty() ? 0 : in_flight_.back().number;
+    congested_ = !output_.submit(std::move(refused_->batch));
+    if (congested_) return false;
     ++next_number_;
     retry_at_ = now + retry_every;
-    in_flight_.push_back(std::move(batch));
+    records_in_flight_ += refused_->sent.size;
+    in_flight_.push_back(std::move(refused_->sent));
+    refused_.reset();
+    return true;
 }
 
-void Ledger::outcome(Time now, const BatchOutcome& outcome) {
+Ledger::Made Ledger::make_batch() {
+    Made made;
+    std::vector<Record>& records = made.batch.records;
+    while (!returned_.empty() && (records.empty() || records.size() + returned_.front().size() <= batch_max)) {
+        std::vector<Record> unit = std::move(returned_.front());
+        returned_.pop_front();
+        returned_records_ -= unit.size();
+        returned_events_ -= static_cast<std::size_t>(std::count_if(unit.begin(), unit.end(), is_event));
+        if (records.empty()) {
+            records = std::move(unit);
+        } else {
+            records.insert(records.end(), std::make_move_iterator(unit.begin()), std::make_move_iterator(unit.end()));
+        }
+    }
+    // Nothing newer goes before what failed.
+    if (returned_.empty()) add_waiting(made);
+    made.batch.number = made.sent.number = next_number_;
+    made.sent.size = records.size();
+    return made;
+}
+
+void Ledger::add_waiting(Made& made) {
+    std::vector<Record>& records = made.batch.records;
+    records.reserve(std::min(batch_max, records.size() + servers_.size() + 1 + state_.size() + events_.size()));
+    for (auto& [id, server] : servers_) records.emplace_back(std::move(server));
+    servers_.clear();
+    if (clock_) records.emplace_back(*std::exchange(clock_, std::nullopt));
+    for (bool pass_ended = true; !state_.empty() && (records.size() < batch_max || !pass_ended);) {
+        Entry& entry = state_.front();
+        pass_ended = entry.ends_pass;
+        if (entry.promise) {
+            made.sent.promised.push_back(records.size());
+            made.sent.promises.push_back(std::move(entry.promise));
+            --promises_waiting_;
+        }
+        records.push_back(std::move(entry.record));
+        state_.pop_front();
+    }
+    while (!events_.empty() && records.size() < batch_max) {
+        records.emplace_back(std::move(events_.front()));
+        events_.pop_front();
+    }
+}
+
+void Ledger::outcome(Time now, BatchOutcome outcome) {
     MUSTER_CHECK(!in_flight_.empty() && in_flight_.front().number == outcome.number, "outcomes come in batch order");
-    Batch batch = std::move(in_flight_.front());
+    Sent sent = std::move(in_flight_.front());
     in_flight_.pop_front();
+    records_in_flight_ -= sent.size;
     congested_ = false;
 
-    const bool durable = outcome.fault == StoreFault::none;
-    if (durable && !store_up_ && !batch.again) {
-        store_up_ = true;
-        log_.info("The store works again");
-    }
-    if (!durable) {
+    if (outcome.fault != StoreFault::none) {
         if (store_up_) log_.error("The store does not take records: {}", to_string(outcome.fault));
         store_up_ = false;
+        fault_ = outcome.fault;
         retry_at_ = now + retry_every;
-        // A newer state must not be overwritten by an older one that is written late: write the newer ones again too.
-        for (Batch& later : in_flight_) later.again = true;
+        return failed(std::move(outcome), std::move(sent));
     }
-    if (batch.again && durable) {
-        for (Entry& entry : batch.records) entry.promised = false;
-    }
-    if (!durable || batch.again) keep_unpromised(std::move(batch.records), batch.number);
-    tell(std::move(batch.promises), durable);
+    MUSTER_CHECK(failed_in_row_ == 0, "what follows a failed batch fails too");
+    if (!std::exchange(store_up_, true)) log_.info("The store works again");
+    fault_ = StoreFault::none;
+    for (Promise& promise : sent.promises) promise(true);
 }
 
-// While a batch was on its way, newer records may have come to wait here: its own belong before them.
-void Ledger::keep_unpromised(std::vector<Entry>&& records, std::uint64_t batch) {
-    std::erase_if(records, [](const Entry& entry) { return entry.promised; });
-    for (Entry& entry : records) entry.batch = batch;
-    const auto newer = std::upper_bound(backlog_.begin(), backlog_.end(), batch,
-                                        [](std::uint64_t number, const Entry& entry) { return number < entry.batch; });
-    backlog_.insert(newer, std::make_move_iterator(records.begin()), std::make_move_iterator(records.end()));
-    if (backlog_.size() > backlog_max) shorten_backlog();
-}
-
-void Ledger::tell(std::vector<Promise>&& promises, bool durable) {
-    for (Promise& promise : promises) promise(durable);
-}
-
-void Ledger::shorten_backlog() {
-    std::size_t excess = backlog_.size() - backlog_max;
-    const auto is_spare = [&excess](const Entry& entry) {
-        if (excess == 0 || !std::holds_alternative<EventRecord>(entry.record)) return false;
-        --excess;
-        return true;
+// Batches that were on their way when one failed fail behind it, in order, and come before all that is newer.
+void Ledger::failed(BatchOutcome&& outcome, Sent&& sent) {
+    std::vector<Promise> broken = std::move(sent.promises);
+    const auto keep = [this](std::vector<Record>&& records, std::size_t place) {
+        if (records.empty()) return;
+        returned_records_ += records.size();
+        returned_events_ += static_cast<std::size_t>(std::count_if(records.begin(), records.end(), is_event));
+        returned_.insert(returned_.begin() + static_cast<std::ptrdiff_t>(std::min(place, returned_.size())),
+                         std::move(records));
     };
-    const auto kept = std::remove_if(backlog_.begin(), backlog_.end(), is_spare);
-    events_dropped_ += static_cast<std::uint64_t>(std::distance(kept, backlog_.end()));
-    backlog_.erase(kept, backlog_.end());
+    if (refused_) {
+        Made made = std::move(*std::exchange(refused_, std::nullopt));
+        keep(without_promised(std::move(made.batch.records), made.sent), 0);
+        std::move(made.sent.promises.begin(), made.sent.promises.end(), std::back_inserter(broken));
+    }
+    const std::size_t before = returned_.size();
+    keep(without_promised(std::move(outcome.records), sent), failed_in_row_);
+    failed_in_row_ += returned_.size() - before;
+    if (in_flight_.empty()) failed_in_row_ = 0;
+    for (Promise& promise : broken) promise(false);
+}
+
+std::vector<Record> Ledger::without_promised(std::vector<Record>&& records, const Sent& sent) {
+    if (sent.promised.empty()) return std::move(records);
+    std::vector<Record> kept;
+    kept.reserve(records.size());
+    auto promised = sent.promised.begin();
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        if (promised != sent.promised.end() && *promised == i) {
+            ++promised;
+        } else {
+            kept.push_back(std::move(records[i]));
+        }
+    }
+    return kept;
+}
+
+// Those that may not wait: all of them while the store is down, else the newest beyond the bound.
+void Ledger::break_promises() {
+    const std::size_t kept_max = store_up_ ? promises_waiting_max : 0;
+    std::vector<Promise> broken;
+    auto first = state_.end();
+    for (std::size_t excess = promises_waiting_ - std::min(promises_waiting_, kept_max); excess > 0;) {
+        if ((--first)->promise) --excess;
+    }
+    const auto kept = std::remove_if(first, state_.end(), [&](Entry& entry) {
+        if (!entry.promise) return false;
+        broken.push_back(std::move(entry.promise));
+        return true;
+    });
+    state_.erase(kept, state_.end());
+    if (!state_.empty()) state_.back().ends_pass = true;
+    promises_waiting_ -= broken.size();
+    for (Promise& promise : broken) promise(false);
+}
+
+void Ledger::drop_events() {
+    const std::size_t events = returned_events_ + events_.size();
+    if (events <= events_waiting_max) return;
+    std::size_t excess = events - events_waiting_max;
+    events_dropped_ += excess;
+    drop_returned_events(excess);
+    events_.erase(events_.begin(), events_.begin() + static_cast<std::ptrdiff_t>(excess));
+}
+
+void Ledger::drop_returned_events(std::size_t& excess) {
+    for (auto unit = returned_.begin(); unit != returned_.end() && excess > 0 && returned_events_ > 0; ++unit) {
+        const std::size_t dropped = std::erase_if(*unit, [&excess](const Record& record) {
+            if (excess == 0 || !is_event(record)) return false;
+            --excess;
+            return true;
+        });
+        returned_events_ -= dropped;
+        returned_records_ -= dropped;
+    }
+    std::erase_if(returned_, [](const std::vector<Record>& unit) { return unit.empty(); });
 }
 
 }  // namespace muster

@@ -1,13 +1,20 @@
 // What core wants remembered, pass by pass, and which promises wait for it.
 //
-// Records written in a pass become one batch. A promise made in that pass is kept or broken when the store has answered
-// for the batch. While the disk has no room, promises break at once and what must be written in any case waits here
-// (X-4, fault 4).
+// The records of a pass become one batch, which is moved to the store and never copied. A promise made in that pass is
+// kept or broken when the store has answered for the batch. Whatever the disk does, memory and the work of a pass stay
+// bounded (faults 4 and 5):
+//
+//   the store   | promises                  | state                       | events
+//   takes all   | wait for their batch      | handed over at once         | handed over at once
+//   congested   | wait, up to a bound       | waits for room              | wait, the oldest are dropped beyond a bound
+//   down        | broken at once            | waits for the next attempt  | the same
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <optional>
 #include <vector>
 
 #include "base/function.h"
@@ -21,7 +28,8 @@ namespace muster {
 class BatchOutput {
 public:
     virtual ~BatchOutput() = default;
-    // Takes the batch and returns at once; false, and the batch untouched, when too many wait.
+    // Takes the batch and returns at once; false, and the batch untouched, when too many wait. A batch is not written
+    // when the one that it follows was not.
     [[nodiscard]] virtual bool submit(RecordBatch&& batch) = 0;
 };
 
@@ -33,8 +41,15 @@ public:
 
     // After a fault, the store is tried again this often.
     static constexpr std::chrono::milliseconds retry_every{500};
-    // While the store is down at most this many records wait; beyond it the oldest events are dropped and counted.
-    static constexpr std::size_t backlog_max = 200'000;
+    // A batch takes whole passes up to about this many records; the rest goes with the next one.
+    static constexpr std::size_t batch_max = 16'384;
+    // With this many records handed over and not answered, the store is congested.
+    static constexpr std::size_t in_flight_max = 65'536;
+    // What may wait while it cannot be handed over. Beyond it the oldest events are dropped and counted, and the newest
+    // promises are broken. State is bounded by what there is in the game: of a server and of the clock only the latest
+    // waits, and what would make more of the rest is refused meanwhile.
+    static constexpr std::size_t events_waiting_max = 50'000;
+    static constexpr std::size_t promises_waiting_max = 10'000;
 
     Ledger(BatchOutput& output, Log& log) : output_(output), log_(log) {}
 
@@ -47,45 +62,72 @@ public:
     // At the end of every pass: hands the pass's records over.
     void end_of_pass(Time now);
     // The store's word on a batch, in batch order.
-    void outcome(Time now, const BatchOutcome& outcome);
+    void outcome(Time now, BatchOutcome outcome);
 
     // Something waits to be tried again, or to be handed over: end_of_pass() wants to be called by then.
-    bool waiting() const { return !backlog_.empty() || !present_.records.empty(); }
+    bool waiting() const;
 
     // False from a fault until a batch is durable again.
     bool store_up() const { return store_up_; }
+    // Why it is not up; `none` while it is.
+    StoreFault fault() const { return fault_; }
     // The store takes no more for now: new promises would wait too long (fault 5).
     bool congested() const { return congested_; }
 
     // Batches handed over and not answered.
     std::size_t in_flight() const { return in_flight_.size(); }
+    // Records that wait here, and those handed over and not answered.
+    std::size_t records_waiting() const;
+    std::size_t records_in_flight() const { return records_in_flight_; }
     std::uint64_t events_dropped() const { return events_dropped_; }
 
 private:
     struct Entry {
         Record record;
-        bool promised = false;
-        std::uint64_t batch = 0;  // in the backlog: that it was in, or would have been in
+        Promise promise;  // empty when there is none
+        bool ends_pass = false;
     };
-    struct Batch {
-        std::vector<Entry> records;
-        std::vector<Promise> promises;
+    // A batch without its records: those are the store's until it has answered.
+    struct Sent {
         std::uint64_t number = 0;
-        bool again = false;  // handed over before an earlier one failed: its records are written again after that one's
+        std::size_t size = 0;
+        std::vector<std::size_t> promised;  // positions in the batch, ascending
+        std::vector<Promise> promises;      // of the same
+    };
+    struct Made {
+        RecordBatch batch;
+        Sent sent;
     };
 
-    void hand_over(Time now);
-    void keep_unpromised(std::vector<Entry>&& records, std::uint64_t batch);
-    void tell(std::vector<Promise>&& promises, bool durable);
-    void shorten_backlog();
+    bool hand_over(Time now);
+    Made make_batch();
+    void add_waiting(Made& made);
+    void failed(BatchOutcome&& outcome, Sent&& sent);
+    std::vector<Record> without_promised(std::vector<Record>&& records, const Sent& sent);
+    void break_promises();
+    void drop_events();
+    void drop_returned_events(std::size_t& excess);
 
     BatchOutput& output_;
     Log& log_;
-    Batch present_;
-    std::deque<Batch> in_flight_;
-    std::vector<Entry> backlog_;  // of failed batches, by batch; never promised
+
+    // What waits, in the order in which it is handed over: batches that failed, what is keyed, state, events.
+    std::deque<std::vector<Record>> returned_;  // oldest first
+    std::size_t returned_records_ = 0;
+    std::size_t returned_events_ = 0;
+    std::map<ServerId, ServerRecord> servers_;
+    std::optional<ClockRecord> clock_;
+    std::deque<Entry> state_;
+    std::size_t promises_waiting_ = 0;  // in state_
+    std::deque<EventRecord> events_;
+
+    std::optional<Made> refused_;  // made, and not taken by the store yet
+    std::deque<Sent> in_flight_;
+    std::size_t records_in_flight_ = 0;
+    std::size_t failed_in_row_ = 0;  // batches that came back so far, of those in flight when the store failed
     std::uint64_t next_number_ = 1;
     bool store_up_ = true;
+    StoreFault fault_ = StoreFault::none;
     bool congested_ = false;
     Time retry_at_{};
     std::uint64_t events_dropped_ = 0;

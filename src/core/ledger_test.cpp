@@ -1,5 +1,8 @@
 #include "core/ledger.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include <doctest/doctest.h>
 
 #include "core/core_fixture.h"
@@ -25,11 +28,20 @@ struct LedgerWorld {
     void end_pass() { ledger.end_of_pass(clock.now()); }
     void answer(StoreFault fault = StoreFault::none) {
         REQUIRE_FALSE(store.waiting.empty());
-        const RecordBatch batch = std::move(store.waiting.front());
-        store.waiting.pop_front();
-        if (fault == StoreFault::none)
-            store.durable.insert(store.durable.end(), batch.records.begin(), batch.records.end());
-        ledger.outcome(clock.now(), {batch.number, fault});
+        store.fault = fault;
+        ledger.outcome(clock.now(), store.answer_next());
+    }
+    // Until nothing waits any more.
+    void write_all() {
+        for (end_pass(); !store.waiting.empty(); end_pass()) answer();
+    }
+    void event(std::int64_t id) { ledger.write(EventRecord{id, {}, "x", "{}"}); }
+    std::vector<std::int64_t> durable_events() const {
+        std::vector<std::int64_t> ids;
+        for (const Record& record : store.durable) {
+            if (const auto* event = std::get_if<EventRecord>(&record)) ids.push_back(event->id);
+        }
+        return ids;
     }
     std::vector<std::int32_t> durable_notes() const {
         std::vector<std::int32_t> lobbies;
@@ -78,22 +90,23 @@ TEST_CASE_FIXTURE(LedgerWorld, "X-4, fault 4: a full disk breaks promises, keeps
     CHECK(lines.has("The store works again"));
 }
 
-TEST_CASE_FIXTURE(
-    LedgerWorld,
-    "X-4: what was handed over before a failure is written again behind it, so that the newest state stays last") {
+TEST_CASE_FIXTURE(LedgerWorld,
+                  "X-4, invariant 14: what follows a failed batch fails too, so that the newest state stays last") {
     note(1);
     end_pass();
     note(2);
     promise("b", 9);
     end_pass();
-    answer(StoreFault::transient);
-    answer();  // the second went through before the first was known to fail
-    CHECK(told == std::vector<std::string>{"b kept"});
-    clock.advance(Ledger::retry_every);
+    note(3);
     end_pass();
+    answer(StoreFault::transient);
+    answer();  // the disk would take the others
     answer();
-    CHECK(durable_notes() == std::vector{2, 1, 2});
-    CHECK(std::holds_alternative<TokenUsed>(store.durable.back()));
+    CHECK(told == std::vector<std::string>{"b broken"});
+    CHECK(store.durable.empty());
+    clock.advance(Ledger::retry_every);
+    write_all();
+    CHECK(durable_notes() == std::vector{1, 2, 3});
 }
 
 TEST_CASE_FIXTURE(LedgerWorld,
@@ -134,16 +147,103 @@ TEST_CASE_FIXTURE(
     LedgerWorld,
     "fault 4: while the disk is full what waits is bounded: the oldest events go first, nothing else does") {
     note(1);
+    event(0);
     end_pass();
     answer(StoreFault::full);
-    for (std::size_t i = 0; i < Ledger::backlog_max + 5; ++i)
-        ledger.write(EventRecord{static_cast<std::int64_t>(i), {}, "x", "{}"});
+    for (std::size_t i = 1; i < Ledger::events_waiting_max + 6; ++i) event(static_cast<std::int64_t>(i));
     end_pass();
     CHECK(ledger.events_dropped() == 6);
     clock.advance(Ledger::retry_every);
-    end_pass();
-    answer();
+    write_all();
     CHECK(durable_notes() == std::vector{1});
-    CHECK(store.durable.size() == Ledger::backlog_max);
-    CHECK(std::get<EventRecord>(store.durable[1]).id == 6);
+    CHECK(durable_events().size() == Ledger::events_waiting_max);
+    CHECK(durable_events().front() == 6);
+    CHECK(std::is_sorted(store.durable.begin() + 1, store.durable.end(), [](const Record& a, const Record& b) {
+        return std::get<EventRecord>(a).id < std::get<EventRecord>(b).id;
+    }));
+}
+
+TEST_CASE_FIXTURE(LedgerWorld,
+                  "fault 5: while the store takes no more, what waits is bounded, and no pass touches it") {
+    store.room = 1;
+    note(0);
+    end_pass();
+    for (int pass = 1; pass <= 1'000; ++pass) {
+        note(pass);
+        for (int i = 0; i < 100; ++i) event(pass * 100 + i);
+        ledger.write(ClockRecord{pass, 1});
+        ServerRecord server;
+        server.id = ServerId(7);
+        server.epoch = pass;
+        ledger.write(server);
+        end_pass();
+        CHECK(ledger.congested());
+    }
+    CHECK(ledger.in_flight() == 1);
+    // Every note, the latest of the clock and of the server, the batch that was refused, and the events.
+    CHECK(ledger.records_waiting() <= 1'000 + 2 + 200 + Ledger::events_waiting_max);
+    CHECK(ledger.events_dropped() > 0);
+    write_all();
+    std::vector<std::int32_t> all(1'001);
+    std::iota(all.begin(), all.end(), 0);
+    CHECK(durable_notes() == all);
+    const auto last_of = [this](auto kind) {
+        for (auto record = store.durable.rbegin(); record != store.durable.rend(); ++record)
+            if (const auto* found = std::get_if<decltype(kind)>(&*record)) return *found;
+        return kind;
+    };
+    CHECK(last_of(ClockRecord{}).elapsed_game_ms == 1'000);
+    CHECK(last_of(ServerRecord{}).epoch == 1'000);
+}
+
+TEST_CASE_FIXTURE(LedgerWorld, "fault 5: a batch that is refused is handed over as it is, pass by pass") {
+    struct Refusing final : BatchOutput {
+        bool submit(RecordBatch&& batch) override {
+            seen.push_back({batch.number, batch.records.size(), batch.records.data()});
+            if (refusing) return false;
+            taken = std::move(batch);
+            return true;
+        }
+        struct Offer {
+            std::uint64_t number;
+            std::size_t size;
+            const Record* records;
+        };
+        std::vector<Offer> seen;
+        RecordBatch taken;
+        bool refusing = true;
+    } output;
+    Ledger refused(output, log);
+    for (int pass = 1; pass <= 5; ++pass) {
+        refused.write(MatchForgotten{LobbyId(pass)});
+        refused.end_of_pass(clock.now());
+    }
+    REQUIRE(output.seen.size() == 5);
+    for (const auto& offer : output.seen) {
+        CHECK(offer.number == 1);
+        CHECK(offer.size == 1);
+        CHECK(offer.records == output.seen.front().records);  // the very same, not a copy
+    }
+    output.refusing = false;
+    refused.end_of_pass(clock.now());
+    CHECK(output.seen.size() == 7);
+    CHECK(output.taken.records.size() == 4);
+    CHECK(refused.in_flight() == 2);
+}
+
+TEST_CASE_FIXTURE(LedgerWorld,
+                  "fault 5: records on their way are bounded, and of the promises that wait the oldest stay") {
+    store.room = 1'000'000;
+    for (std::size_t i = 0; i < Ledger::in_flight_max; ++i) note(static_cast<std::int32_t>(i));
+    end_pass();
+    note(1);
+    end_pass();
+    CHECK(ledger.congested());
+    CHECK(ledger.records_in_flight() == Ledger::in_flight_max);
+    for (std::size_t i = 0; i < Ledger::promises_waiting_max + 2; ++i) promise(std::to_string(i), 1);
+    end_pass();
+    CHECK(told == std::vector<std::string>{"10000 broken", "10001 broken"});
+    write_all();
+    CHECK(told.size() == Ledger::promises_waiting_max + 2);
+    CHECK(told.back() == "9999 kept");
 }

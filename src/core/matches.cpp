@@ -193,7 +193,7 @@ void Matches::over(const Pass&, Match& match, MatchState how, std::string_view r
     record.reason = ReasonText::cut(reason).string();
     record.ended_at = wall();
     record.token.clear();
-    over_.add(lobby, {record.ended_at, record.server, how});
+    over_.add(lobby, {record.server, how}, pass.now);
     tell(record, match.answered, how == MatchState::ended ? MatchEventKind::ended : MatchEventKind::aborted);
     if (how == MatchState::ended) {
         events_.publish(event::MatchEnded{lobby, record.server, record.reason});
@@ -306,8 +306,8 @@ void Matches::forget(Match& match) {
 
 // Once a minute: what has been over for long, and lists of players of lobbies that nobody speaks of any more.
 void Matches::prune(const Pass& pass) {
-    const auto keep = std::chrono::duration_cast<std::chrono::milliseconds>(config_.history_keep).count();
-    over_.forget_before(UnixMs{wall().value - keep});
+    over_.remember_for(config_.lobby_memory);
+    over_.forget(pass.now);
     std::erase_if(lists_, [&](const auto& entry) {
         const auto& [lobby, list] = entry;
         const bool forgotten =

@@ -69,7 +69,7 @@ struct MatchesConfig {
     Duration deadline = std::chrono::seconds(25);
     std::size_t in_flight_max = 10'000;
     Duration token_ttl = std::chrono::seconds(120);
-    Duration history_keep = std::chrono::hours(7 * 24);
+    Duration lobby_memory = std::chrono::hours(24);
     int token_guesses_per_minute = 10;
 };
 

@@ -24,11 +24,13 @@ UnixMs latest_time(const RecoveredState& state) {
 }  // namespace
 
 void Matches::recover(const Pass& pass, const RecoveredState& state) {
-    std::vector<LobbyOver> past = state.over;
-    std::sort(past.begin(), past.end(), [](const LobbyOver& a, const LobbyOver& b) {
-        return std::pair(a.at, a.lobby) < std::pair(b.at, b.lobby);
-    });
-    for (const LobbyOver& one : past) over_.add(one.lobby, {one.at, one.server, one.how});
+    // Their ages are counted from the last of them, not from today's date, which may be wrong.
+    over_.remember_for(config_.lobby_memory);
+    over_.expect(state.over.size());
+    for (const LobbyOver& one : state.over) {
+        const std::chrono::milliseconds age(state.over.back().at.value - one.at.value);
+        over_.add(one.lobby, {one.server, one.how}, pass.now - age);
+    }
     for (const PlayersRecord& list : state.players) {
         std::vector<AccountId> accounts = list.accounts;
         std::sort(accounts.begin(), accounts.end());

@@ -25,8 +25,8 @@ RecoveredState after_a_match_each() {
     state.numbers = {100, 100, 100};
     state.servers = {registered(1, 7001), registered(2, 7002)};
     const UnixMs now = VirtualClock().wall();
-    state.over = {{LobbyId(5), now, ServerId(1), MatchState::ended},
-                  {LobbyId(6), now, ServerId(1), MatchState::aborted}};
+    state.over = {{now, LobbyId(5), ServerId(1), MatchState::ended},
+                  {now, LobbyId(6), ServerId(1), MatchState::aborted}};
     return state;
 }
 

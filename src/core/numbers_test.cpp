@@ -15,9 +15,7 @@ namespace {
 struct StartingCore {
     void pass() {
         while (!store.holding && !store.waiting.empty()) {
-            const RecordBatch batch = std::move(store.waiting.front());
-            store.waiting.pop_front();
-            core.store_outcome({clock.now(), loop.time().running()}, {batch.number, store.fault});
+            core.store_outcome({clock.now(), loop.time().running()}, store.answer_next());
         }
         loop.turn();
         core.end_of_pass({clock.now(), loop.time().running()});

@@ -136,34 +136,49 @@ struct EventRecord {
 using Record = std::variant<ServerRecord, ServerRemoved, MatchRecord, MatchForgotten, PlayersRecord, TokenUsed,
                             NumbersReserved, ClockRecord, AccountRecord, EventRecord, PlayersForgotten, TokenReleased>;
 
-// One pass's records: all of them become durable, in order, or none.
+// The records of one pass or of several: all of them become durable, in order, or none.
 struct RecordBatch {
     std::uint64_t number = 0;  // grows by one from 1; outcomes come in the same order
     std::vector<Record> records;
+    // The batch before it when that was not answered yet, else 0. When that one fails this one fails too, so that a
+    // newer state is never durable before an older one.
+    std::uint64_t follows = 0;
 };
 
 // Why a batch did not become durable.
 enum class StoreFault : std::uint8_t {
     none,
     full,      // no room on the disk: nothing of the batch was kept; it may work later
-    transient  // locked, busy: the same
+    transient,  // locked, busy: the same
+    misplaced,  // the store's file was deleted or replaced under us: nothing was written
 };
 
 struct BatchOutcome {
     std::uint64_t number = 0;
     StoreFault fault = StoreFault::none;
+    std::vector<Record> records{};  // of a batch that failed: given back
 };
 
-// What is remembered of a match that is over, for as long as history is kept.
+// The last batch that failed, as a store remembers it: a batch that follows it fails too.
+struct FailedBatch {
+    std::uint64_t number = 0;
+    StoreFault fault = StoreFault::none;
+    // `none` when the batch may be written.
+    StoreFault fault_of(const RecordBatch& next) const {
+        return next.follows != 0 && next.follows == number ? fault : StoreFault::none;
+    }
+};
+
+// What is remembered of a match that is over. In order: by its end, then by its lobby.
 struct LobbyOver {
-    LobbyId lobby;
     UnixMs at;
+    LobbyId lobby;
     ServerId server;
     MatchState how = MatchState::ended;  // or aborted
-    friend bool operator==(const LobbyOver&, const LobbyOver&) = default;
+    friend auto operator<=>(const LobbyOver&, const LobbyOver&) = default;
 };
 
-// Everything a start needs. Of ended and aborted matches little is left, and only within the time that history is kept.
+// Everything a start needs. Of ended and aborted matches little is left, and only while their lobby is remembered.
 struct RecoveredState {
     NumbersReserved numbers;
     std::vector<ServerRecord> servers;
@@ -171,7 +186,7 @@ struct RecoveredState {
     std::vector<TokenUsed> tokens_used;
     std::vector<PlayersRecord> players;
     std::vector<AccountRecord> accounts;
-    std::vector<LobbyOver> over;
+    std::vector<LobbyOver> over;  // oldest first
     bool has_clock = false;
     ClockRecord clock;
 };

@@ -95,6 +95,10 @@ AdminGate::Rules gate_rules_of(const Config& config) {
             [secret = config.auth.admin_token](std::string_view token) { return secret.matches(token); }};
 }
 
+HistoryLimits history_limits_of(const Config& config) {
+    return {config.store.history_keep, config.store.history_max.bytes, config.fleet.lobby_memory};
+}
+
 class Daemon {
 public:
     Daemon(const Config& config, const ServeOptions& options, LogOutput& output)
@@ -127,6 +131,7 @@ public:
         open_http();
         add_game_figures();
         game_->start(recovered_, [this] { say_ready(); }, [this](const StoreError& error) { die(error); });
+        recovered_ = {};  // a million lobbies are not kept twice
         serve(signals);
         stop();
     }
@@ -137,7 +142,7 @@ private:
         const Time begun = clock_.now();
         SqliteStoreOptions options;
         options.file.path = config_.store.path;
-        options.history_keep = config_.store.history_keep;
+        options.history = history_limits_of(config_);
         store_.emplace(clock_, options);
         recovered_ = store_->recover();
         recovery_ = clock_.now() - begun;
@@ -174,13 +179,13 @@ private:
         }
     }
 
-    // What the API shows of it: from the last run now, from this one as it is written down.
+    // What the API shows of it: from the last run now, from this one as it becomes durable.
     void remember_the_past() {
         auto newest = store_->events_before(std::numeric_limits<std::int64_t>::max(), EventRing::capacity_usual);
         std::reverse(newest.begin(), newest.end());
         events_.preload(newest, newest.size() < EventRing::capacity_usual);
         for (const TokenUsed& used : recovered_.tokens_used) over_.note(used);
-        game_->on_records([this](const RecordBatch& batch) {
+        store_->on_durable([this](const RecordBatch& batch) {
             for (const Record& record : batch.records) {
                 if (const auto* event = std::get_if<EventRecord>(&record))
                     events_.append(*event);
@@ -261,7 +266,7 @@ private:
         log_.set_least(config_.log.level);
         http_->thread()->post([this, rules = gate_rules_of(config_)] { gate_.set_rules(rules); });
         game_->configure(config_);
-        store_->keep_history(config_.store.history_keep);
+        store_->keep_history(history_limits_of(config_));
     }
 
     void add_game_figures() {
@@ -338,6 +343,8 @@ int run_daemon(const Config& config, const ServeOptions& options) {
         return failed(ExitCode::unavailable, failure);
     } catch (const ListenError& failure) {
         return failed(ExitCode::unavailable, failure);
+    } catch (const PortsFileError& failure) {
+        return failed(ExitCode::io, failure);
     } catch (const StoreError& failure) {
         return failed(static_cast<ExitCode>(failure.exit_code), failure);
     } catch (const std::exception& failure) {

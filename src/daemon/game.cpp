@@ -45,8 +45,9 @@ Game::Game(const Config& config, std::size_t connections_max, const Clock& clock
       commands_("commands", commands_max, network_.waiter(), [](const Pass& pass, Command& command) { command(pass); }),
       outcomes_("store", outcomes_max, network_.waiter(),
                 [this](const Pass& pass, BatchOutcome& outcome) {
-                    core_->store_outcome(pass, outcome);
+                    core_->store_outcome(pass, std::move(outcome));
                     health_.set_store_up(core_->ledger().store_up());
+                    health_.set_store_misplaced(core_->ledger().fault() == StoreFault::misplaced);
                 }),
       loop_(clock, log, loop_config_of(config)),
       links_(network_.links()),
@@ -82,9 +83,7 @@ void Game::start(const RecoveredState& recovered, std::function<void()> on_ready
     loop_.timers().start({.first_delay = publish_every, .interval = publish_every},
                          [this](const TimerFired& fired) { publish(fired.pass); });
     store_.start(
-        [this](const BatchOutcome& outcome) {
-            MUSTER_CHECK(outcomes_.post(BatchOutcome(outcome)), "every outcome has room");
-        },
+        [this](BatchOutcome outcome) { MUSTER_CHECK(outcomes_.post(std::move(outcome)), "every outcome has room"); },
         std::move(on_store_fatal));
     thread_ = std::thread([this] { run(); });
 }

@@ -76,10 +76,6 @@ public:
     // Runs it on the game thread, inside a pass. False when too many wait. Any thread, between start() and stop().
     [[nodiscard]] bool ask(Question question);
 
-    // Sees every batch on its way to the store, on the game thread; one that had to wait is seen again. Before start().
-    using OnRecords = std::function<void(const RecordBatch&)>;
-    void on_records(OnRecords on_records) { to_store_.on_records(std::move(on_records)); }
-
     // Any thread. The latest is at most a second old while the loop turns; none before it first turned.
     std::shared_ptr<const GameSnapshot> snapshot() const;
     const Network& network() const { return network_; }
@@ -91,15 +87,10 @@ private:
     class ToStore final : public BatchOutput {
     public:
         explicit ToStore(Store& store) : store_(store) {}
-        void on_records(OnRecords on_records) { on_records_ = std::move(on_records); }
-        bool submit(RecordBatch&& batch) override {
-            if (on_records_) on_records_(batch);
-            return store_.submit(std::move(batch));
-        }
+        bool submit(RecordBatch&& batch) override { return store_.submit(std::move(batch)); }
 
     private:
         Store& store_;
-        OnRecords on_records_;
     };
 
     void run();

@@ -57,7 +57,7 @@ CoreConfig core_config_of(const Config& config) {
     core.matches.deadline = config.fleet.allocation_deadline;
     core.matches.in_flight_max = static_cast<std::size_t>(config.fleet.allocations_in_flight);
     core.matches.token_ttl = config.fleet.token_ttl;
-    core.matches.history_keep = config.store.history_keep;
+    core.matches.lobby_memory = config.fleet.lobby_memory;
     core.matches.token_guesses_per_minute = config.limits.token_guesses_per_minute;
     core.players.ping_interval = config.players.ping_interval;
     core.players.ping_timeout = config.players.ping_timeout;

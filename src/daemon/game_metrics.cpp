@@ -303,6 +303,7 @@ std::vector<Metric> store_metrics(const StoreFigures& store, Duration recovery) 
     Metric errors = family("muster_store_errors_total", "Commits that failed", MetricType::counter);
     errors.samples.push_back({{label_of("kind", "full")}, number(store.faults_full)});
     errors.samples.push_back({{label_of("kind", "transient")}, number(store.faults_transient)});
+    errors.samples.push_back({{label_of("kind", "misplaced")}, number(store.faults_misplaced)});
     errors.samples.push_back({{label_of("kind", "fatal")}, number(store.faults_fatal)});
     Metric commits = family("muster_store_commit_seconds", "How long commits took", MetricType::histogram);
     MetricHistogram histogram;
@@ -316,6 +317,9 @@ std::vector<Metric> store_metrics(const StoreFigures& store, Duration recovery) 
     return {
         counter("muster_store_records_total", "Records made durable", number(store.records)),
         gauge("muster_store_queue_depth", "Batches that the store has not answered yet", number(store.queue_depth)),
+        gauge("muster_history_bytes", "What the store holds, nearly all of it history",
+              static_cast<double>(store.history_bytes)),
+        gauge("muster_store_free_bytes", "Free space on the store's disk", static_cast<double>(store.free_bytes)),
         gauge("muster_recovery_seconds", "How long the last start took to read the store", to_seconds(recovery)),
         std::move(errors),
         std::move(commits),

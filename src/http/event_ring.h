@@ -12,7 +12,7 @@
 
 namespace muster {
 
-// Any thread. The game thread appends and never waits for a reader: a reader copies pointers, not events.
+// Any thread. The store's thread appends and never waits long for a reader: a reader copies pointers, not events.
 class EventRing {
 public:
     using Event = std::shared_ptr<const EventRecord>;
@@ -23,7 +23,7 @@ public:
     // What the store kept, oldest first, before anything is appended; `all` when it holds nothing older.
     void preload(const std::vector<EventRecord>& newest, bool all);
 
-    // Ids grow. One that was appended before, and now comes again because it is written again, is passed over.
+    // An event that has become durable. Ids grow; one that came before is passed over.
     void append(const EventRecord& event);
 
     // At most `limit`: those with a greater id, oldest first; those with a smaller id, newest first.

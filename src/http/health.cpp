@@ -38,6 +38,8 @@ std::optional<std::string> Health::unreadiness() const {
         case Phase::ready:
             break;
     }
+    if (store_misplaced_.load(std::memory_order_acquire))
+        return "Not ready: the store's file was deleted or replaced; put it back, or restart Muster";
     if (!store_up_.load(std::memory_order_acquire)) return "Not ready: store down";
     return std::nullopt;
 }

@@ -26,6 +26,8 @@ public:
 
     void set_phase(Phase phase) { phase_.store(phase, std::memory_order_release); }
     void set_store_up(bool up) { store_up_.store(up, std::memory_order_release); }
+    // The store's file was deleted or replaced while we run.
+    void set_store_misplaced(bool misplaced) { store_misplaced_.store(misplaced, std::memory_order_release); }
 
     // Why not; none when all is well. A loop that has not begun to turn is not hanging.
     std::optional<std::string> hang() const;
@@ -38,6 +40,7 @@ private:
     std::atomic<Duration::rep> turned_at_{not_yet};
     std::atomic<Phase> phase_{Phase::starting};
     std::atomic<bool> store_up_{true};
+    std::atomic<bool> store_misplaced_{false};
 };
 
 // GET /healthz and /readyz: 200, or 503 with the reason.

@@ -54,6 +54,10 @@ TEST_CASE_FIXTURE(Probing, "O-2: /readyz is 503 with the reason until ready, whi
     health.set_store_up(false);
     CHECK(ask("/readyz") == "503 {\"error\":\"Not ready: store down\"}\n");
     CHECK(ask("/healthz") == "200 {\"status\":\"ok\"}\n");
+    health.set_store_misplaced(true);
+    CHECK(ask("/readyz") ==
+          "503 {\"error\":\"Not ready: the store's file was deleted or replaced; put it back, or restart Muster\"}\n");
+    health.set_store_misplaced(false);
     health.set_store_up(true);
     CHECK(ask("/readyz") == "200 {\"status\":\"ready\"}\n");
     health.set_phase(Health::Phase::draining);

@@ -14,15 +14,15 @@
 
 namespace muster {
 
-// Any thread. The game thread notes the records that it hands to the store, and never waits long for a reader: a reader
-// copies pointers, not rows.
+// Any thread. The store's thread notes the records that have become durable, each once, and never waits long for a
+// reader: a reader copies pointers, not rows.
 class OverMatches {
 public:
     static constexpr std::size_t capacity = 2'000;
 
     using Row = std::shared_ptr<const MatchRow>;
 
-    // Whatever is written down: matches that are over are kept, and uses of tokens are counted until then.
+    // Whatever is durable: matches that are over are kept, and uses of tokens are counted until then.
     void note(const Record& record);
 
     // By ascending lobby.
@@ -32,11 +32,13 @@ public:
 
 private:
     void over(const MatchRecord& record);
+    void use(const TokenUsed& used);
+    void release(const TokenReleased& released);
 
     mutable std::mutex mutex_;
     std::map<LobbyId, Row> rows_;  // guarded by mutex_, as is all that follows
     std::deque<LobbyId> order_;    // oldest end first
-    std::unordered_map<LobbyId, std::int32_t> tokens_used_;
+    std::unordered_map<LobbyId, std::vector<AccountId>> tokens_used_;
 };
 
 }  // namespace muster

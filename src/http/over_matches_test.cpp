@@ -34,6 +34,18 @@ TEST_CASE("O-2: matches that were over lately are kept with the tokens they used
     CHECK(over.find(LobbyId(4)) == nullptr);
 }
 
+TEST_CASE("K-2: a token use counts once per account, and not at all when it was released") {
+    OverMatches over;
+    over.note(record(9, MatchState::allocated));
+    over.note(TokenUsed{LobbyId(9), AccountId(1)});
+    over.note(TokenUsed{LobbyId(9), AccountId(1)});
+    over.note(TokenUsed{LobbyId(9), AccountId(2)});
+    over.note(TokenReleased{LobbyId(9), AccountId(2)});
+    over.note(TokenReleased{LobbyId(9), AccountId(3)});  // its use failed, so that only its release was written
+    over.note(record(9, MatchState::ended));
+    CHECK(over.find(LobbyId(9))->tokens_used == 1);
+}
+
 TEST_CASE("O-2: an end that is written twice is kept once, and the oldest make room") {
     OverMatches over;
     for (int i = 1; i <= static_cast<int>(OverMatches::capacity) + 1; ++i) {

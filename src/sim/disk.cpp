@@ -15,6 +15,7 @@ Disk::Disk(Agenda& agenda, const Clock& clock, Random random, const DiskConditio
 
 RecoveredState Disk::open(OnOutcome on_outcome) {
     ++run_;
+    last_failed_ = {};
     on_outcome_ = std::move(on_outcome);
     const auto keep = std::chrono::duration_cast<std::chrono::milliseconds>(history_keep);
     return fold_.recovered(UnixMs{clock_.wall().value - keep.count()});
@@ -47,7 +48,7 @@ void Disk::set_conditions(const DiskConditions& conditions) {
 void Disk::end_sync(std::uint64_t sync) {
     if (sync != sync_ || in_sync_ == 0) return;
     const std::uint64_t run = run_;
-    const StoreFault fault = outcome_now();
+    const StoreFault fault = outcome_now(waiting_.front());
     if (!watcher_.step()) return;  // died just before the sync was through
     const std::size_t count = std::exchange(in_sync_, 0);
     std::deque<RecordBatch> group;
@@ -59,13 +60,17 @@ void Disk::end_sync(std::uint64_t sync) {
         for (const RecordBatch& batch : group) write(batch);
         if (!watcher_.step()) return;  // died just after it, before anybody was told
     }
-    for (const RecordBatch& batch : group) {
-        if (run == run_ && on_outcome_) on_outcome_({batch.number, fault});
+    if (fault != StoreFault::none) last_failed_ = {group.back().number, fault};
+    for (RecordBatch& batch : group) {
+        if (fault == StoreFault::none) batch.records.clear();
+        if (run == run_ && on_outcome_) on_outcome_({batch.number, fault, std::move(batch.records)});
     }
     if (run == run_ && !waiting_.empty() && in_sync_ == 0) begin_sync();
 }
 
-StoreFault Disk::outcome_now() {
+// Batches of one transaction follow one another: the first speaks for all.
+StoreFault Disk::outcome_now(const RecordBatch& first) {
+    if (const StoreFault before = last_failed_.fault_of(first); before != StoreFault::none) return before;
     if (full_) return StoreFault::full;
     return random_.chance(conditions_.fault) ? StoreFault::transient : StoreFault::none;
 }

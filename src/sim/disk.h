@@ -31,7 +31,7 @@ public:
 // thread. All it is given outlives it.
 class Disk final : public BatchOutput {
 public:
-    using OnOutcome = std::function<void(const BatchOutcome&)>;
+    using OnOutcome = std::function<void(BatchOutcome)>;
 
     Disk(Agenda& agenda, const Clock& clock, Random random, const DiskConditions& conditions, DiskWatcher& watcher);
 
@@ -53,7 +53,7 @@ private:
     void begin_sync();
     void plan_end();
     void end_sync(std::uint64_t sync);
-    StoreFault outcome_now();
+    StoreFault outcome_now(const RecordBatch& first);
     bool write(const RecordBatch& batch);
     Duration sync_time();
 
@@ -69,6 +69,7 @@ private:
     std::uint64_t run_ = 0;
     std::uint64_t sync_ = 0;  // the one under way; grows with each, and when its end is put off
     bool full_ = false;
+    FailedBatch last_failed_;
 };
 
 }  // namespace muster::sim

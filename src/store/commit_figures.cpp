@@ -25,11 +25,18 @@ void CommitFigures::failed(StoreFault fault) {
     const std::lock_guard lock(mutex_);
     if (fault == StoreFault::full) ++figures_.faults_full;
     if (fault == StoreFault::transient) ++figures_.faults_transient;
+    if (fault == StoreFault::misplaced) ++figures_.faults_misplaced;
 }
 
 void CommitFigures::died() {
     const std::lock_guard lock(mutex_);
     ++figures_.faults_fatal;
+}
+
+void CommitFigures::measured(std::int64_t history_bytes, std::int64_t free_bytes) {
+    const std::lock_guard lock(mutex_);
+    figures_.history_bytes = history_bytes;
+    figures_.free_bytes = free_bytes;
 }
 
 StoreFigures CommitFigures::now() const {

@@ -21,6 +21,9 @@ public:
     // The store went beyond repair.
     void died();
 
+    // How much the store holds, and how much room is left on its disk.
+    void measured(std::int64_t history_bytes, std::int64_t free_bytes);
+
     // Everything but the queue's depth, which the store knows.
     StoreFigures now() const;
 

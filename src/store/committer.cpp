@@ -34,9 +34,9 @@ Committer::Committer(const StoreFileOptions& options) try
     throw cannot_open(error, options.path);
 }
 
-RecoveredState Committer::recover(UnixMs since) {
+RecoveredState Committer::recover(const KeptPast& kept) {
     try {
-        return read_state(file_.database(), file_.path(), since);
+        return read_state(file_.database(), file_.path(), kept);
     } catch (const SqliteError& error) {
         throw cannot_open(error, file_.path());
     }
@@ -70,14 +70,35 @@ void Committer::empty_log() {
     checkpoint(SQLITE_CHECKPOINT_TRUNCATE);
 }
 
-bool Committer::prune_step(UnixMs since) {
+template <class Value, class Call>
+Value Committer::now_or(Value otherwise, Call call) {
     try {
-        return history_.prune_step(since);
+        return call();
     } catch (const SqliteError& error) {
         static_cast<void>(judge(error, file_.path()));
         roll_back();
-        return false;
+        return otherwise;
     }
+}
+
+bool Committer::prune_step(const KeptPast& kept) {
+    return now_or(false, [&] { return history_.prune_step(kept); });
+}
+
+std::int64_t Committer::prune_oldest(const KeptPast& kept, std::int64_t rows) {
+    return now_or(std::int64_t{0}, [&] { return history_.prune_oldest(kept, rows); });
+}
+
+std::int64_t Committer::used_bytes() {
+    return now_or(std::int64_t{0}, [&] { return history_.used_bytes(); });
+}
+
+std::int64_t Committer::reusable_bytes() {
+    return now_or(std::int64_t{0}, [&] { return history_.reusable_bytes(); });
+}
+
+std::optional<UnixMs> Committer::latest_date() {
+    return now_or(std::optional<UnixMs>(), [&] { return history_.latest_date(); });
 }
 
 void Committer::distrust() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "base/time.h"
@@ -24,8 +25,8 @@ public:
     Committer(const Committer&) = delete;
     Committer& operator=(const Committer&) = delete;
 
-    // Everything but the past from before `since`.
-    RecoveredState recover(UnixMs since);
+    // Everything but the past that is not kept.
+    RecoveredState recover(const KeptPast& kept);
 
     // Writes all batches and syncs once. Anything but `none` left nothing of them behind. `now` dates what the records
     // do not date themselves.
@@ -42,8 +43,15 @@ public:
     // makes it a shorten_log(). Under load the log is overwritten again and again, which erases, too.
     void empty_log();
 
-    // Removes some of the history from before `since`. False when nothing is left, or when it cannot be done now.
-    bool prune_step(UnixMs since);
+    // As those of History; false and 0 also when it cannot be done now.
+    bool prune_step(const KeptPast& kept);
+    std::int64_t prune_oldest(const KeptPast& kept, std::int64_t rows);
+    std::int64_t used_bytes();
+    std::int64_t reusable_bytes();
+    std::optional<UnixMs> latest_date();
+
+    // True when the file was deleted or replaced: nothing may be promised on what is written now.
+    bool misplaced() { return file_.misplaced(); }
 
     // After a failure: the file is closed without another write.
     void distrust();
@@ -54,6 +62,9 @@ private:
     static int committed_hook(void* self, sqlite3* connection, const char* schema, int log_pages);
     void checkpoint(int mode);
     void roll_back();
+    // Runs it, and gives what it gives, or `otherwise` when it cannot be done now.
+    template <class Value, class Call>
+    Value now_or(Value otherwise, Call call);
 
     StoreFile file_;
     RecordWriter writer_;

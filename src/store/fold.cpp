@@ -1,6 +1,7 @@
 #include "store/fold.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 namespace muster {
@@ -13,25 +14,30 @@ void Fold::apply(const RecordBatch& batch, UnixMs now) {
     for (const Record& record : batch.records) apply(record, now);
 }
 
-void Fold::prune(UnixMs since) {
-    std::erase_if(matches_, [&](const auto& entry) { return is_past(entry.second, since); });
-    std::erase_if(players_, [&](const auto& entry) { return is_past(entry.second, since); });
-    std::erase_if(events_, [&](const auto& entry) { return entry.second.time < since; });
+void Fold::prune(const KeptPast& kept) {
+    const UnixMs matches_since = std::min(kept.since, lobbies_since(kept));
+    std::erase_if(matches_, [&](const auto& entry) { return is_past(entry.second, matches_since); });
+    std::erase_if(players_, [&](const auto& entry) { return is_past(entry.second, kept.since); });
+    std::erase_if(events_, [&](const auto& entry) { return entry.second.time < kept.since; });
 }
 
-RecoveredState Fold::recovered(UnixMs since) const {
+RecoveredState Fold::recovered(const KeptPast& kept) const {
+    const UnixMs since = lobbies_since(kept);
     RecoveredState state;
     state.numbers = numbers_;
     for (const auto& [id, server] : servers_) state.servers.push_back(server);
     for (const auto& [lobby, match] : matches_) {
         if (is_past(match, since)) continue;
         if (!is_over(match.state) || match.untold_event != 0) state.matches.push_back(match);
-        if (is_over(match.state)) state.over.push_back({lobby, match.ended_at, match.server, match.state});
+        if (is_over(match.state)) state.over.push_back({match.ended_at, lobby, match.server, match.state});
     }
+    std::sort(state.over.begin(), state.over.end());
+    if (state.over.size() > kept.lobbies_most)
+        state.over.erase(state.over.begin(), state.over.end() - static_cast<std::ptrdiff_t>(kept.lobbies_most));
     for (const auto& [lobby, accounts] : uses_)
         for (const AccountId account : accounts) state.tokens_used.push_back({lobby, account});
     for (const auto& [lobby, listed] : players_)
-        if (!is_past(listed, since)) state.players.push_back(listed.record);
+        if (!is_past(listed, kept.since)) state.players.push_back(listed.record);
     for (const auto& [name, account] : accounts_) state.accounts.push_back({name, account});
     std::sort(state.accounts.begin(), state.accounts.end(), [](const AccountRecord& a, const AccountRecord& b) {
         return std::tie(a.account, a.name) < std::tie(b.account, b.name);
@@ -105,7 +111,19 @@ bool Fold::is_alive(LobbyId lobby) const {
     return match != matches_.end() && !is_over(match->second.state);
 }
 
-bool Fold::is_past(const MatchRecord& match, UnixMs since) const {
+// The earlier of what was asked for and of the end of the last of the latest `lobbies_least`.
+UnixMs Fold::lobbies_since(const KeptPast& kept) const {
+    if (kept.lobbies_least == 0) return kept.lobbies_since;
+    std::vector<UnixMs> ends;
+    for (const auto& [lobby, match] : matches_)
+        if (is_over(match.state)) ends.push_back(match.ended_at);
+    if (ends.size() < kept.lobbies_least) return UnixMs{std::numeric_limits<std::int64_t>::min()};
+    const auto last = ends.end() - static_cast<std::ptrdiff_t>(kept.lobbies_least);
+    std::nth_element(ends.begin(), last, ends.end());
+    return std::min(kept.lobbies_since, *last);
+}
+
+bool Fold::is_past(const MatchRecord& match, UnixMs since) {
     return is_over(match.state) && match.ended_at < since;
 }
 

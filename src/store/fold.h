@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/records.h"
+#include "store/kept_past.h"
 
 namespace muster {
 
@@ -31,12 +32,12 @@ public:
     void apply(const Record& record, UnixMs now);
     void apply(const RecordBatch& batch, UnixMs now);
 
-    // Drops the past from before `since`.
-    void prune(UnixMs since);
+    // Drops the past that is not kept.
+    void prune(const KeptPast& kept);
 
-    // As after a restart, without the past from before `since`. Every list is in the order of its ids. A match that is
-    // over and untold stands in `matches` and in `over`.
-    RecoveredState recovered(UnixMs since) const;
+    // As after a restart, without the past that is not kept. Every list is in the order of its ids, but `over` in the
+    // order of the ends. A match that is over and untold stands in `matches` and in `over`.
+    RecoveredState recovered(const KeptPast& kept) const;
 
     const std::map<std::int64_t, EventRecord>& events() const { return events_; }
 
@@ -60,7 +61,8 @@ private:
     void apply_one(const EventRecord& event, UnixMs now);
 
     bool is_alive(LobbyId lobby) const;
-    bool is_past(const MatchRecord& match, UnixMs since) const;
+    UnixMs lobbies_since(const KeptPast& kept) const;
+    static bool is_past(const MatchRecord& match, UnixMs since);
     bool is_past(const Listed& listed, UnixMs since) const;
 
     NumbersReserved numbers_;

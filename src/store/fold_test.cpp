@@ -39,7 +39,7 @@ TEST_CASE_FIXTURE(Folding, "X-4: the latest record of a lobby counts, and of one
     CHECK(state().over.empty());
     apply(sample_match(5, MatchState::ended, now));
     CHECK(state().matches.empty());
-    CHECK(state().over == std::vector{LobbyOver{LobbyId(5), now, ServerId(7), MatchState::ended}});
+    CHECK(state().over == std::vector{LobbyOver{now, LobbyId(5), ServerId(7), MatchState::ended}});
 }
 
 TEST_CASE_FIXTURE(Folding, "A-10: a match that is over stays whole until its matchmaker was told") {
@@ -136,7 +136,7 @@ TEST_CASE_FIXTURE(Folding, "A-2: what is over is remembered to the last millisec
     apply(sample_event(1, week_ago));
     apply(sample_event(2, UnixMs{week_ago.value - 1}));
     const std::string before = as_text(state());
-    CHECK(state().over == std::vector{LobbyOver{LobbyId(1), week_ago, ServerId(7), MatchState::ended}});
+    CHECK(state().over == std::vector{LobbyOver{week_ago, LobbyId(1), ServerId(7), MatchState::ended}});
     CHECK(state().matches.size() == 1);
     fold.prune(week_ago);
     CHECK(as_text(state()) == before);

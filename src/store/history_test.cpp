@@ -138,3 +138,22 @@ TEST_CASE_FIXTURE(HistoryFixture, "X-4: one step of pruning is bounded, and toke
     CHECK(count("matches") == 0);
     CHECK(count("token_uses") == 0);
 }
+
+TEST_CASE_FIXTURE(HistoryFixture,
+                  "S-7, A-2: the oldest go first when it is too much, but no lobby that is remembered") {
+    const auto ago = [](std::int64_t hours) { return UnixMs{now.value - hours * 3'600'000}; };
+    for (std::int32_t hours = 1; hours <= 40; ++hours)
+        commit({sample_match(hours, MatchState::ended, ago(hours)), sample_event(100 - hours, ago(hours))});
+    KeptPast kept(ago(1000), ago(10));
+    kept.lobbies_least = 20;
+    CHECK(committer.prune_oldest(kept, 30) == 30 + 20);
+    CHECK(count("events") == 10);
+    CHECK(reader.integer("SELECT max(lobby) FROM matches") == 20);
+    CHECK(committer.prune_oldest(kept, 30) == 10);
+    CHECK(committer.prune_oldest(kept, 30) == 0);
+    CHECK(count("matches") == 20);
+    CHECK(committer.recover(kept).over.size() == 20);
+    CHECK(committer.recover(kept).over.front().lobby == LobbyId(20));
+    kept.lobbies_most = 3;
+    CHECK(committer.recover(kept).over.front().lobby == LobbyId(3));
+}

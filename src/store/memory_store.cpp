@@ -9,7 +9,7 @@ namespace muster {
 MemoryStore::MemoryStore(const Clock& clock, MemoryStoreOptions options) : clock_(clock), options_(options) {}
 
 RecoveredState MemoryStore::recover() {
-    return durable_.recovered(kept_since(clock_.wall()));
+    return durable_.recovered(kept(clock_.wall()));
 }
 
 void MemoryStore::start(OnOutcome on_outcome, OnFatal on_fatal) {
@@ -84,15 +84,19 @@ bool MemoryStore::complete_next() {
 bool MemoryStore::complete_next(StoreFault fault) {
     if (waiting_.empty() || dead_) return false;
     // The callback may hand over the next batch, so this one leaves the queue first.
-    const Waiting done = std::move(waiting_.front());
+    Waiting done = std::move(waiting_.front());
     waiting_.pop_front();
+    if (const StoreFault before = last_failed_.fault_of(done.batch); before != StoreFault::none) fault = before;
     if (fault == StoreFault::none) {
         durable_.apply(done.batch, clock_.wall());
         figures_.committed(done.batch.records.size(), clock_.now() - done.handed_over);
+        if (on_durable_) on_durable_(done.batch);
+        done.batch.records.clear();
     } else {
         figures_.failed(fault);
+        last_failed_ = {done.batch.number, fault};
     }
-    if (on_outcome_) on_outcome_({done.batch.number, fault});
+    if (on_outcome_) on_outcome_({done.batch.number, fault, std::move(done.batch.records)});
     return true;
 }
 
@@ -117,18 +121,21 @@ RecoveredState MemoryStore::crash(std::size_t written) {
     waiting_.clear();
     on_outcome_ = nullptr;
     on_fatal_ = nullptr;
+    last_failed_ = {};
     started_ = false;
     dead_ = false;
     return recover();
 }
 
 void MemoryStore::prune(UnixMs now) {
-    durable_.prune(kept_since(now));
+    durable_.prune(kept(now));
 }
 
-UnixMs MemoryStore::kept_since(UnixMs now) const {
-    const auto keep = std::chrono::duration_cast<std::chrono::milliseconds>(options_.history_keep);
-    return UnixMs{now.value - keep.count()};
+KeptPast MemoryStore::kept(UnixMs now) const {
+    const auto before = [now](Duration keep) {
+        return UnixMs{now.value - std::chrono::duration_cast<std::chrono::milliseconds>(keep).count()};
+    };
+    return {before(options_.history_keep), before(options_.lobby_memory)};
 }
 
 }  // namespace muster

@@ -25,6 +25,7 @@ struct MemoryStoreOptions {
     Duration delay{0};
     std::size_t queue_max = 1024;
     Duration history_keep = std::chrono::hours(7 * 24);
+    Duration lobby_memory = std::chrono::hours(24);
 };
 
 // One thread only; the callbacks are called on it. The clock outlives the store.
@@ -33,6 +34,7 @@ public:
     explicit MemoryStore(const Clock& clock, MemoryStoreOptions options = {});
 
     RecoveredState recover() override;
+    void on_durable(OnDurable on_durable) override { on_durable_ = std::move(on_durable); }
     void start(OnOutcome on_outcome, OnFatal on_fatal) override;
     [[nodiscard]] bool submit(RecordBatch&& batch) override;
     // Completes all that waits, whatever `limit` says; what is set by fail_with() fails here too.
@@ -75,7 +77,7 @@ private:
         std::optional<Time> due;
     };
 
-    UnixMs kept_since(UnixMs now) const;
+    KeptPast kept(UnixMs now) const;
 
     const Clock& clock_;
     MemoryStoreOptions options_;
@@ -83,7 +85,9 @@ private:
     Fold durable_;
     std::deque<Waiting> waiting_;
     CommitFigures figures_;
+    OnDurable on_durable_;
     OnOutcome on_outcome_;
+    FailedBatch last_failed_;
     OnFatal on_fatal_;
     bool started_ = false;
     bool completing_ = false;

@@ -1,9 +1,12 @@
 #include "store/recovery.h"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "store/history.h"
 #include "store/store_fault.h"
 
 namespace muster {
@@ -49,8 +52,8 @@ private:
 
 class Reader {
 public:
-    Reader(Database& database, const std::string& path, UnixMs since)
-        : database_(database), path_(path), since_(since) {}
+    Reader(Database& database, const std::string& path, const KeptPast& kept)
+        : database_(database), path_(path), kept_(kept), lobbies_since_(remembered_since()) {}
 
     RecoveredState read() {
         read_numbers();
@@ -65,6 +68,12 @@ public:
     }
 
 private:
+    UnixMs remembered_since() {
+        if (kept_.lobbies_least == 0) return kept_.lobbies_since;
+        constexpr UnixMs always{std::numeric_limits<std::int64_t>::min()};
+        return std::min(kept_.lobbies_since, end_of_latest(database_, kept_.lobbies_least).value_or(always));
+    }
+
     void read_numbers() {
         Statement query =
             database_.prepare("SELECT server_ids_below, epochs_below, event_ids_below FROM numbers_reserved");
@@ -107,7 +116,7 @@ private:
             " server, server_epoch, server_ip, server_port, token, requested_at, allocated_at, ready_at, started_at,"
             " ended_at, untold_event FROM matches"
             " WHERE (state < 4 OR untold_event <> 0) AND (state < 4 OR ended_at >= ?1) ORDER BY lobby");
-        query.bind(since_.value);
+        query.bind(lobbies_since_.value);
         const Row row(query, path_, "matches");
         while (query.step()) {
             MatchRecord& match = state_.matches.emplace_back();
@@ -136,13 +145,15 @@ private:
 
     void read_over() {
         Statement query = database_.prepare(
-            "SELECT lobby, ended_at, server, state FROM matches WHERE state >= 4 AND ended_at >= ?1 ORDER BY lobby");
-        query.bind(since_.value);
+            "SELECT lobby, ended_at, server, state FROM matches WHERE state >= 4 AND ended_at >= ?1"
+            " ORDER BY ended_at DESC LIMIT ?2");
+        query.bind(lobbies_since_.value, kept_.lobbies_most);
         const Row row(query, path_, "matches");
         while (query.step()) {
-            state_.over.push_back({LobbyId(row.number<std::int32_t>(0)), row.time(1),
+            state_.over.push_back({row.time(1), LobbyId(row.number<std::int32_t>(0)),
                                    ServerId(row.number<std::int32_t>(2)), row.state(3)});
         }
+        std::sort(state_.over.begin(), state_.over.end());
     }
 
     void read_token_uses() {
@@ -161,7 +172,7 @@ private:
             " OR EXISTS (SELECT 1 FROM matches WHERE matches.lobby = player_lists.lobby AND state < 4)) ORDER BY "
             "lobby");
         Statement accounts = database_.prepare("SELECT account FROM match_players WHERE lobby = ?1 ORDER BY position");
-        query.bind(since_.value);
+        query.bind(kept_.since.value);
         const Row list(query, path_, "player_lists");
         const Row player(accounts, path_, "match_players");
         while (query.step()) {
@@ -181,14 +192,15 @@ private:
 
     Database& database_;
     const std::string& path_;
-    UnixMs since_;
+    const KeptPast& kept_;
+    UnixMs lobbies_since_;
     RecoveredState state_;
 };
 
 }  // namespace
 
-RecoveredState read_state(Database& database, const std::string& path, UnixMs since) {
-    return Reader(database, path, since).read();
+RecoveredState read_state(Database& database, const std::string& path, const KeptPast& kept) {
+    return Reader(database, path, kept).read();
 }
 
 }  // namespace muster

@@ -5,11 +5,12 @@
 
 #include "core/records.h"
 #include "store/database.h"
+#include "store/kept_past.h"
 
 namespace muster {
 
-// Everything but the past from before `since`, as Fold::recovered() has it. Reads only what is open, not the history.
+// Everything but the past that is not kept, as Fold::recovered() has it. Reads only what is open, not the history.
 // Fails with SqliteError, or with StoreError 65 when a row cannot be ours.
-RecoveredState read_state(Database& database, const std::string& path, UnixMs since);
+RecoveredState read_state(Database& database, const std::string& path, const KeptPast& kept);
 
 }  // namespace muster

@@ -157,7 +157,8 @@ std::string as_text(const RecoveredState& state) {
                             s.drained_by_operator, s.registered_at.value);
     for (const MatchRecord& m : state.matches)
         text += fmt::format(
-            "match {} matchmaker \"{}\" region {} type {} mode {} players {} rating {} state {} reason \"{}\" server {} "
+            "match {} matchmaker \"{}\" region {} type {} mode {} players {} rating {} state {} reason \"{}\" server "
+            "{} "
             "epoch "
             "{} {}:{} token \"{}\" at {} {} {} {} {} untold {}\n",
             m.lobby.value, m.matchmaker, m.region.value, m.game_type, m.game_mode, m.player_count, m.average_rating,

@@ -1,18 +1,27 @@
 #include "store/sqlite_store.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
 #include "base/thread_name.h"
 
 namespace muster {
+namespace {
+
+// How often the date, the file's size and the disk's room are looked at.
+constexpr std::chrono::seconds look_every{1};
+
+}  // namespace
 
 SqliteStore::SqliteStore(const Clock& clock, const SqliteStoreOptions& options)
     : clock_(clock),
       options_(options),
-      history_keep_(options.history_keep),
       committer_(options.file),
+      history_(options.history),
+      date_(clock.now(), committer_.latest_date().value_or(clock.wall())),
       next_prune_(clock.now() + options.prune_every),
+      next_look_(clock.now()),
       events_(committer_.path(), options.file.vfs) {}
 
 SqliteStore::~SqliteStore() {
@@ -26,7 +35,7 @@ SqliteStore::~SqliteStore() {
 
 RecoveredState SqliteStore::recover() {
     MUSTER_CHECK(!thread_.joinable(), "a store is recovered before it starts");
-    return committer_.recover(kept_since(clock_.wall()));
+    return committer_.recover(kept());
 }
 
 void SqliteStore::start(OnOutcome on_outcome, OnFatal on_fatal) {
@@ -78,15 +87,10 @@ StoreFigures SqliteStore::figures() const {
     return figures;
 }
 
-void SqliteStore::keep_history(Duration keep) {
-    history_keep_.store(keep);
-    prune(clock_.wall());
-}
-
-void SqliteStore::prune(UnixMs now) {
+void SqliteStore::keep_history(const HistoryLimits& limits) {
     {
         const std::lock_guard lock(mutex_);
-        prune_asked_ = now;
+        new_limits_ = limits;
     }
     work_.notify_one();
 }
@@ -113,9 +117,12 @@ SqliteStore::Turn SqliteStore::wait(std::vector<RecordBatch>& taken) {
     taken.clear();
     std::unique_lock lock(mutex_);
     const bool woken = work_.wait_for(
-        lock, patience(), [&] { return !waiting_.empty() || stopping_ || abandoned_ || prune_asked_.has_value(); });
+        lock, patience(), [&] { return !waiting_.empty() || stopping_ || abandoned_ || new_limits_.has_value(); });
     if (abandoned_) return Turn::end;
-    if (prune_asked_) pruning_since_ = kept_since(*std::exchange(prune_asked_, std::nullopt));
+    if (new_limits_) {
+        history_ = *std::exchange(new_limits_, std::nullopt);
+        pruning_ = shrinking_ = true;
+    }
     taken.swap(waiting_);
     if (!taken.empty()) return Turn::work;
     if (stopping_) return Turn::end;
@@ -123,8 +130,9 @@ SqliteStore::Turn SqliteStore::wait(std::vector<RecordBatch>& taken) {
 }
 
 Duration SqliteStore::patience() const {
-    if (pruning_since_) return Duration::zero();
-    return committer_.is_log_worth_emptying() ? options_.idle_after : options_.prune_every;
+    if (pruning_ || shrinking_) return Duration::zero();
+    return std::min<Duration>(committer_.is_log_worth_emptying() ? options_.idle_after : options_.prune_every,
+                              look_every);
 }
 
 void SqliteStore::write(std::vector<RecordBatch>& taken) {
@@ -142,35 +150,73 @@ void SqliteStore::write(std::vector<RecordBatch>& taken) {
     }
 }
 
-void SqliteStore::write_group(std::span<const RecordBatch> group, std::size_t records) {
-    const Time began = clock_.now();
-    const StoreFault fault = committer_.commit(group, clock_.wall());
-    last_commit_took_ = clock_.now() - began;
-    if (fault == StoreFault::none) {
-        figures_.committed(records, last_commit_took_);
-    } else {
-        figures_.failed(fault);
-    }
+void SqliteStore::write_group(std::span<RecordBatch> group, std::size_t records) {
+    // Batches of one group follow one another: the first speaks for all.
+    StoreFault fault = last_failed_.fault_of(group.front());
+    if (fault == StoreFault::none) fault = commit(group, records);
     {
         const std::lock_guard lock(mutex_);
         unanswered_ -= group.size();
         if (fault != StoreFault::none && stopping_) failed_ = true;
     }
-    for (const RecordBatch& batch : group) on_outcome_({batch.number, fault});
+    if (fault == StoreFault::none) {
+        for (const RecordBatch& batch : group) {
+            if (on_durable_) on_durable_(batch);
+            on_outcome_({batch.number, fault});
+        }
+        return;
+    }
+    last_failed_ = {group.back().number, fault};
+    for (RecordBatch& batch : group) on_outcome_({batch.number, fault, std::move(batch.records)});
+}
+
+StoreFault SqliteStore::commit(std::span<const RecordBatch> group, std::size_t records) {
+    const Time began = clock_.now();
+    const StoreFault fault = committer_.misplaced() ? StoreFault::misplaced : committer_.commit(group, clock_.wall());
+    last_commit_took_ = clock_.now() - began;
+    if (fault == StoreFault::none) {
+        figures_.committed(records, last_commit_took_);
+        written_ += static_cast<std::int64_t>(records);
+    } else {
+        figures_.failed(fault);
+    }
+    return fault;
 }
 
 // Upkeep comes after the answers: no promise waits for it.
 void SqliteStore::keep_up(bool idle) {
-    if (clock_.now() >= next_prune_) {
-        next_prune_ = clock_.now() + options_.prune_every;
-        pruning_since_ = kept_since(clock_.wall());
-    }
-    if (pruning_since_ && !committer_.prune_step(*pruning_since_)) pruning_since_.reset();
+    if (clock_.now() >= next_look_) look();
+    prune();
     if (committer_.is_log_long()) {
         committer_.shorten_log();
-    } else if (idle && !pruning_since_ && committer_.is_log_worth_emptying()) {
+    } else if (idle && !pruning_ && !shrinking_ && committer_.is_log_worth_emptying()) {
         committer_.empty_log();
     }
+}
+
+void SqliteStore::look() {
+    next_look_ = clock_.now() + look_every;
+    if (clock_.now() >= next_prune_) {
+        next_prune_ = clock_.now() + options_.prune_every;
+        pruning_ = true;
+    }
+    date_.observe(clock_.now(), clock_.wall());
+    disk_ = disk_space(committer_.path());
+    figures_.measured(committer_.used_bytes(), disk_.free_bytes);
+}
+
+// At least as much goes as came, so that a flood cannot outrun it.
+void SqliteStore::prune() {
+    if (pruning_) pruning_ = committer_.prune_step(kept());
+    const std::int64_t rows = std::max(History::rows_per_step_max, std::exchange(written_, 0));
+    shrinking_ = is_too_much() && committer_.prune_oldest(kept(), rows) > 0;
+}
+
+// More than the limit, or so much that the disk is nearly full and the file has no room of its own left: then history
+// gives way, so that what matters can still be written (fault 19).
+bool SqliteStore::is_too_much() {
+    if (committer_.used_bytes() > history_.bytes_max) return true;
+    return disk_.free_bytes < disk_.reserve_bytes() && committer_.reusable_bytes() < disk_.reserve_bytes() / 4;
 }
 
 // A store that is stopped is one file, which can be copied. When the disk is too slow for that, or nobody waits for it,
@@ -200,9 +246,12 @@ void SqliteStore::die(const StoreError& error) {
     if (on_fatal_) on_fatal_(error);
 }
 
-UnixMs SqliteStore::kept_since(UnixMs now) const {
-    const auto keep = std::chrono::duration_cast<std::chrono::milliseconds>(history_keep_.load());
-    return UnixMs{now.value - keep.count()};
+KeptPast SqliteStore::kept() {
+    const UnixMs now = date_.observe(clock_.now(), clock_.wall());
+    const auto before = [now](Duration keep) {
+        return UnixMs{now.value - std::chrono::duration_cast<std::chrono::milliseconds>(keep).count()};
+    };
+    return {before(history_.keep), before(history_.lobbies)};
 }
 
 }  // namespace muster

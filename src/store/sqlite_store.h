@@ -1,7 +1,6 @@
 // The store on disk: SQLite with a write-ahead log and full syncs, on a thread of its own, many batches to one sync.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
@@ -12,10 +11,20 @@
 #include "base/time.h"
 #include "store/commit_figures.h"
 #include "store/committer.h"
+#include "store/disk_space.h"
 #include "store/event_reader.h"
+#include "store/settled_date.h"
 #include "store/store.h"
 
 namespace muster {
+
+// How much of the past is kept: what is older goes, and of what is left the oldest when it is too much. Lobbies that
+// are over are remembered for `lobbies`, and the latest million in any case.
+struct HistoryLimits {
+    Duration keep = std::chrono::hours(7 * 24);
+    std::int64_t bytes_max = std::int64_t{2} << 30;
+    Duration lobbies = std::chrono::hours(24);
+};
 
 struct SqliteStoreOptions {
     StoreFileOptions file{};
@@ -25,7 +34,7 @@ struct SqliteStoreOptions {
     // A larger batch is written alone. A thousand matches a second are ten thousand records: so many fit one sync, even
     // when each takes a second.
     std::size_t records_per_commit_max = 16'384;
-    Duration history_keep = std::chrono::hours(7 * 24);
+    HistoryLimits history{};
     Duration prune_every = std::chrono::minutes(1);
     Duration idle_after = std::chrono::milliseconds(200);  // without a batch for so long, the log may be emptied
 };
@@ -44,6 +53,7 @@ public:
     ~SqliteStore() override;
 
     RecoveredState recover() override;
+    void on_durable(OnDurable on_durable) override { on_durable_ = std::move(on_durable); }
     void start(OnOutcome on_outcome, OnFatal on_fatal) override;
     // Also false when the store is stopping or beyond repair.
     [[nodiscard]] bool submit(RecordBatch&& batch) override;
@@ -54,13 +64,8 @@ public:
     std::vector<EventRecord> events_before(std::int64_t before_id, std::size_t limit) override;
     StoreFigures figures() const override;
 
-    // Keeps the history for so long from now on, in place of the options' `history_keep`; what is older goes at once.
-    // Any thread.
-    void keep_history(Duration keep);
-
-    // Lets the store's thread drop the history that is older than it is kept for at `now`. It does so by itself, too,
-    // every `prune_every` by the clock. Any thread.
-    void prune(UnixMs now);
+    // Keeps so much of the past from now on; what is too old or too much goes at once. Any thread.
+    void keep_history(const HistoryLimits& limits);
 
 private:
     enum class Turn : std::uint8_t { work, idle, end };
@@ -69,23 +74,34 @@ private:
     Turn wait(std::vector<RecordBatch>& taken);
     Duration patience() const;
     void write(std::vector<RecordBatch>& taken);
-    void write_group(std::span<const RecordBatch> group, std::size_t records);
+    void write_group(std::span<RecordBatch> group, std::size_t records);
+    StoreFault commit(std::span<const RecordBatch> group, std::size_t records);
     void keep_up(bool idle);
+    void look();
+    void prune();
+    bool is_too_much();
     void close();
     void die(const StoreError& error);
-    UnixMs kept_since(UnixMs now) const;
+    KeptPast kept();
 
     const Clock& clock_;
     const SqliteStoreOptions options_;
     CommitFigures figures_;
-    std::atomic<Duration> history_keep_;
 
     // The store's thread only, once it runs.
     Committer committer_;
+    OnDurable on_durable_;
     OnOutcome on_outcome_;
     OnFatal on_fatal_;
+    FailedBatch last_failed_;
+    HistoryLimits history_;
+    SettledDate date_;
     Time next_prune_;
-    std::optional<UnixMs> pruning_since_;  // while something is left to remove
+    Time next_look_;
+    bool pruning_ = false;      // something may be left that is too old
+    bool shrinking_ = true;     // it may be too much
+    std::int64_t written_ = 0;  // records since the past was last made smaller
+    DiskSpace disk_;
     Duration last_commit_took_{0};
 
     // Guarded by mutex_.
@@ -94,7 +110,7 @@ private:
     std::condition_variable ended_;  // for stop()
     std::vector<RecordBatch> waiting_;
     std::size_t unanswered_ = 0;
-    std::optional<UnixMs> prune_asked_;
+    std::optional<HistoryLimits> new_limits_;
     bool stopping_ = false;  // write what waits, then end
     Time stop_by_;
     bool abandoned_ = false;  // end after the present transaction

@@ -265,7 +265,8 @@ TEST_CASE_FIXTURE(StoreFixture, "X-4: the history is pruned in the background, b
         REQUIRE(submit(++number));
     }
     SUBCASE("on request") {
-        store->prune(UnixMs{clock.wall().value + 8LL * 24 * 3600 * 1000});
+        clock.advance(1s);
+        store->keep_history({.keep = 1ms});
     }
     const SystemClock real;
     const Time until = real.now() + OutcomeLog::patience;
@@ -293,7 +294,7 @@ TEST_CASE_FIXTURE(StoreFixture, "X-3, X-4: a reload's shorter history_keep drops
         return events.empty() ? 0 : events[0].id;
     };
     CHECK(first_event_soon(1) == 1);
-    store->keep_history(24h);
+    store->keep_history({.keep = 24h});
     CHECK(first_event_soon(2) == 2);
 
     // By the clock it goes on with the new figure.
@@ -302,4 +303,67 @@ TEST_CASE_FIXTURE(StoreFixture, "X-3, X-4: a reload's shorter history_keep drops
     CHECK(first_event_soon(3) == 3);
     REQUIRE(log.wait_for(3));
     CHECK(log.good_in_order() == 3);
+}
+
+TEST_CASE_FIXTURE(StoreFixture,
+                  "fault 18: a date that is days ahead for a minute erases nothing, across a restart too") {
+    options.prune_every = 1s;
+    open();
+    REQUIRE(store->submit({1, {sample_event(1, clock.wall()), sample_match(5, MatchState::ended, clock.wall())}}));
+    REQUIRE(log.wait_for(1));
+    std::uint64_t number = 1;
+    const auto minutes_pass = [&](int minutes) {
+        for (int i = 0; i < minutes; ++i) {
+            clock.advance(1min);
+            REQUIRE(submit(++number));
+            REQUIRE(log.wait_for(number));
+        }
+    };
+    clock.set_date_ahead(200h);
+    minutes_pass(8);
+    CHECK(store->events_after(0, 10).size() == 1);
+    REQUIRE(store->stop(10s));
+    CHECK(reopened().over.size() == 1);
+    open();
+    minutes_pass(8);
+    CHECK(store->events_after(0, 10).size() == 1);
+    // It was right after all.
+    minutes_pass(4);
+    const SystemClock real;
+    const Time until = real.now() + OutcomeLog::patience;
+    while (!store->events_after(0, 1).empty() && real.now() < until) std::this_thread::yield();
+    CHECK(store->events_after(0, 10).empty());
+    // The latest million lobbies are remembered whatever the date is (A-2).
+    REQUIRE(store->stop(10s));
+    CHECK(reopened().over.size() == 1);
+}
+
+TEST_CASE_FIXTURE(StoreFixture, "fault 19, S-7: the store keeps to its size, and the oldest events make room") {
+    constexpr std::int64_t bytes_max = 1 << 20;
+    options.history.bytes_max = bytes_max;
+    open();
+    REQUIRE(store->submit({1, {sample_match(5, MatchState::ended, clock.wall()), sample_server(1)}}));
+    std::int64_t id = 0;
+    std::uint64_t number = 1;
+    for (int round = 0; round < 60; ++round) {
+        std::vector<Record> events;
+        for (int i = 0; i < 1'000; ++i) events.emplace_back(sample_event(++id, clock.wall()));
+        REQUIRE(store->submit({++number, std::move(events)}));
+        REQUIRE(log.wait_for(number));
+        clock.advance(1s);
+    }
+    REQUIRE(store->submit({++number, {}}));
+    REQUIRE(log.wait_for(number));
+    CHECK(std::filesystem::file_size(options.file.path) < 2 * bytes_max);
+    CHECK(store->figures().history_bytes > bytes_max / 2);
+    CHECK(store->figures().history_bytes < 3 * bytes_max / 2);
+    CHECK(store->figures().free_bytes > 0);
+    const auto newest = store->events_before(id + 1, 1);
+    REQUIRE(newest.size() == 1);
+    CHECK(newest[0].id == id);
+    CHECK(store->events_after(0, 1)[0].id > id / 2);
+    REQUIRE(store->stop(10s));
+    const RecoveredState state = reopened();
+    CHECK(state.over.size() == 1);
+    CHECK(state.servers.size() == 1);
 }

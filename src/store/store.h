@@ -13,7 +13,8 @@
 namespace muster {
 
 // The store cannot be opened or went beyond repair. `exit_code` is what the process ends with: 65 for a damaged,
-// foreign or newer file, 74 for a failed sync (fault 3), 73 when another process holds it (fault 7).
+// foreign or newer file, 73 when another process holds it (fault 7), 74 when it cannot be made, opened, read, written
+// or synced (fault 3).
 class StoreError : public std::runtime_error {
 public:
     StoreError(int code, const std::string& what) : std::runtime_error(what), exit_code(code) {}
@@ -26,11 +27,14 @@ struct StoreFigures {
     std::uint64_t records = 0;
     std::uint64_t faults_full = 0;
     std::uint64_t faults_transient = 0;
+    std::uint64_t faults_misplaced = 0;
     std::uint64_t faults_fatal = 0;
     std::uint64_t queue_depth = 0;  // batches handed over and not yet answered
     std::vector<std::uint64_t>
         commit_seconds_counts;  // histogram, cumulative, per bound of commit_seconds_bounds() and +Inf
     double commit_seconds_sum = 0;
+    std::int64_t history_bytes = 0;  // what the store holds; the past is nearly all of it
+    std::int64_t free_bytes = 0;     // on the store's disk
 };
 
 // The upper bounds of the commit histogram, in seconds.
@@ -39,7 +43,10 @@ const std::vector<double>& commit_seconds_bounds();
 class Store {
 public:
     // Called on the store's own thread, in batch order, once per batch.
-    using OnOutcome = std::function<void(const BatchOutcome&)>;
+    using OnOutcome = std::function<void(BatchOutcome)>;
+    // The one tap for all who watch what is written: called on the store's own thread, in batch order, once per batch
+    // that became durable, before its outcome.
+    using OnDurable = std::function<void(const RecordBatch&)>;
     // Called once when the store is beyond repair; no outcome follows it.
     using OnFatal = std::function<void(const StoreError&)>;
 
@@ -48,10 +55,14 @@ public:
     // Reads what a start needs. Before start(), on the caller's thread.
     virtual RecoveredState recover() = 0;
 
+    // Who watches. Before start().
+    virtual void on_durable(OnDurable on_durable) = 0;
+
     // Begins to take batches. The callbacks outlive the store.
     virtual void start(OnOutcome on_outcome, OnFatal on_fatal) = 0;
 
     // Hands a batch over and returns at once. False, and the batch untouched, when `queue_max` batches wait already.
+    // A batch fails when the one that it follows failed.
     [[nodiscard]] virtual bool submit(RecordBatch&& batch) = 0;
 
     // Makes durable what was submitted, for at most `limit`, then stops its thread. True when everything was written.

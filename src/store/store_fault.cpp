@@ -53,11 +53,11 @@ StoreError cannot_open(const SqliteError& error, const std::string& path) {
             return {exit_damaged, fmt::format("{} does not hold the tables of its version: {}", path, error.what())};
         case SQLITE_BUSY:
         case SQLITE_LOCKED:
-            return {exit_cannot_create, fmt::format("{} is locked by another program", path)};
+            return {exit_in_use, fmt::format("{} is locked by another program", path)};
         case SQLITE_CANTOPEN:
         case SQLITE_PERM:
         case SQLITE_READONLY:
-            return {exit_cannot_create, fmt::format("{} cannot be opened: {}", path, reason(error))};
+            return {exit_io, fmt::format("{} cannot be opened: {}", path, reason(error))};
         default:
             return {exit_io, fmt::format("{}: {}", path, reason(error))};
     }

@@ -10,9 +10,9 @@
 namespace muster {
 
 // What a StoreError ends the process with; the numbers are those of sysexits.h.
-inline constexpr int exit_damaged = 65;        // damaged, foreign or newer
-inline constexpr int exit_cannot_create = 73;  // cannot be made, opened or locked
-inline constexpr int exit_io = 74;             // a failed sync, read or write
+inline constexpr int exit_damaged = 65;  // damaged, foreign or newer
+inline constexpr int exit_in_use = 73;   // another process holds it
+inline constexpr int exit_io = 74;       // cannot be made, opened, read, written or synced
 
 // `full` or `transient` when the same may work later. Everything else fails with the StoreError to end with: after a
 // failed sync nobody knows what the disk holds, and trying again would only hide it (fault 3).

@@ -34,20 +34,27 @@ using Header = std::array<unsigned char, header_size>;
     throw StoreError(exit_damaged, fmt::format("{} {}", path, fault));
 }
 
+// A device or a pipe is never opened, and nothing takes its place.
+void refuse_irregular(const std::string& path) {
+    struct stat found{};
+    if (lstat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode) && !S_ISLNK(found.st_mode))
+        refuse(path, "is not a regular file");
+}
+
 std::string absolute_path(const std::string& path) {
     std::error_code error;
     // A plain "muster.db" that is not there yet has no directory in its name: say whose it is first.
     auto absolute = std::filesystem::absolute(path, error);
     if (!error) absolute = std::filesystem::weakly_canonical(absolute, error);
-    if (error) throw StoreError(exit_cannot_create, fmt::format("{}: {}", path, error.message()));
+    if (error) throw StoreError(exit_io, fmt::format("{}: {}", path, error.message()));
     if (std::filesystem::is_directory(absolute, error)) refuse(absolute.string(), "is a directory, not a store");
+    refuse_irregular(absolute.string());
     // What a link points to may only be unmounted: an empty store must not take its place.
     if (std::filesystem::is_symlink(absolute, error))
-        throw StoreError(exit_cannot_create, fmt::format("{} is a link to nothing", absolute.string()));
+        throw StoreError(exit_io, fmt::format("{} is a link to nothing", absolute.string()));
     const auto parent = absolute.parent_path();
     if (!std::filesystem::is_directory(parent, error))
-        throw StoreError(exit_cannot_create,
-                         fmt::format("{}: there is no directory {}", absolute.string(), parent.string()));
+        throw StoreError(exit_io, fmt::format("{}: there is no directory {}", absolute.string(), parent.string()));
     return absolute.string();
 }
 
@@ -55,13 +62,13 @@ std::int64_t size_of(const std::string& path) {
     struct stat found{};
     if (stat(path.c_str(), &found) == 0) return found.st_size;
     if (errno == ENOENT) return 0;
-    throw StoreError(exit_cannot_create, fmt::format("{} cannot be opened: {}", path, strerror(errno)));
+    throw StoreError(exit_io, fmt::format("{} cannot be opened: {}", path, strerror(errno)));
 }
 
 Header read_header(const std::string& path) {
     Header header{};
     const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) throw StoreError(exit_cannot_create, fmt::format("{} cannot be opened: {}", path, strerror(errno)));
+    if (file < 0) throw StoreError(exit_io, fmt::format("{} cannot be opened: {}", path, strerror(errno)));
     const ssize_t length = pread(file, header.data(), header.size(), 0);
     const int reason = errno;
     close(file);
@@ -101,7 +108,7 @@ void check_header(const std::string& path, Migrations known) {
 
 void restrict_mode(const std::string& path) {
     if (chmod(path.c_str(), owner_only) != 0 && errno != ENOENT)
-        throw StoreError(exit_cannot_create, fmt::format("{}: cannot set its mode: {}", path, strerror(errno)));
+        throw StoreError(exit_io, fmt::format("{}: cannot set its mode: {}", path, strerror(errno)));
 }
 
 void sync_directory_of(const std::string& path) {
@@ -118,15 +125,16 @@ void create(const std::string& path, const StoreFileOptions& options) {
     const std::string unfinished = path + ".new";
     for (const char* suffix : {"", "-journal", "-wal", "-shm"}) unlink((unfinished + suffix).c_str());
     const int file = open(unfinished.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, owner_only);
-    if (file < 0) throw StoreError(exit_cannot_create, fmt::format("{} cannot be made: {}", path, strerror(errno)));
+    if (file < 0) throw StoreError(exit_io, fmt::format("{} cannot be made: {}", path, strerror(errno)));
     close(file);
     {
         Database database(unfinished, Database::Access::read_write, options.vfs);
         database.run(fmt::format("PRAGMA synchronous = FULL; PRAGMA application_id = {}", application_id));
         migrate(database, options.migrations);
     }
+    refuse_irregular(path);
     if (rename(unfinished.c_str(), path.c_str()) != 0)
-        throw StoreError(exit_cannot_create, fmt::format("{} cannot be made: {}", path, strerror(errno)));
+        throw StoreError(exit_io, fmt::format("{} cannot be made: {}", path, strerror(errno)));
     sync_directory_of(path);
 }
 
@@ -168,11 +176,20 @@ void empty_log(Database& database, const std::string& path) {
     }
 }
 
-Database open_checked(const std::string& path, const StoreFileOptions& options) {
+// The path of a file that is there and may be ours.
+const std::string& prepared(const std::string& path, const StoreFileOptions& options) {
     try {
         prepare(path, options);
+        return path;
+    } catch (const SqliteError& error) {
+        throw cannot_open(error, path);
+    }
+}
+
+Database open_checked(const std::string& path, const StoreFileOptions& options) {
+    try {
         Database database(path, Database::Access::read_write, options.vfs);
-        if (database.is_read_only()) throw StoreError(exit_cannot_create, fmt::format("{} cannot be written", path));
+        if (database.is_read_only()) throw StoreError(exit_io, fmt::format("{} cannot be written", path));
         database.set_busy_timeout_ms(StoreFile::busy_timeout_ms);
         refuse_newer(path, database.integer("PRAGMA user_version"), options.migrations);
         check_content(database, path, options.checked_bytes_max);
@@ -192,6 +209,9 @@ Database open_checked(const std::string& path, const StoreFileOptions& options) 
 }  // namespace
 
 StoreFile::StoreFile(const StoreFileOptions& options)
-    : path_(absolute_path(options.path)), lock_(path_), database_(open_checked(path_, options)) {}
+    : path_(absolute_path(options.path)),
+      lock_(path_),
+      hold_(prepared(path_, options)),
+      database_(open_checked(path_, options)) {}
 
 }  // namespace muster

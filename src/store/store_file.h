@@ -26,17 +26,20 @@ public:
     // How long another program's lock is waited for.
     static constexpr int busy_timeout_ms = 250;
 
-    // Fails with StoreError: 65 when the file is damaged, truncated, newer or not a store; 73 when it is in use or
-    // cannot be made; 74 when the disk fails. A file that is refused is left as it was.
+    // Fails with StoreError: 65 when the file is damaged, truncated, newer, not a store or no regular file; 73 when it
+    // is in use; 74 when it cannot be made or the disk fails. A file that is refused is left as it was.
     explicit StoreFile(const StoreFileOptions& options);
 
     Database& database() { return database_; }
+    // True when the file no longer stands at its path.
+    bool misplaced() { return hold_.misplaced(); }
     // Absolute, without links.
     const std::string& path() const { return path_; }
 
 private:
     std::string path_;
     StoreLock lock_;
+    StoreHold hold_;
     Database database_;
 };
 

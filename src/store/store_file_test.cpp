@@ -1,8 +1,11 @@
 #include "store/store_file.h"
 
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
+#include <array>
 #include <fstream>
 #include <iterator>
 
@@ -20,6 +23,10 @@ using namespace muster;
 namespace {
 
 constexpr UnixMs now{1'700'000'000'000};
+
+bool write_byte(int file) {
+    return write(file, "x", 1) == 1;
+}
 
 struct FileFixture {
     ScratchDirectory scratch;
@@ -144,7 +151,8 @@ TEST_CASE_FIXTURE(FileFixture, "fault 6: what is not a store is refused by name"
 TEST_CASE_FIXTURE(FileFixture, "fault 6: a file of a newer version is refused, and says which versions meet") {
     make_store();
     run_sql("PRAGMA user_version = 99");
-    check_refused("was written by a newer version of Muster (format 99, this one knows up to 1)");
+    check_refused(fmt::format("was written by a newer version of Muster (format 99, this one knows up to {})",
+                              muster_migrations().size()));
 }
 
 TEST_CASE_FIXTURE(FileFixture, "fault 6: a store without its tables is refused") {
@@ -213,12 +221,12 @@ TEST_CASE_FIXTURE(FileFixture, "X-4: what cannot be made is refused with the rea
     SUBCASE("no directory") {
         path = scratch.file("missing/muster.db");
         const auto [code, text] = refusal();
-        CHECK(code == exit_cannot_create);
+        CHECK(code == exit_io);
         CHECK(text == fmt::format("{}: there is no directory {}", path, scratch.file("missing")));
     }
     SUBCASE("a link to nothing, such as a disk that is not mounted") {
         std::filesystem::create_symlink(scratch.file("unmounted.db"), path);
-        CHECK(refusal() == std::pair{exit_cannot_create, path + " is a link to nothing"});
+        CHECK(refusal() == std::pair{exit_io, path + " is a link to nothing"});
         CHECK(std::filesystem::is_symlink(path));
     }
 }
@@ -226,12 +234,83 @@ TEST_CASE_FIXTURE(FileFixture, "X-4: what cannot be made is refused with the rea
 TEST_CASE_FIXTURE(FileFixture, "fault 7: a second daemon on the same store is refused and told who holds it") {
     const StoreFile first({.path = path});
     const std::string expected = fmt::format("{} is in use by process {}", path, getpid());
-    CHECK(refusal() == std::pair{exit_cannot_create, expected});
+    CHECK(refusal() == std::pair{exit_in_use, expected});
     SUBCASE("through a link") {
         std::filesystem::create_symlink(path, scratch.file("other.db"));
         path = scratch.file("other.db");
-        CHECK(refusal() == std::pair{exit_cannot_create, expected});
+        CHECK(refusal() == std::pair{exit_in_use, expected});
     }
+}
+
+TEST_CASE_FIXTURE(FileFixture, "fault 7: a second daemon is refused even when the lock file was deleted") {
+    std::array<int, 2> to_child{};
+    std::array<int, 2> to_parent{};
+    REQUIRE(pipe(to_child.data()) == 0);
+    REQUIRE(pipe(to_parent.data()) == 0);
+    const pid_t child = fork();
+    char byte = 'x';
+    if (child == 0) {
+        const StoreFile held({.path = path});
+        const bool told = write_byte(to_parent[1]) && read(to_child[0], &byte, 1) == 1;
+        _exit(told ? 0 : 1);
+    }
+    REQUIRE(read(to_parent[0], &byte, 1) == 1);
+    REQUIRE(std::filesystem::remove(path + ".lock"));
+    CHECK(refusal() == std::pair{exit_in_use, path + " is in use by another process"});
+    REQUIRE(write_byte(to_child[1]));
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+    CHECK(refusal().second == "it was opened");
+    for (const int end : {to_child[0], to_child[1], to_parent[0], to_parent[1]}) close(end);
+}
+
+TEST_CASE_FIXTURE(FileFixture, "fault 7, X-4: only a regular file is ever opened or made a store") {
+    struct stat before{};
+    struct stat after{};
+    SUBCASE("a fifo") {
+        REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+    }
+    SUBCASE("a directory") {
+        REQUIRE(mkdir(path.c_str(), 0700) == 0);
+    }
+    SUBCASE("a link to a device") {
+        std::filesystem::create_symlink("/dev/null", path);
+    }
+    SUBCASE("a socket") {
+        const int file = socket(AF_UNIX, SOCK_STREAM, 0);
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+        REQUIRE(bind(file, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0);
+        close(file);
+    }
+    REQUIRE(lstat(path.c_str(), &before) == 0);
+    const auto [code, text] = refusal();
+    CHECK(code == exit_damaged);
+    CHECK_MESSAGE((text.ends_with("is not a regular file") || text.ends_with("is a directory, not a store")), text);
+    REQUIRE(lstat(path.c_str(), &after) == 0);
+    CHECK(before.st_ino == after.st_ino);
+    CHECK(before.st_mode == after.st_mode);
+}
+
+TEST_CASE_FIXTURE(FileFixture, "X-4: a store that is deleted, replaced or put back under a daemon is noticed") {
+    Committer committer({.path = path});
+    CHECK_FALSE(committer.misplaced());
+    const std::string aside = scratch.file("aside.db");
+    SUBCASE("the file") {
+        std::filesystem::rename(path, aside);
+        CHECK(committer.misplaced());
+        std::filesystem::copy_file(aside, path);
+        CHECK(committer.misplaced());
+        std::filesystem::rename(aside, path);
+    }
+    SUBCASE("its log") {
+        std::filesystem::rename(path + "-wal", aside);
+        CHECK(committer.misplaced());
+        std::filesystem::rename(aside, path + "-wal");
+    }
+    CHECK_FALSE(committer.misplaced());
 }
 
 TEST_CASE_FIXTURE(FileFixture, "fault 7: the lock ends with its process, however it ended") {

@@ -29,16 +29,14 @@ std::string holder(int file) {
 
 StoreLock::StoreLock(const std::string& store_path) {
     const std::string path = store_path + ".lock";
-    file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    if (file_ < 0)
-        throw StoreError(exit_cannot_create, fmt::format("{}: cannot open {}: {}", store_path, path, strerror(errno)));
+    file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, S_IRUSR | S_IWUSR);
+    if (file_ < 0) throw StoreError(exit_io, fmt::format("{}: cannot open {}: {}", store_path, path, strerror(errno)));
     if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
         const int reason = errno;
         const std::string who = holder(file_);
         close(file_);
-        if (reason == EWOULDBLOCK)
-            throw StoreError(exit_cannot_create, fmt::format("{} is in use by {}", store_path, who));
-        throw StoreError(exit_cannot_create, fmt::format("{}: cannot lock {}: {}", store_path, path, strerror(reason)));
+        if (reason == EWOULDBLOCK) throw StoreError(exit_in_use, fmt::format("{} is in use by {}", store_path, who));
+        throw StoreError(exit_io, fmt::format("{}: cannot lock {}: {}", store_path, path, strerror(reason)));
     }
     // The number is for people only, so that failing to write it on a full disk does no harm.
     const std::string own = fmt::format("{}\n", getpid());
@@ -50,6 +48,44 @@ StoreLock::StoreLock(const std::string& store_path) {
 StoreLock::~StoreLock() {
     // The file stays: removing it would let two newcomers lock two different files of that name.
     close(file_);
+}
+
+StoreHold::StoreHold(const std::string& store_path) : path_(store_path), log_path_(store_path + "-wal") {
+    // SQLite locks up to 511 bytes from 1 GiB on.
+    constexpr off_t our_byte = 0x40001000;
+    file_ = open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file_ < 0) throw StoreError(exit_io, fmt::format("{} cannot be opened: {}", path_, strerror(errno)));
+    struct flock lock{};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = our_byte;
+    lock.l_len = 1;
+    if (fcntl(file_, F_OFD_SETLK, &lock) != 0) {
+        const int reason = errno;
+        close(file_);
+        if (reason == EAGAIN || reason == EACCES)
+            throw StoreError(exit_in_use, fmt::format("{} is in use by another process", path_));
+        throw StoreError(exit_io, fmt::format("{} cannot be locked: {}", path_, strerror(reason)));
+    }
+    struct stat found{};
+    if (fstat(file_, &found) == 0) identity_ = {found.st_dev, found.st_ino};
+}
+
+StoreHold::~StoreHold() {
+    close(file_);
+}
+
+bool StoreHold::misplaced() {
+    if (at(path_) != identity_) return true;
+    const std::optional<Identity> log = at(log_path_);
+    if (!log_) log_ = log;
+    return log != log_;
+}
+
+std::optional<StoreHold::Identity> StoreHold::at(const std::string& path) {
+    struct stat found{};
+    if (stat(path.c_str(), &found) != 0) return std::nullopt;
+    return Identity{found.st_dev, found.st_ino};
 }
 
 }  // namespace muster

@@ -1,0 +1,130 @@
+// `muster backup`, `muster restore` and `muster store`: what is done with the store's file as a whole. They work on the
+// file itself, not through a daemon.
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <fmt/core.h>
+
+#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/standard_output.h"
+#include "config/config_load.h"
+#include "process/exit_code.h"
+#include "store/store.h"
+#include "store/store_copy.h"
+
+namespace muster {
+namespace {
+
+struct Arguments {
+    std::string what;
+    std::optional<std::string> config;
+    std::optional<std::string> store;
+};
+
+CommandOption config_option(Arguments& arguments) {
+    CommandOption option{"--config", "FILE", "The config file (TOML) that names the store", &arguments.config};
+    option.is_file = true;
+    return option;
+}
+
+CommandOption store_option(Arguments& arguments) {
+    CommandOption option{"--store", "FILE", "The store's file, in place of the config's store.path", &arguments.store};
+    option.is_file = true;
+    option.excludes = {"--config"};
+    return option;
+}
+
+CommandOption file_place(Arguments& arguments, const char* help) {
+    CommandOption option{"FILE", "", help, &arguments.what};
+    option.required = true;
+    option.is_file = true;
+    return option;
+}
+
+std::string store_of(const Arguments& arguments) {
+    if (arguments.store) return *arguments.store;
+    const auto loaded = load_config({arguments.config, process_environment()});
+    if (loaded) return loaded->config.store.path;
+    print_problems(loaded.error());
+    throw CommandFailure(to_int(ExitCode::config), "the config names no store");
+}
+
+template <class Call>
+int done(Call call) {
+    try {
+        return to_int(print_result(call()));
+    } catch (const StoreError& error) {
+        throw CommandFailure(error.exit_code, error.what());
+    }
+}
+
+int run_backup(const Arguments& arguments) {
+    return done([&] {
+        const std::string store = store_of(arguments);
+        back_up(store, arguments.what);
+        return fmt::format("Backed up {} to {}\n", store, arguments.what);
+    });
+}
+
+int run_restore(const Arguments& arguments) {
+    return done([&] {
+        const std::string store = store_of(arguments);
+        const Restored restored = restore(arguments.what, store);
+        const std::string old =
+            restored.old_store.empty() ? "" : fmt::format("The store that was there is now {}\n", restored.old_store);
+        return fmt::format("Restored {} from {}; ids go on from {}\n{}", store, arguments.what,
+                           restored.numbers.server_ids_below, old);
+    });
+}
+
+int run_compact(const Arguments& arguments) {
+    return done([&] {
+        const std::string store = store_of(arguments);
+        const Compacted compacted = compact(store);
+        return fmt::format("Compacted {}: {} bytes, {} before\n", store, compacted.bytes_after, compacted.bytes_before);
+    });
+}
+
+}  // namespace
+
+Command backup_command() {
+    const auto arguments = std::make_shared<Arguments>();
+    return {
+        "backup",
+        "Copy the store to a new file, while the daemon runs or not",
+        {file_place(*arguments, "The file to write; it must not exist"), config_option(*arguments),
+         store_option(*arguments)},
+        "The copy is the store at one moment, mode 0600: it holds tokens of live matches. It is checked and synced\n"
+        "before it gets its name.\n",
+        [arguments] { return run_backup(*arguments); }};
+}
+
+Command restore_command() {
+    const auto arguments = std::make_shared<Arguments>();
+    return {
+        "restore",
+        "Put a backup in place of the store; stop the daemon first",
+        {file_place(*arguments, "The backup"), config_option(*arguments), store_option(*arguments)},
+        "The store that was there is kept beside it. Ids, epochs and event ids go on far ahead, so that none that\n"
+        "was given out since the backup is given again. At the next start the matches of the backup are confirmed by\n"
+        "their servers, or aborted.\n",
+        [arguments] { return run_restore(*arguments); }};
+}
+
+Command store_command() {
+    const auto arguments = std::make_shared<Arguments>();
+    CommandOption action{"ACTION", "", "`compact`: give free space back to the disk; stop the daemon first",
+                         &arguments->what};
+    action.required = true;
+    action.choices = {"compact"};
+    return {
+        "store",
+        "Maintain the store's file",
+        {action, config_option(*arguments), store_option(*arguments)},
+        "Compacting needs room for a second copy while it works. Free space inside the file is reused without it.\n",
+        [arguments] { return run_compact(*arguments); }};
+}
+
+}  // namespace muster

@@ -1,0 +1,58 @@
+#include "store/settled_date.h"
+
+#include <doctest/doctest.h>
+
+using namespace muster;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::int64_t hour_ms = 3'600'000;
+
+struct Dates {
+    Time now{};
+    std::int64_t wall = 1'700'000'000'000;
+    SettledDate date{now, UnixMs{wall}};
+
+    void pass(std::chrono::milliseconds by) {
+        now += by;
+        wall += by.count();
+    }
+    std::int64_t seen() { return date.observe(now, UnixMs{wall}).value; }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Dates, "fault 18: the date is followed, and so is a step of up to an hour, or back") {
+    pass(5min);
+    CHECK(seen() == wall);
+    wall += hour_ms;
+    CHECK(seen() == wall);
+    wall -= 200 * hour_ms;
+    CHECK(seen() == wall);
+}
+
+TEST_CASE_FIXTURE(Dates, "fault 18: a date that is days ahead for a minute counts for nothing") {
+    seen();
+    const std::int64_t right = wall;
+    wall += 200 * hour_ms;
+    for (int i = 0; i < 9; ++i) {
+        CHECK(seen() == right + i * 60'000);
+        pass(1min);
+    }
+    wall -= 200 * hour_ms;
+    CHECK(seen() == wall);
+    // The next time it has to last anew.
+    wall += 200 * hour_ms;
+    pass(5min);
+    CHECK(seen() == wall - 200 * hour_ms);
+}
+
+TEST_CASE_FIXTURE(Dates, "fault 18: a date that stays ahead for ten minutes is believed") {
+    wall += 200 * hour_ms;
+    CHECK(seen() == wall - 200 * hour_ms);
+    pass(SettledDate::believed_after - 1s);
+    CHECK(seen() == wall - 200 * hour_ms);
+    pass(1s);
+    CHECK(seen() == wall);
+}

@@ -1,0 +1,116 @@
+"""Fault 5 against the real program: a disk whose syncs take seconds. FILE PATH_TO_MUSTER PATH_TO_SLOW_DISK_LIBRARY"""
+
+import json
+import os
+import struct
+import sys
+import tempfile
+import threading
+import time
+
+from muster_peer import PATIENCE_S, Daemon
+from served import Served, main
+
+REFUSALS_PER_S = 8_000
+STALL_S = 8
+
+
+class SlowDisk(Served):
+    library = ""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.delay = os.path.join(folder.name, "delay")
+        self.slow(0)
+        self.daemon = Daemon(self.muster, folder.name, LD_PRELOAD=self.library, MUSTER_TEST_SYNC_DELAY=self.delay,
+                             MUSTER_LIMITS_UNSENT_BYTES="64MiB")
+        self.addCleanup(self.end)
+
+    def slow(self, milliseconds):
+        with open(self.delay + ".new", "w") as file:
+            file.write(str(milliseconds))
+        os.rename(self.delay + ".new", self.delay)
+
+    def end(self):
+        self.slow(0)
+        super().end()
+
+    def resident_mb(self):
+        with open(f"/proc/{self.daemon.process.pid}/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    def ack_times(self, server, seconds):
+        """How long each heartbeat's ack takes, in milliseconds, from the quickest to the slowest."""
+        took, end = [], time.monotonic() + seconds
+        while time.monotonic() < end:
+            began = time.monotonic()
+            server.heartbeat()
+            server.expect(0x1003)
+            took.append((time.monotonic() - began) * 1000)
+            time.sleep(0.01)
+        return sorted(took)
+
+    def test_fault_5_acks_and_memory_stay_as_they_are_while_the_disk_stalls(self):
+        server = self.daemon.game_server(7000)
+        matchmaker = self.daemon.matchmaker()
+        calm = self.ack_times(server, 2)
+        before_mb = self.resident_mb()
+        asked, stop = [0], threading.Event()
+
+        def flood():
+            # Each is refused, which is an event and so a record.
+            portion = struct.pack("<HHibbbbi", 14, 0x2002, -1, 6, 0, 2, 10, 1650)
+            while not stop.is_set():
+                matchmaker.send_bytes(portion * (REFUSALS_PER_S // 500))
+                asked[0] += REFUSALS_PER_S // 500
+                time.sleep(0.002)
+
+        def read():
+            while not stop.is_set():
+                try:
+                    matchmaker.socket.recv(1 << 16)
+                except OSError:
+                    return
+
+        self.slow(STALL_S * 1000)
+        threads = [threading.Thread(target=flood), threading.Thread(target=read)]
+        for thread in threads:
+            thread.start()
+        stalled = self.ack_times(server, STALL_S)
+        grown_mb = self.resident_mb() - before_mb
+        stop.set()
+        self.slow(0)
+        matchmaker.socket.shutdown(2)
+        for thread in threads:
+            thread.join(PATIENCE_S)
+        p99 = lambda times: times[len(times) * 99 // 100]
+        print(f"p99 calm {p99(calm):.1f} ms, stalled {p99(stalled):.1f} ms; {asked[0]} refusals, {grown_mb:.0f} MB more")
+        self.assertLess(p99(stalled), max(50, 3 * p99(calm)))
+        self.assertLess(grown_mb, 120)
+        # What was not dropped arrives in order, each event once, and allocations work again.
+        self.soon(lambda: self.figure("muster_store_queue_depth") == 0, "the store does not catch up")
+        ids = [event["id"] for event in json.loads(self.get("/api/v1/events?limit=1000")[1])["events"]]
+        self.assertEqual(ids, sorted(set(ids)))
+        other = self.daemon.matchmaker("chat-2")
+        other.request(7)
+        server.expect(0x1004)
+        server.acknowledge(7)
+        self.assertEqual(other.expect(0x2003).take("b"), 1)
+
+    def test_fault_5_an_event_is_shown_once_it_is_durable_and_not_before(self):
+        server = self.daemon.game_server(7000)
+        server.heartbeat()
+        server.expect(0x1003)
+        self.slow(3000)
+        time.sleep(0.1)
+        joined = self.daemon.game_server(7001)
+        shown = lambda: '"server.registered"' in self.get(f"/api/v1/events?server={joined.id}")[1]
+        self.assertFalse(shown())
+        self.soon(shown, "the event is not shown")
+        self.assertEqual(self.get(f"/api/v1/events?server={joined.id}")[1].count('"server.registered"'), 1)
+
+
+if __name__ == "__main__":
+    SlowDisk.library = os.path.abspath(sys.argv.pop(2))
+    main()
