@@ -29,6 +29,28 @@ class Reads(WithDaemon):
         self.soon(lambda: self.run_muster("status").returncode == 1, "a region without servers is bad")
         self.assertIn("All servers of EU are offline", self.run_muster("status").stdout)
 
+    def test_a_lost_fleet_stays_bad_in_status_and_overview_also_over_a_restart_O_2(self):
+        def is_lost():
+            told = self.run_muster("status")
+            return told.returncode == 1 and "EU had 3 servers, has none" in told.stdout
+
+        self.assertFalse(self.json("status")["had_servers"])
+        self.daemon.env.update(MUSTER_FLEET_HEARTBEAT_INTERVAL="200ms", MUSTER_FLEET_HEARTBEAT_TIMEOUT="1s")
+        self.restart()
+        for i in range(3):
+            self.daemon.game_server(27000 + i).close()
+        self.soon(is_lost, "servers that fell silent are forgotten")
+        overview = json.loads(self.run_muster("status", "--json").stdout)
+        self.assertEqual((overview["health"]["status"], overview["had_servers"]), ("bad", True))
+        eu = next(region for region in overview["regions"] if region["name"] == "EU")
+        self.assertEqual((eu["lost"], sum(eu["servers"].values())), (3, 0))
+
+        # Servers that the store still knows, and that do not return after a restart.
+        for i in range(3):
+            self.daemon.game_server(27000 + i)
+        self.restart()
+        self.soon(is_lost, "servers that do not come back are forgotten")
+
     def test_servers_are_listed_filtered_and_sorted_and_one_is_shown_whole_O_3(self):
         small = self.daemon.game_server(27000, max_matches=4)
         large = self.daemon.game_server(27001, max_matches=40)
@@ -140,6 +162,51 @@ class Actions(WithDaemon):
             self.assertEqual(each.expect(0x100F).take("i"), each.id)
         self.shown("server.registered  server_id=1 region=EU endpoint=127.0.0.1:27000", "events")
         self.shown('a \\"new\\" kernel', "events", "--type", "operator.")
+
+    def test_a_whole_region_is_drained_and_back_O_3(self):
+        servers = [self.daemon.game_server(27000 + i) for i in range(3)]
+        west = self.daemon.game_server(27010, region=1)
+        self.assertEqual(self.ok("drain", "--region", "eu", "--reason", "move"),
+                         "EU: 3 servers take no new matches; those they have may finish\n")
+        for server in servers:
+            self.assertEqual(server.expect(0x100F).take("i"), server.id)
+        self.soon(lambda: [row["id"] for row in self.json("servers", "--status", "draining")["servers"]]
+                  == [server.id for server in servers], "they do not drain")
+        self.assertEqual([row["id"] for row in self.json("servers", "--status", "available")["servers"]], [west.id])
+        self.assertEqual(self.json("undrain", "--region", "EU"), {"region": 2, "draining": False, "servers": 3})
+        self.shown("drain", "events", "--type", "operator.")
+        event = self.json("events", "--type", "operator.")["events"][0]
+        self.assertEqual((event["action"], event["target"], event["region"], event["reason"]), ("drain", "region EU", 2, "move"))
+        self.assertEqual(self.run_muster("drain").returncode, 64)
+        self.assertEqual(self.run_muster("drain", "1", "--region", "EU").returncode, 64)
+        self.assertEqual(self.run_muster("drain", "--region", "Mars").returncode, 1)
+
+    def test_a_server_is_removed_by_hand_and_its_matches_fall_through_O_3(self):
+        server = self.daemon.game_server(27000)
+        self.played(server)
+        self.json("allocate", "EU", "--lobby", "42")
+        self.assertIn(f"server {server.id} is removed", self.ok("remove", str(server.id), "--reason", "ghost"))
+        self.soon(lambda: not self.json("servers")["servers"], "the server is still there")
+        self.shown("Aborted by operator", "matches", "--state", "over")
+        self.assertEqual(self.json("status")["health"]["status"], "ok", "what an operator removes is not lost")
+        self.shown("reason=ghost", "events", "--type", "operator.")
+        gone = self.run_muster("remove", str(server.id))
+        self.assertEqual((gone.returncode, gone.stderr), (1, f"muster: no server {server.id}; `muster servers` lists them\n"))
+        self.assertNotEqual(self.daemon.game_server(27000).id, server.id, "who comes back is new")
+
+    def test_all_matches_of_a_server_are_aborted_at_once_O_3(self):
+        server, other = self.daemon.game_server(27000), None
+        self.played(server)
+        for lobby in (41, 42, 43):
+            self.json("allocate", "EU", "--lobby", str(lobby))
+        other = self.daemon.game_server(27001)
+        self.assertEqual(self.json("abort", "--server", str(other.id)), {"id": other.id, "aborted": 0})
+        self.assertEqual(self.ok("abort", "--server", str(server.id), "--reason", "bad host"),
+                         f"3 matches of server {server.id} are aborted\n")
+        self.soon(lambda: [row["reason"] for row in self.json("matches", "--state", "over")["matches"]] == ["bad host"] * 3,
+                  "they are not aborted")
+        self.assertEqual(self.run_muster("abort", "--server", "999").returncode, 1)
+        self.assertEqual(self.run_muster("abort").returncode, 64)
 
     def test_allocate_waits_for_the_answer_and_abort_ends_the_match_O_3(self):
         server = self.daemon.game_server(27000)

@@ -135,6 +135,11 @@ class WithDaemon(Served):
         super().setUp()
         self.url = "http://" + self.daemon.ports["http"]
 
+    def restart(self):
+        self.assertEqual(self.daemon.stop(), 0)
+        self.daemon.start()
+        self.url = "http://" + self.daemon.ports["http"]
+
     def run_muster(self, *arguments, **more):
         return muster(*arguments, MUSTER_URL=self.url, **more)
 

@@ -1,5 +1,7 @@
-// `muster abort LOBBY`: ends a match, or the request for one.
+// `muster abort LOBBY`: ends a match, or the request for one. With --server, all matches of a server.
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,15 +12,23 @@
 #include "cli/listing.h"
 #include "cli/standard_output.h"
 #include "cli/terminal.h"
+#include "process/exit_code.h"
 
 namespace muster {
 namespace {
 
 struct Arguments {
-    std::int64_t lobby = 0;
+    std::optional<std::int64_t> lobby;
+    std::optional<std::int64_t> server;
     std::string reason;
     bool json = false;
 };
+
+std::string body_of(const Arguments& arguments) {
+    JsonFields body;
+    if (!arguments.reason.empty()) body.text("reason", arguments.reason);
+    return body.finish();
+}
 
 // Who is told, besides the players. Asked before the match is aborted; nobody where the daemon does not show it yet.
 std::string told_text(ApiClient& api, std::int64_t lobby) try {
@@ -34,29 +44,45 @@ std::string told_text(ApiClient& api, std::int64_t lobby) try {
     return {};
 }
 
-int abort(const Arguments& arguments) try {
-    ApiClient api = ApiClient::from_environment();
-    const std::string told = told_text(api, arguments.lobby);
-    JsonFields body;
-    if (!arguments.reason.empty()) body.text("reason", arguments.reason);
-    const JsonValue done = api.post(fmt::format("/matches/{}/abort", arguments.lobby), body.finish());
+int abort_one(ApiClient& api, const Arguments& arguments, std::int64_t lobby) try {
+    const std::string told = told_text(api, lobby);
+    const JsonValue done = api.post(fmt::format("/matches/{}/abort", lobby), body_of(arguments));
     if (arguments.json) return print_json(done.to_json());
-    return to_int(print_result(fmt::format("the match of lobby {} is aborted{}\n", arguments.lobby, told)));
+    return to_int(print_result(fmt::format("the match of lobby {} is aborted{}\n", lobby, told)));
 } catch (const NotThere&) {
-    throw CommandFailure(exit_failed,
-                         fmt::format("no match of lobby {}; `muster matches` lists them", arguments.lobby));
+    throw CommandFailure(exit_failed, fmt::format("no match of lobby {}; `muster matches` lists them", lobby));
 } catch (const CommandFailure& failure) {
     if (failure.exit_code != exit_failed) throw;
-    throw CommandFailure(exit_failed, fmt::format("lobby {}: {}", arguments.lobby, failure.what()));
+    throw CommandFailure(exit_failed, fmt::format("lobby {}: {}", lobby, failure.what()));
+}
+
+int abort_all(ApiClient& api, const Arguments& arguments, std::int64_t server) try {
+    const JsonValue done = api.post(fmt::format("/servers/{}/abort", server), body_of(arguments));
+    if (arguments.json) return print_json(done.to_json());
+    return to_int(
+        print_result(fmt::format("{} matches of server {} are aborted\n", done["aborted"].integer(), server)));
+} catch (const NotThere&) {
+    throw CommandFailure(exit_failed, fmt::format("no server {}; `muster servers` lists them", server));
+}
+
+int abort(const Arguments& arguments) {
+    if (!arguments.lobby && !arguments.server)
+        throw CommandFailure(to_int(ExitCode::usage), "wants a lobby, or --server");
+    ApiClient api = ApiClient::from_environment();
+    return arguments.server ? abort_all(api, arguments, *arguments.server)
+                            : abort_one(api, arguments, *arguments.lobby);
 }
 
 }  // namespace
 
 Command abort_command() {
     const auto arguments = std::make_shared<Arguments>();
+    CommandOption server{"--server", "ID", "All matches of this server", &arguments->server};
+    server.excludes = {"LOBBY"};
     return {"abort",
-            "Abort a match or a pending request",
-            {{"LOBBY", "", "The lobby, as `muster matches` shows it", &arguments->lobby, true},
+            "Abort a match or a pending request, or all matches of a server",
+            {{"LOBBY", "", "The lobby, as `muster matches` shows it", &arguments->lobby},
+             server,
              {"--reason", "TEXT", "Reason told to the game server and the matchmaker", &arguments->reason},
              json_option(arguments->json)},
             {},

@@ -25,6 +25,7 @@ Command servers_command();
 Command server_command();
 Command drain_command();
 Command undrain_command();
+Command remove_command();
 Command regions_command();
 Command matchmakers_command();
 Command matches_command();

@@ -1,4 +1,4 @@
-// `muster drain N…` and `muster undrain N…`: servers take no new matches, or do again.
+// `muster drain N…` and `muster undrain N…`, or --region NAME: servers take no new matches, or do again.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -11,23 +11,38 @@
 #include "cli/commands.h"
 #include "cli/listing.h"
 #include "cli/standard_output.h"
+#include "process/exit_code.h"
 
 namespace muster {
 namespace {
 
 struct Arguments {
     std::vector<std::int64_t> ids;
+    std::string region;
     std::string reason;
     bool json = false;
 };
 
+int set_region_draining(ApiClient& api, const Arguments& arguments, bool draining, const std::string& body) {
+    const RegionNames regions(api);
+    const std::int64_t region = regions.id(arguments.region);
+    const JsonValue done = api.post(fmt::format("/regions/{}/drain", region), body);
+    if (arguments.json) return print_json(done.to_json());
+    const char* text = draining ? "{}: {} servers take no new matches; those they have may finish\n"
+                                : "{}: {} servers take matches again\n";
+    return to_int(print_result(fmt::format(fmt::runtime(text), regions.name(region), done["servers"].integer())));
+}
+
 // One that is not there does not keep the others from it.
 int set_draining(const Arguments& arguments, bool draining) {
+    if (arguments.ids.empty() && arguments.region.empty())
+        throw CommandFailure(to_int(ExitCode::usage), "wants the ids of servers, or --region");
     ApiClient api = ApiClient::from_environment();
     JsonFields body;
     body.flag("draining", draining);
     if (!arguments.reason.empty()) body.text("reason", arguments.reason);
     const std::string body_text = body.finish();
+    if (!arguments.region.empty()) return set_region_draining(api, arguments, draining, body_text);
     int worst = 0;
     for (const std::int64_t id : arguments.ids) {
         try {
@@ -47,9 +62,12 @@ int set_draining(const Arguments& arguments, bool draining) {
 
 Command command(const char* name, const char* summary, bool draining) {
     const auto arguments = std::make_shared<Arguments>();
+    CommandOption region{"--region", "REGION", "All servers of this region, by its name or id", &arguments->region};
+    region.excludes = {"ID"};
     return {name,
             summary,
-            {{"ID", "", "Server id; several may be given", &arguments->ids, true},
+            {{"ID", "", "Server id; several may be given", &arguments->ids},
+             region,
              {"--reason", "TEXT", "Why, for the event history", &arguments->reason},
              json_option(arguments->json)},
             "With --json, prints one object per server and line.\n",

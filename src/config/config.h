@@ -110,6 +110,8 @@ struct Config {
         std::int32_t token_guesses_per_minute = 10;
         std::int32_t wrong_secrets_per_minute_ip = 10;
         std::int32_t logins_per_minute_account = 30;
+        std::int32_t http_connections = 1'024;
+        std::int32_t http_connections_ip = 64;
     } limits;
 
     struct Net {

@@ -174,6 +174,10 @@ constexpr ConfigKey keys[] = {
      "From this many wrong tokens or credentials of one address in a minute on, wrong ones are answered slower."},
     {"limits", "logins_per_minute_account", WholeKey{AT(limits.logins_per_minute_account), 1, 1'000'000}, at_reload,
      "How many times a minute one account may log in."},
+    {"limits", "http_connections", WholeKey{AT(limits.http_connections), 8, 1'000'000}, at_reload,
+     "How many HTTP connections there may be."},
+    {"limits", "http_connections_ip", WholeKey{AT(limits.http_connections_ip), 2, 1'000'000}, at_reload,
+     "How many HTTP connections one address may hold."},
 
     {"net", "threads", WholeKey{AT(net.threads), 1, 64}, at_restart, "How many threads serve the game ports."},
 

@@ -86,6 +86,8 @@ TEST_CASE("X-1: the keys and their defaults are those that tests and users rely 
         {"limits.token_guesses_per_minute", "10"},
         {"limits.wrong_secrets_per_minute_ip", "10"},
         {"limits.logins_per_minute_account", "30"},
+        {"limits.http_connections", "1024"},
+        {"limits.http_connections_ip", "64"},
         {"net.threads", "1"},
         {"store.path", "\"muster.db\""},
         {"store.history_keep", "\"7d\""},

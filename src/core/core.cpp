@@ -53,14 +53,16 @@ Core::Core(CoreConfig config, const Parts& parts, const RecoveredState& recovere
               players_.sessions()},
              recovered),
       wrong_secrets_(links_, parts.loop.timers(), parts.log, config.wrong_secrets_per_minute),
-      server_port_(links_, fleet_, matches_, issued_, parts.loop.timers(), wrong_secrets_,
+      refused_registrations_(parts.loop.events(), parts.log),
+      server_port_(links_, fleet_, matches_, issued_, parts.loop.timers(), wrong_secrets_, refused_registrations_,
                    std::move(config.server_token)),
-      matchmaker_port_(links_, matchmakers_, fleet_, matches_, issued_, wrong_secrets_,
+      matchmaker_port_(links_, matchmakers_, fleet_, matches_, issued_, wrong_secrets_, refused_registrations_,
                        std::move(config.matchmaker_token)),
       player_port_({parts.clock, parts.loop.time(), parts.log, links_, players_, world_, notices_, accounts_, issued_,
                     wrong_secrets_},
                    std::move(config.player_credential), config.players.logins_per_minute),
       telemetry_(parts.loop.events(), fleet_.config().regions),
+      losses_(parts.loop.events(), recovered.numbers.server_ids_below > NumbersReserved{}.server_ids_below),
       history_(parts.loop.events(), ledger_, numbers_, issued_) {
     const Pass pass{parts.loop.time().now(), parts.loop.time().running()};
     numbers_.reserve();
@@ -251,6 +253,15 @@ bool Core::drain(ServerId id, bool draining) {
     const ServerStatus before = server->status();
     const ServerStatus status = fleet_.drain_by_operator(id, draining);
     if (status != before && server->connected()) links_.send(server->link, ServerStatusNotice{id, status});
+    return true;
+}
+
+bool Core::remove_server(const Pass& pass, ServerId id) {
+    const Server* server = fleet_.find(id);
+    if (!server) return false;
+    const ConnectionId link = server->link;
+    fleet_.remove(pass, id, Reason::aborted_by_operator);
+    if (Link* open = links_.find(link); open && !open->closing) say_last(pass, *open, Reason::aborted_by_operator);
     return true;
 }
 

@@ -30,6 +30,8 @@
 #include "core/numbers.h"
 #include "core/player_port.h"
 #include "core/players.h"
+#include "core/recent_losses.h"
+#include "core/refused_registrations.h"
 #include "core/server_port.h"
 #include "core/telemetry.h"
 #include "core/world.h"
@@ -104,6 +106,8 @@ public:
 
     // What an operator does. False when there is no such server, match or player.
     bool drain(ServerId id, bool draining);
+    // Its matches are aborted and its link is closed. A server that still runs may register anew.
+    bool remove_server(const Pass& pass, ServerId id);
     bool abort_match(const Pass& pass, LobbyId lobby, std::string_view reason);
     bool kick(const Pass& pass, AccountId player, std::string_view reason);
     void set_clock(const Pass& pass, std::optional<GameTime> time, std::optional<std::int32_t> speed);
@@ -121,6 +125,8 @@ public:
     const World& world() const { return world_; }
     const Matchmakers& matchmakers() const { return matchmakers_; }
     const Ledger& ledger() const { return ledger_; }
+    const RecentLosses& losses() const { return losses_; }
+    const RefusedRegistrations& refused_registrations() const { return refused_registrations_; }
     const Telemetry& telemetry() const { return telemetry_; }
     const IssuedTime& issued() const { return issued_; }
     const WrongSecrets& wrong_secrets() const { return wrong_secrets_; }
@@ -155,10 +161,12 @@ private:
     Accounts accounts_;
     World world_;
     WrongSecrets wrong_secrets_;
+    RefusedRegistrations refused_registrations_;
     ServerPort server_port_;
     MatchmakerPort matchmaker_port_;
     PlayerPort player_port_;
     Telemetry telemetry_;
+    RecentLosses losses_;
     EventHistory history_;
     std::array<std::array<std::uint64_t, kind_count>, port_count> protocol_errors_{};
     std::uint64_t stale_messages_ = 0;

@@ -73,6 +73,9 @@ CoreSnapshot snapshot_of(const Core& core) {
                 core.protocol_errors(port, kind);
         }
     }
+    core.refused_registrations().for_each_total([&](Port port, Refusal why, std::uint64_t count) {
+        snapshot.registrations_refused.push_back({port, label(why), count});
+    });
     snapshot.stale_messages = core.stale_messages();
     for (const Port port : ports)
         snapshot.wrong_secrets[static_cast<std::size_t>(port)] = core.wrong_secrets().count(port);

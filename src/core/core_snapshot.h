@@ -50,6 +50,12 @@ struct CoreSnapshot {
     GameTime clock;
     std::int32_t clock_speed = 1;
     std::array<std::array<std::uint64_t, wire_errors.size()>, ports.size()> protocol_errors{};
+    struct RefusedOf {
+        Port port = Port::servers;
+        std::string_view reason;  // the refusal's label
+        std::uint64_t count = 0;
+    };
+    std::vector<RefusedOf> registrations_refused;
     std::uint64_t stale_messages = 0;
     std::array<std::uint64_t, ports.size()> wrong_secrets{};
     std::uint64_t clock_steps = 0;

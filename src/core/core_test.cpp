@@ -43,3 +43,20 @@ TEST_CASE("an allocation goes from the request to the end") {
     CHECK(world.core->fleet().find(server.id)->load() == 0);
     CHECK(world.core->matches().size() == 0);
 }
+
+TEST_CASE_FIXTURE(CoreWorld,
+                  "O-2: a server that an operator removes is told, its matches fall through, and it may come anew") {
+    const auto server = join(*this, 7777);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    allocate(*this, matchmaker, server, 5);
+    in_pass([&](const Pass& pass) {
+        CHECK(core->remove_server(pass, server.id));
+        CHECK_FALSE(core->remove_server(pass, server.id));
+    });
+    CHECK(next<MatchEventNotice>(matchmaker).reason.view() == "Aborted by operator");
+    CHECK(next<ServerError>(server.link).error.view() == "Aborted by operator");
+    CHECK(closed(server.link));
+    disconnect(server.link);
+    CHECK(core->fleet().size() == 0);
+    CHECK(join(*this, 7777).id != server.id);
+}

@@ -65,10 +65,12 @@ struct ServerRemoved {
     bool timed_out = false;
     Duration silence{0};
     Duration uptime{0};
+    std::string endpoint{};
 
     void describe(FieldSink& out) const {
         out.integer("server_id", server.value);
         out.integer("region", region.value);
+        out.text("endpoint", endpoint);
         out.text("reason", reason);
         out.real("silence_seconds", to_seconds(silence));
         out.real("uptime_seconds", to_seconds(uptime));
@@ -85,6 +87,40 @@ struct ServerDraining {
         out.integer("server_id", server.value);
         out.flag("draining", draining);
         out.text("by", by_operator ? "operator" : "server");
+    }
+};
+
+// A registration was refused. Of many from one address the first in a minute is told, and how many there were.
+struct ServerRefused {
+    static constexpr std::string_view name = "server.refused";
+    std::string endpoint;  // as it was sent
+    RegionId region;
+    std::string peer;
+    std::string_view reason;
+    std::uint64_t count = 1;  // of this address and reason, since it was last told
+
+    void describe(FieldSink& out) const {
+        out.text("endpoint", endpoint);
+        out.integer("region", region.value);
+        out.text("peer", peer);
+        out.text("reason", reason);
+        out.integer("count", static_cast<std::int64_t>(count));
+    }
+};
+
+// The same of a matchmaker.
+struct MatchmakerRefused {
+    static constexpr std::string_view name = "matchmaker.refused";
+    std::string matchmaker;  // as it was sent
+    std::string peer;
+    std::string_view reason;
+    std::uint64_t count = 1;
+
+    void describe(FieldSink& out) const {
+        out.text("matchmaker", matchmaker);
+        out.text("peer", peer);
+        out.text("reason", reason);
+        out.integer("count", static_cast<std::int64_t>(count));
     }
 };
 
@@ -292,7 +328,7 @@ struct BrakeOff {
 };
 
 // Somebody used the admin API or the tool. Of the ids, the one of the target is set, if it has any: so the action is
-// among the events of that server, lobby or player.
+// among the events of that server, lobby, player or region.
 struct OperatorAction {
     static constexpr std::string_view name = "operator.action";
     std::string who;
@@ -302,6 +338,7 @@ struct OperatorAction {
     ServerId server{};
     LobbyId lobby{};
     AccountId player{};
+    RegionId region{-1};
 
     void describe(FieldSink& out) const {
         out.text("who", who);
@@ -311,6 +348,7 @@ struct OperatorAction {
         if (server.value != 0) out.integer("server_id", server.value);
         if (lobby.value != 0) out.integer("lobby_id", lobby.value);
         if (player.value != 0) out.integer("player_id", player.value);
+        if (region.value >= 0) out.integer("region", region.value);
     }
 };
 

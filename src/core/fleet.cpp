@@ -242,9 +242,11 @@ void Fleet::remove(const Pass& pass, ServerId id, Reason reason) {
     by_id_.erase(id);
     const Duration silence = pass.running - server->last_heartbeat;
     const Duration uptime = pass.running - server->registered;
+    std::string endpoint = server->endpoint.to_string();
     servers_.erase(id);
     ledger_.write(ServerRemoved{id});
-    events_.publish(event::ServerRemoved{id, region, text(reason), reason == Reason::server_lost, silence, uptime});
+    events_.publish(event::ServerRemoved{id, region, text(reason), reason == Reason::server_lost, silence, uptime,
+                                         std::move(endpoint)});
 }
 
 ServerStatus Fleet::drain_by_server(ServerId id, bool draining) {

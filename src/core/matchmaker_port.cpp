@@ -8,13 +8,14 @@
 namespace muster {
 
 MatchmakerPort::MatchmakerPort(LinkTable& links, Matchmakers& matchmakers, Fleet& fleet, Matches& matches,
-                               IssuedTime& issued, WrongSecrets& wrong_secrets, TokenCheck token_check)
+                               IssuedTime& issued, WrongSecrets& wrong_secrets, RefusedRegistrations& refused, TokenCheck token_check)
     : links_(links),
       matchmakers_(matchmakers),
       fleet_(fleet),
       matches_(matches),
       issued_(issued),
       wrong_secrets_(wrong_secrets),
+      refused_(refused),
       token_check_(std::move(token_check)) {}
 
 struct MatchmakerPort::Visitor {
@@ -51,11 +52,13 @@ Result<void, WireError> MatchmakerPort::frame(const Pass& pass, Link& link, cons
 
 void MatchmakerPort::handshake(const Pass& pass, Link& link, const MatchmakerHandshake& hello) {
     if (!token_check_(hello.token.view())) {
+        refused_.note(pass.now, {Port::matchmakers, link.peer, hello.matchmaker.string(), {}, Refusal::invalid_token});
         const MatchmakerHandshakeResponse refused{Refused{ErrorText(text(Refusal::invalid_token))}};
         return wrong_secrets_.refuse(pass, link, refused);
     }
     const auto greeting = matchmakers_.handshake(pass, link.id, hello);
     if (!greeting) {
+        refused_.note(pass.now, {Port::matchmakers, link.peer, hello.matchmaker.string(), {}, greeting.error()});
         links_.answer(link, MatchmakerHandshakeResponse{Refused{ErrorText(text(greeting.error()))}});
         return links_.close(link);
     }

@@ -10,6 +10,7 @@
 #include "core/link_table.h"
 #include "core/matches.h"
 #include "core/matchmakers.h"
+#include "core/refused_registrations.h"
 #include "core/wrong_secrets.h"
 #include "protocol/matchmaker_messages.h"
 #include "protocol/peer_frame.h"
@@ -22,7 +23,7 @@ public:
     using TokenCheck = Function<bool(std::string_view)>;
 
     MatchmakerPort(LinkTable& links, Matchmakers& matchmakers, Fleet& fleet, Matches& matches, IssuedTime& issued,
-                   WrongSecrets& wrong_secrets, TokenCheck token_check);
+                   WrongSecrets& wrong_secrets, RefusedRegistrations& refused, TokenCheck token_check);
 
     void configure(TokenCheck token_check) { token_check_ = std::move(token_check); }
 
@@ -41,6 +42,7 @@ private:
     Matches& matches_;
     IssuedTime& issued_;
     WrongSecrets& wrong_secrets_;
+    RefusedRegistrations& refused_;
     TokenCheck token_check_;
 };
 

@@ -1,6 +1,9 @@
 #include "core/server_port.h"
 
+#include <string>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "protocol/dispatch.h"
 #include "protocol/refusal_answer.h"
@@ -12,16 +15,21 @@ ErrorText error(Refusal why) {
     return ErrorText(text(why));
 }
 
+std::string claimed_endpoint(const ServerHandshake& hello) {
+    return fmt::format("{}:{}", hello.endpoint.ip.view(), hello.endpoint.port);
+}
+
 }  // namespace
 
 ServerPort::ServerPort(LinkTable& links, Fleet& fleet, Matches& matches, IssuedTime& issued, Timers& timers,
-                       WrongSecrets& wrong_secrets, TokenCheck token_check)
+                       WrongSecrets& wrong_secrets, RefusedRegistrations& refused, TokenCheck token_check)
     : links_(links),
       fleet_(fleet),
       matches_(matches),
       issued_(issued),
       timers_(timers),
       wrong_secrets_(wrong_secrets),
+      refused_(refused),
       token_check_(std::move(token_check)) {}
 
 struct ServerPort::Visitor {
@@ -88,11 +96,14 @@ Result<void, WireError> ServerPort::frame(const Pass& pass, Link& link, const Pe
 
 void ServerPort::handshake(const Pass& pass, Link& link, const ServerHandshake& hello) {
     if (!token_check_(hello.token.view())) {
+        refused_.note(pass.now, {Port::servers, link.peer, claimed_endpoint(hello), hello.region, Refusal::invalid_token});
         const ServerHandshakeResponse refused{Refused{error(Refusal::invalid_token)}};
         return wrong_secrets_.refuse(pass, link, refused);
     }
     const auto registration = fleet_.handshake(pass, link.id, hello, issued_.at(pass.now));
     if (!registration) {
+        refused_.note(pass.now,
+                      {Port::servers, link.peer, claimed_endpoint(hello), hello.region, registration.error()});
         links_.answer(link, ServerHandshakeResponse{Refused{error(registration.error())}});
         return links_.close(link);
     }

@@ -12,6 +12,7 @@
 #include "core/fleet.h"
 #include "core/link_table.h"
 #include "core/matches.h"
+#include "core/refused_registrations.h"
 #include "core/wrong_secrets.h"
 #include "protocol/peer_frame.h"
 #include "protocol/server_messages.h"
@@ -26,7 +27,7 @@ public:
     using TokenCheck = Function<bool(std::string_view)>;
 
     ServerPort(LinkTable& links, Fleet& fleet, Matches& matches, IssuedTime& issued, Timers& timers,
-               WrongSecrets& wrong_secrets, TokenCheck token_check);
+               WrongSecrets& wrong_secrets, RefusedRegistrations& refused, TokenCheck token_check);
 
     void configure(TokenCheck token_check) { token_check_ = std::move(token_check); }
 
@@ -53,6 +54,7 @@ private:
     IssuedTime& issued_;
     Timers& timers_;
     WrongSecrets& wrong_secrets_;
+    RefusedRegistrations& refused_;
     TokenCheck token_check_;
 };
 

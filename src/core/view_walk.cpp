@@ -53,7 +53,8 @@ void add(Distribution& sum, const Histogram& one) {
     for (std::size_t i = 0; i < sum.counts.size(); ++i) sum.counts[i] += one.counts()[i];
 }
 
-void add_regions(const Core& core, FleetView& view) {
+void add_regions(const Core& core, const Pass& pass, FleetView& view) {
+    const auto lost = core.losses().servers(pass.now);
     core.telemetry().for_each_region([&](RegionId id, const Telemetry::OfRegion& figures) {
         add(view.allocation_seconds, figures.allocation_seconds);
         for (const auto& [label, count] : figures.failures) view.failures[std::string(label)] += count;
@@ -65,6 +66,7 @@ void add_regions(const Core& core, FleetView& view) {
         row.retries = value_of(core.matches().figures().retries, id);
         row.successes = figures.allocations;
         row.timeouts = figures.timeouts;
+        row.lost = value_of(lost, id);
         for (const auto& [label, count] : figures.failures) row.failures.emplace(label, count);
         view.regions.push_back(std::move(row));
     });
@@ -102,11 +104,15 @@ void FleetWalk::add_the_rest(const Core& core, const Pass& pass) {
     core.matchmakers().for_each([&](const Matchmaker& matchmaker) {
         if (matchmaker.id == operator_matchmaker) return;
         view_.matchmakers.push_back({matchmaker.id, matchmaker.regions,
-                                  std::max<std::int64_t>(whole_ms(pass.running - matchmaker.last_seen), 0)});
+                                     std::max<std::int64_t>(whole_ms(pass.running - matchmaker.last_seen), 0)});
     });
     std::sort(view_.matchmakers.begin(), view_.matchmakers.end(),
               [](const MatchmakerRow& one, const MatchmakerRow& other) { return one.id < other.id; });
-    add_regions(core, view_);
+    add_regions(core, pass, view_);
+    const RecentLosses::Aborts aborts = core.losses().aborts(pass.now);
+    view_.aborts = aborts.count;
+    view_.abort_reason = aborts.reason;
+    view_.had_servers = core.losses().had_servers();
     view_.allocations_in_flight = core.matches().in_flight();
     const PlayerFigures& players = core.players().figures();
     view_.players_connected = players.connected;
@@ -115,6 +121,10 @@ void FleetWalk::add_the_rest(const Core& core, const Pass& pass) {
     add(view_.player_rtt_seconds, players.rtt_seconds);
     const GameTime shown = core.world().shown();
     view_.clock = {shown.day, shown.hour, shown.minute, core.world().speed()};
+    for (const Port port : {Port::servers, Port::matchmakers}) {
+        if (const auto recent = core.refused_registrations().recent(pass.now, port))
+            view_.refused.push_back({port, recent->count, std::string(text(recent->most)), recent->last.to_string()});
+    }
     view_.store_up = core.ledger().store_up();
 }
 

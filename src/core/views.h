@@ -14,6 +14,7 @@
 #include "base/ip_address.h"
 #include "base/time.h"
 #include "core/records.h"
+#include "protocol/port.h"
 #include "protocol/server_status.h"
 
 namespace muster {
@@ -93,6 +94,7 @@ struct RegionRow {
     std::uint64_t retries = 0;
     std::uint64_t successes = 0;
     std::uint64_t timeouts = 0;                     // servers that fell silent
+    std::uint64_t lost = 0;                         // of them, those of the last 15 minutes that did not come back
     std::map<std::string, std::uint64_t> failures;  // by the refusal's label
 };
 
@@ -100,6 +102,14 @@ struct RegionRow {
 struct Distribution {
     std::vector<double> bounds;
     std::vector<std::uint64_t> counts;
+};
+
+// Registrations that were refused in the last one to two minutes.
+struct RefusedRow {
+    Port port = Port::servers;
+    std::uint64_t count = 0;
+    std::string reason;  // of most of them
+    std::string last;    // the address that was refused last
 };
 
 struct ClockRow {
@@ -123,6 +133,10 @@ struct FleetView {
     std::uint64_t players_in_grace = 0;
     std::uint64_t players_idle = 0;
     Distribution player_rtt_seconds;  // of all echoes since the start
+    std::uint64_t aborts = 0;         // of the last 15 minutes, for a server that was lost or lost them
+    std::string abort_reason;         // of most of them
+    bool had_servers = false;         // a game server has registered in this run, or may have in an earlier one
+    std::vector<RefusedRow> refused;  // one for each port that refuses
     ClockRow clock;
     bool store_up = true;
 };

@@ -62,14 +62,20 @@ std::vector<Metric> http_metrics(const HttpFigures& figures) {
         for (MetricSample& sample : metric.samples) sample.labels.push_back({"port", "http"});
         return metric;
     };
+    Metric refused{"muster_connections_refused_total", "Connections refused by a limit", MetricType::counter, {}, {}};
+    refused.samples.push_back({{{"port", "http"}, {"reason", "per_ip"}}, static_cast<double>(figures.refused_per_ip)});
+    refused.samples.push_back(
+        {{{"port", "http"}, {"reason", "per_port"}}, static_cast<double>(figures.refused_per_port)});
     return {
         gauge("muster_http_connections", "Open HTTP connections", static_cast<double>(figures.connections)),
         counter("muster_http_requests_total", "HTTP requests that were answered by their handler",
                 static_cast<double>(figures.requests)),
         counter("muster_http_refused_requests_total", "HTTP requests that were malformed, too large or too slow",
                 static_cast<double>(figures.refused_requests)),
-        of_http(counter("muster_connections_refused_total", "Connections refused by a limit",
-                        static_cast<double>(figures.refused_connections))),
+        std::move(refused),
+        counter("muster_http_connections_let_go_total",
+                "HTTP connections that waited for their peer and made room for another at a limit",
+                static_cast<double>(figures.let_go)),
         of_http(counter("muster_accept_errors_total", "Connections that could not be accepted",
                         static_cast<double>(figures.accept_errors))),
     };
@@ -99,6 +105,12 @@ HistoryLimits history_limits_of(const Config& config) {
     return {config.store.history_keep, config.store.history_max.bytes, config.fleet.lobby_memory};
 }
 
+// `open_max` is what the process may have open of them.
+HttpQuota::Limits http_quota_of(const Config& config, std::size_t open_max) {
+    return {std::min(static_cast<std::size_t>(config.limits.http_connections), open_max),
+            static_cast<std::size_t>(config.limits.http_connections_ip)};
+}
+
 class Daemon {
 public:
     Daemon(const Config& config, const ServeOptions& options, LogOutput& output)
@@ -106,7 +118,7 @@ public:
           options_(options),
           output_(output),
           log_(clock_, output, config.log.level),
-          gate_(clock_, gate_rules_of(config)) {
+          gate_(clock_, log_, gate_rules_of(config)) {
         if (descriptors_.warning) log_.warning("{}", *descriptors_.warning);
         if (options.ports_file) ports_file_.emplace(*options.ports_file);
         for (const std::string& warning : options.warnings) log_.warning("{}", warning);
@@ -197,11 +209,20 @@ private:
 
     void open_http() {
         HttpLimits limits;
-        limits.connections = descriptors_.http_connections;
+        limits.quota = http_quota_of(config_, descriptors_.http_connections);
         http_.emplace(HttpListen{config_.listen.http.host, config_.listen.http.port}, limits, log_);
         archive_.emplace(*store_);
         operator_.emplace(GameOperator::Parts{*game_, *store_, health_, clock_, http_->thread()});
-        api_.emplace(Api::Parts{*operator_, gate_, events_, *archive_, slow_reads_, over_, clock_, http_->thread()});
+        // Live feeds stay open: they leave room for questions.
+        api_.emplace(Api::Parts{*operator_,
+                                gate_,
+                                events_,
+                                *archive_,
+                                slow_reads_,
+                                over_,
+                                clock_,
+                                http_->thread(),
+                                {(quota.connections + 7) / 8, (quota.connections_ip + 1) / 2}});
         operator_->answer_to(*api_);
         api_->add_routes(routes_);
         api_->start_sampling();
@@ -265,6 +286,7 @@ private:
         config_ = std::move(reload.config);
         log_.set_least(config_.log.level);
         http_->thread()->post([this, rules = gate_rules_of(config_)] { gate_.set_rules(rules); });
+        http_->set_quota(http_quota_of(config_, descriptors_.http_connections));
         game_->configure(config_);
         store_->keep_history(history_limits_of(config_));
     }
@@ -286,8 +308,11 @@ private:
         metrics_.add([this] {
             Metric build{"muster_build_info", "Which Muster this is", MetricType::gauge, {}, {}};
             build.samples.push_back({{{"version", std::string(version())}}, 1});
+            Metric wrong_tokens{"muster_auth_failures_total", "Wrong secrets", MetricType::counter, {}, {}};
+            wrong_tokens.samples.push_back({{{"port", "http"}}, static_cast<double>(gate_.wrong_tokens())});
             return std::vector<Metric>{
                 build,
+                wrong_tokens,
                 counter("muster_admin_auth_failures_total", "Requests with a wrong or missing admin token",
                         static_cast<double>(gate_.failures())),
                 counter("muster_log_dropped_total", "Log lines that nobody could read",

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "http/http_server.h"
 #include "protocol/port.h"
 
 namespace muster {
@@ -20,7 +19,7 @@ DescriptorPlan plan_descriptors(const Config& config, std::size_t open_files) {
     const std::size_t own = std::min(own_files + own_files_per_net_thread * threads, open_files / 2);
 
     DescriptorPlan plan;
-    plan.http_connections = std::min(HttpLimits{}.connections, open_files / 8);
+    plan.http_connections = std::min(static_cast<std::size_t>(config.limits.http_connections), open_files / 8);
     plan.game_connections = open_files - own - plan.http_connections;
 
     const auto per_port = static_cast<std::size_t>(config.limits.connections_per_port);

@@ -239,6 +239,12 @@ std::vector<Metric> core_metrics(const CoreSnapshot& core) {
         {"muster_events_not_written_total", {"Events lost to a full disk", core.events_not_written}},
     };
     for (const auto& [name, figure] : counters) out.push_back(counter(name, figure.first, number(figure.second)));
+    Metric refused = family("muster_registrations_refused_total",
+                            "Game servers and matchmakers refused at their handshake", MetricType::counter);
+    for (const CoreSnapshot::RefusedOf& of : core.registrations_refused)
+        refused.samples.push_back(
+            {{label_of("port", to_string(of.port)), label_of("reason", of.reason)}, number(of.count)});
+    out.push_back(std::move(refused));
     out.push_back(gauge("muster_allocations_in_flight", "Requests that wait for their answer",
                         static_cast<double>(core.allocations_in_flight)));
     out.push_back(gauge("muster_matchmakers", "Matchmakers connected", static_cast<double>(core.matchmakers)));

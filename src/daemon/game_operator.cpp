@@ -1,9 +1,11 @@
 #include "daemon/game_operator.h"
 
+#include <algorithm>
 #include <numeric>
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -27,6 +29,43 @@ struct Acting {
         done.reason = drain.reason;
         game.events.publish(done);
         tell({});
+    }
+    void operator()(const action::DrainRegion& wish) const {
+        const Regions& regions = game.core.fleet().config().regions;
+        const auto region = std::ranges::find(regions, wish.region, &Region::id);
+        if (region == regions.end()) return not_found();
+        std::vector<ServerId> servers;
+        game.core.fleet().for_each([&](const Server& server) {
+            if (server.region == wish.region) servers.push_back(server.id);
+        });
+        for (const ServerId server : servers) game.core.drain(server, wish.draining);
+        event::OperatorAction done{who, wish.draining ? "drain" : "undrain", fmt::format("region {}", region->name)};
+        done.region = wish.region;
+        done.reason = wish.reason;
+        game.events.publish(done);
+        tell_count(servers.size());
+    }
+    void operator()(const action::Remove& remove) const {
+        if (!game.core.remove_server(pass, remove.server)) return not_found();
+        event::OperatorAction done = action_on("remove", "server", remove.server.value);
+        done.server = remove.server;
+        done.reason = remove.reason;
+        game.events.publish(done);
+        tell({});
+    }
+    void operator()(const action::AbortAll& abort) const {
+        if (!game.core.fleet().find(abort.server)) return not_found();
+        std::vector<LobbyId> lobbies;
+        game.core.matches().for_each([&](const Match& match) {
+            if (match.record.server == abort.server) lobbies.push_back(match.record.lobby);
+        });
+        std::size_t aborted = 0;
+        for (const LobbyId lobby : lobbies) aborted += game.core.abort_match(pass, lobby, abort.reason) ? 1 : 0;
+        event::OperatorAction done = action_on("abort all", "server", abort.server.value);
+        done.server = abort.server;
+        done.reason = abort.reason;
+        game.events.publish(done);
+        tell_count(aborted);
     }
     void operator()(const action::Abort& abort) const {
         if (!game.core.abort_match(pass, abort.lobby, abort.reason)) return not_found();
@@ -81,6 +120,11 @@ struct Acting {
     }
 
 private:
+    void tell_count(std::size_t count) const {
+        ActionOutcome outcome;
+        outcome.count = static_cast<std::int64_t>(count);
+        tell(std::move(outcome));
+    }
     void not_found() const {
         ActionOutcome outcome;
         outcome.kind = ActionOutcome::Kind::not_found;

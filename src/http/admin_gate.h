@@ -2,30 +2,27 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 
+#include "base/guess_pace.h"
 #include "base/ip_address.h"
+#include "base/log.h"
 #include "base/time.h"
 #include "http/http_message.h"
 
 namespace muster {
 
-// HTTP thread only, but for what says otherwise. The clock outlives it.
+// HTTP thread only, but for what says otherwise. The clock and the log outlive it.
 //
 // Without an admin token everything is allowed; the daemon listens on loopback only then. With one, actions need it,
-// and reads too when the listener can be reached from elsewhere. An address that was wrong too often has to wait, and
-// its token is not even looked at until then.
+// and reads too when the listener can be reached from elsewhere. Wrong tokens are told of and answered slower and
+// slower; the right one is let in at once, whatever else came from its address (S-4).
 class AdminGate {
 public:
-    static constexpr int wrong_per_minute_max = 10;
-    // Addresses that are remembered; when more are wrong at once, all others wait too.
-    static constexpr std::size_t addresses_max = 4096;
-
     struct Rules {
         bool token_is_set = false;
         bool on_loopback = true;
@@ -33,7 +30,7 @@ public:
         std::function<bool(std::string_view token)> token_is_right;
     };
 
-    AdminGate(const Clock& clock, Rules rules) : clock_(clock), rules_(std::move(rules)) {}
+    AdminGate(const Clock& clock, Log& log, Rules rules) : clock_(clock), log_(log), rules_(std::move(rules)) {}
     // After a reload.
     void set_rules(Rules rules) { rules_ = std::move(rules); }
 
@@ -41,23 +38,20 @@ public:
     std::optional<HttpResponse> refusal_of_read(const HttpRequest& request);
     std::optional<HttpResponse> refusal_of_action(const HttpRequest& request);
 
-    // Any thread: wrong or missing tokens since the start.
+    // Any thread, since the start: wrong or missing tokens, and of them those that were wrong.
     std::uint64_t failures() const { return failures_.load(std::memory_order_relaxed); }
+    std::uint64_t wrong_tokens() const { return wrong_tokens_.load(std::memory_order_relaxed); }
 
 private:
-    struct Guesses {
-        int wrong = 0;
-        Time since{};
-    };
-
     std::optional<HttpResponse> refusal_of_token(const HttpRequest& request);
-    bool must_wait(Time now, const IpAddress& address);
-    void was_wrong(Time now, const IpAddress& address);
+    Duration was_wrong(const IpAddress& from);
 
     const Clock& clock_;
+    Log& log_;
     Rules rules_;
-    std::unordered_map<IpAddress, Guesses> guesses_;  // by the network that one holder usually has
+    GuessPace wrong_;
     std::atomic<std::uint64_t> failures_{0};
+    std::atomic<std::uint64_t> wrong_tokens_{0};
 };
 
 }  // namespace muster

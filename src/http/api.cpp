@@ -87,7 +87,8 @@ Api::Api(const Parts& parts)
       fleet_(parts_.clock, *parts_.thread, [this](auto... question) { return parts_.game.ask_for_fleet(question...); }),
       players_(parts_.clock, *parts_.thread,
                [this](auto... question) { return parts_.game.ask_for_players(question...); }),
-      actions_(parts_.game, parts_.clock, *parts_.thread) {}
+      actions_(parts_.game, parts_.clock, *parts_.thread),
+      feeds_(std::make_shared<HttpQuota>(parts.feeds)) {}
 
 void Api::add_routes(Routes& routes) {
     add_view_read(routes, "/servers", fleet_, [this](const auto&... asked) { return servers(asked...); });

@@ -16,6 +16,7 @@
 #include "http/event_query.h"
 #include "http/event_ring.h"
 #include "http/event_stream.h"
+#include "http/http_quota.h"
 #include "http/http_server.h"
 #include "http/latest_view.h"
 #include "http/over_matches.h"
@@ -39,6 +40,9 @@ public:
         const OverMatches& over;
         const Clock& clock;
         std::shared_ptr<HttpThread> thread;
+        HttpQuota::Limits feeds = feeds_usual;  // of live events
+
+        static constexpr HttpQuota::Limits feeds_usual{128, 32};
     };
 
     // No action but an allocation takes longer than this.
@@ -81,6 +85,9 @@ private:
     HttpResponse live_events(const HttpRequest& request);
     void old_events(const EventQuery& query, HttpResponder&& responder);
     void drain(HttpRequest&& request, HttpResponder&& responder);
+    void drain_region(HttpRequest&& request, HttpResponder&& responder);
+    void remove(HttpRequest&& request, HttpResponder&& responder);
+    void abort_all(HttpRequest&& request, HttpResponder&& responder);
     void abort(HttpRequest&& request, HttpResponder&& responder);
     void kick(HttpRequest&& request, HttpResponder&& responder);
     void set_clock(HttpRequest&& request, HttpResponder&& responder);
@@ -92,7 +99,7 @@ private:
     ActionDesk actions_;
     ServerSamples samples_;
     RecentFailures failures_;
-    std::shared_ptr<EventStreamCount> streams_ = std::make_shared<EventStreamCount>();
+    std::shared_ptr<HttpQuota> feeds_;  // live feeds that are open; shared with them
     // Answers that wait for the disk, by number: only the number travels.
     std::uint64_t last_read_ = 0;
     std::unordered_map<std::uint64_t, HttpResponder> reads_;

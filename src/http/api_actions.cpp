@@ -45,6 +45,15 @@ void Api::add_action_routes(Routes& routes) {
     add_action(routes, "POST", "/servers/{id}/drain", [this](HttpRequest&& request, HttpResponder&& responder) {
         drain(std::move(request), std::move(responder));
     });
+    add_action(routes, "POST", "/servers/{id}/remove", [this](HttpRequest&& request, HttpResponder&& responder) {
+        remove(std::move(request), std::move(responder));
+    });
+    add_action(routes, "POST", "/servers/{id}/abort", [this](HttpRequest&& request, HttpResponder&& responder) {
+        abort_all(std::move(request), std::move(responder));
+    });
+    add_action(routes, "POST", "/regions/{id}/drain", [this](HttpRequest&& request, HttpResponder&& responder) {
+        drain_region(std::move(request), std::move(responder));
+    });
     add_action(routes, "POST", "/matches/{lobby}/abort", [this](HttpRequest&& request, HttpResponder&& responder) {
         abort(std::move(request), std::move(responder));
     });
@@ -72,6 +81,58 @@ void Api::drain(HttpRequest&& request, HttpResponder&& responder) {
                      JsonFields out;
                      out.integer("id", server.value);
                      out.flag("draining", draining);
+                     return json_answer(out.finish() + "\n");
+                 });
+}
+
+void Api::drain_region(HttpRequest&& request, HttpResponder&& responder) {
+    const auto number = parse_number(request.path_value("id"));
+    if (!number || *number < 0 || *number > std::numeric_limits<std::int8_t>::max())
+        return responder.send(http_error(400, "A region's id is a number from 0 to 127"));
+    const RegionId region(narrow<std::int8_t>(*number));
+    JsonBody body(request.body);
+    const bool draining = body.flag("draining");
+    std::string reason = body.optional_text("reason", ReasonText::size_max);
+    if (const auto error = body.error()) return responder.send(http_error(400, *error));
+    actions_.act(action::DrainRegion{region, draining, std::move(reason)}, request, std::move(responder), action_limit,
+                 [region, draining](const ActionOutcome& outcome) {
+                     if (outcome.kind == ActionOutcome::Kind::not_found) return http_error(404, "No such region");
+                     JsonFields out;
+                     out.integer("region", region.value);
+                     out.flag("draining", draining);
+                     out.integer("servers", outcome.count);
+                     return json_answer(out.finish() + "\n");
+                 });
+}
+
+void Api::remove(HttpRequest&& request, HttpResponder&& responder) {
+    const auto server = id_in_path<ServerId>(request, "id");
+    if (!server) return responder.send(http_error(400, "A server's id is a positive number"));
+    JsonBody body(request.body);
+    std::string reason = body.optional_text("reason", ReasonText::size_max);
+    if (const auto error = body.error()) return responder.send(http_error(400, *error));
+    actions_.act(action::Remove{*server, std::move(reason)}, request, std::move(responder), action_limit,
+                 [server = *server](const ActionOutcome& outcome) {
+                     if (outcome.kind == ActionOutcome::Kind::not_found) return http_error(404, "No such server");
+                     JsonFields out;
+                     out.integer("id", server.value);
+                     out.flag("removed", true);
+                     return json_answer(out.finish() + "\n");
+                 });
+}
+
+void Api::abort_all(HttpRequest&& request, HttpResponder&& responder) {
+    const auto server = id_in_path<ServerId>(request, "id");
+    if (!server) return responder.send(http_error(400, "A server's id is a positive number"));
+    JsonBody body(request.body);
+    std::string reason = body.optional_text("reason", ReasonText::size_max);
+    if (const auto error = body.error()) return responder.send(http_error(400, *error));
+    actions_.act(action::AbortAll{*server, std::move(reason)}, request, std::move(responder), action_limit,
+                 [server = *server](const ActionOutcome& outcome) {
+                     if (outcome.kind == ActionOutcome::Kind::not_found) return http_error(404, "No such server");
+                     JsonFields out;
+                     out.integer("id", server.value);
+                     out.integer("aborted", outcome.count);
                      return json_answer(out.finish() + "\n");
                  });
 }

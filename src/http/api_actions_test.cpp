@@ -49,6 +49,32 @@ TEST_CASE_FIXTURE(Asking, "O-2: a drain goes to the game with who asked, and its
     CHECK(game.acts.size() == 2);
 }
 
+TEST_CASE_FIXTURE(Asking, "O-2: a region is drained, a server removed, all its matches aborted, as it was meant") {
+    const auto drained = send("POST", "/regions/0/drain", R"({"draining":true,"reason":"move"})");
+    const auto removed = send("POST", "/servers/7/remove", "");
+    const auto aborted = send("POST", "/servers/7/abort", R"({"reason":"bad host"})");
+    REQUIRE(game.acts.size() == 3);
+    const auto& drain = std::get<action::DrainRegion>(game.acts[0].action);
+    CHECK(drain.region == RegionId(0));
+    CHECK(drain.draining);
+    CHECK(drain.reason == "move");
+    CHECK(std::get<action::Remove>(game.acts[1].action).server == ServerId(7));
+    CHECK(std::get<action::AbortAll>(game.acts[2].action).server == ServerId(7));
+    CHECK(std::get<action::AbortAll>(game.acts[2].action).reason == "bad host");
+    ActionOutcome many;
+    many.count = 12;
+    for (const auto& act : game.acts) api.acted(act.number, many);
+    CHECK(drained->body == "{\"region\":0,\"draining\":true,\"servers\":12}\n");
+    CHECK(removed->body == "{\"id\":7,\"removed\":true}\n");
+    CHECK(aborted->body == "{\"id\":7,\"aborted\":12}\n");
+
+    CHECK(send("POST", "/regions/128/drain", R"({"draining":true})")->status == 400);
+    CHECK(send("POST", "/regions/-1/drain", R"({"draining":true})")->status == 400);
+    CHECK(send("POST", "/servers/0/remove", "{}")->status == 400);
+    CHECK(send("POST", "/servers/1/abort", R"({"why":"x"})")->status == 400);
+    CHECK(game.acts.size() == 3);
+}
+
 TEST_CASE_FIXTURE(Asking, "O-2: abort, kick and the clock reach the game as they were meant") {
     (void)send("POST", "/matches/5/abort", R"({"reason":"late"})");
     (void)send("POST", "/players/7/kick", "");

@@ -33,9 +33,13 @@ HttpResponse Api::live_events(const HttpRequest& request) {
         last_seen = parse_number(header);
         if (!last_seen || *last_seen < 0) return http_error(400, "Last-Event-ID must be a whole number");
     }
-    if (streams_->open >= EventStreamCount::most) return http_error(503, "Too many live feeds are open");
+    if (const auto refusal = feeds_->refusal(request.peer)) {
+        return http_error(503, *refusal == HttpRefusal::per_ip ? "Too many live feeds are open from this address"
+                                                               : "Too many live feeds are open");
+    }
     HttpResponse response{200, "text/event-stream", {}};
-    response.stream = std::make_shared<EventStream>(parts_.events, parts_.clock, query->filter, last_seen, streams_);
+    response.stream =
+        std::make_shared<EventStream>(parts_.events, parts_.clock, query->filter, last_seen, feeds_, request.peer);
     return response;
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/log.h"
 #include "base/virtual_clock.h"
 #include "http/api.h"
 
@@ -71,6 +72,11 @@ public:
     std::uint64_t fleet_number = 0;  // of the latest question
     std::uint64_t players_number = 0;
     std::vector<Act> acts;
+};
+
+class NoLog final : public LogSink {
+public:
+    void write(const LogRecord&) noexcept override {}
 };
 
 class NoArchive final : public EventArchive {
@@ -138,7 +144,9 @@ struct Asking {
     VirtualClock clock;
     std::shared_ptr<HandThread> thread = std::make_shared<HandThread>(clock);
     PlayedGame game;
-    AdminGate gate{clock, {false, true, nullptr}};
+    NoLog sink;
+    Log log{clock, sink};
+    AdminGate gate{clock, log, {false, true, nullptr}};
     EventRing ring;
     NoArchive archive;
     OverMatches over;

@@ -22,6 +22,21 @@ struct Drain {
     bool draining = false;
     std::string reason;
 };
+// All servers of a region.
+struct DrainRegion {
+    RegionId region;
+    bool draining = false;
+    std::string reason;
+};
+struct Remove {
+    ServerId server;
+    std::string reason;
+};
+// All matches of a server, those that are offered to it too.
+struct AbortAll {
+    ServerId server;
+    std::string reason;
+};
 struct Abort {
     LobbyId lobby;
     std::string reason;
@@ -42,14 +57,16 @@ struct Allocate {
 
 }  // namespace action
 
-using Action = std::variant<action::Drain, action::Abort, action::Kick, action::SetClock, action::Allocate>;
+using Action = std::variant<action::Drain, action::DrainRegion, action::Remove, action::AbortAll, action::Abort,
+                            action::Kick, action::SetClock, action::Allocate>;
 
 // What came of it.
 struct ActionOutcome {
     enum class Kind : std::uint8_t { done, not_found, refused };
     Kind kind = Kind::done;
-    std::string error{};  // of a refusal: the text that a matchmaker is told
-    ClockRow clock{};     // of a clock that was set
+    std::string error{};     // of a refusal: the text that a matchmaker is told
+    ClockRow clock{};        // of a clock that was set
+    std::int64_t count = 0;  // of many: how many servers or matches it was done to
     // Of an allocation that was done.
     ServerId server{};
     std::string ip{};

@@ -310,7 +310,7 @@ TEST_CASE_FIXTURE(Asking, "O-2: events come as a page or, when asked so, as a li
     CHECK(send("GET", "/events?before=3", {}, {{"Accept", "text/event-stream"}})->status == 400);
 
     std::vector<std::shared_ptr<ApiAnswer>> feeds;
-    for (std::size_t i = 1; i < EventStreamCount::most; ++i)
+    for (std::size_t i = 1; i < Api::Parts::feeds_usual.connections_ip; ++i)
         feeds.push_back(send("GET", "/events", {}, {{"Accept", "text/event-stream"}}));
     CHECK(feeds.back()->status == 200);
     CHECK(send("GET", "/events", {}, {{"Accept", "text/event-stream"}})->status == 503);

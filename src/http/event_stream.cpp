@@ -15,18 +15,20 @@ constexpr int retry_ms = 2'000;
 }  // namespace
 
 EventStream::EventStream(const EventRing& ring, const Clock& clock, EventFilter filter,
-                         std::optional<std::int64_t> last_seen, std::shared_ptr<EventStreamCount> count)
+                         std::optional<std::int64_t> last_seen, std::shared_ptr<HttpQuota> feeds,
+                         const IpAddress& reader)
     : ring_(ring),
       clock_(clock),
       filter_(std::move(filter)),
-      count_(std::move(count)),
+      feeds_(std::move(feeds)),
+      reader_(reader),
       cursor_(last_seen ? *last_seen : ring.last_id()),
       said_(clock.now()) {
-    ++count_->open;
+    feeds_->take(reader_);
 }
 
 EventStream::~EventStream() {
-    --count_->open;
+    feeds_->give_back(reader_);
 }
 
 bool EventStream::next(std::string& out) {

@@ -10,14 +10,9 @@
 #include "http/event_query.h"
 #include "http/event_ring.h"
 #include "http/http_message.h"
+#include "http/http_quota.h"
 
 namespace muster {
-
-// How many feeds are open; shared with them.
-struct EventStreamCount {
-    static constexpr std::size_t most = 64;
-    std::size_t open = 0;  // HTTP thread only
-};
 
 // HTTP thread only. It holds no events of its own, only its place in the ring: a reader so slow that the ring has gone
 // on without it is dropped. The ring and the clock outlive it.
@@ -27,9 +22,9 @@ public:
     static constexpr std::chrono::seconds keep_alive_every{15};
 
     // Goes on after `last_seen`, or with what comes from now on. When events in between are gone from the ring, it
-    // begins with an event `gap` that names the ids it lies between.
+    // begins with an event `gap` that names the ids it lies between. It counts among `feeds` while it lives.
     EventStream(const EventRing& ring, const Clock& clock, EventFilter filter, std::optional<std::int64_t> last_seen,
-                std::shared_ptr<EventStreamCount> count);
+                std::shared_ptr<HttpQuota> feeds, const IpAddress& reader);
     ~EventStream() override;
 
     bool next(std::string& out) override;
@@ -38,7 +33,8 @@ private:
     const EventRing& ring_;
     const Clock& clock_;
     const EventFilter filter_;
-    const std::shared_ptr<EventStreamCount> count_;
+    const std::shared_ptr<HttpQuota> feeds_;
+    const IpAddress reader_;
     std::int64_t cursor_;
     Time said_;
     bool begun_ = false;

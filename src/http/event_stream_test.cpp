@@ -17,7 +17,7 @@ EventRecord event(std::int64_t id, std::string type = "match.ready") {
 
 struct Feeding {
     EventStream stream(std::optional<std::int64_t> last_seen = std::nullopt, EventFilter filter = {}) {
-        return EventStream(ring, clock, std::move(filter), last_seen, count);
+        return EventStream(ring, clock, std::move(filter), last_seen, feeds, reader);
     }
     static std::string take(EventStream& stream) {
         std::string out;
@@ -27,7 +27,8 @@ struct Feeding {
 
     VirtualClock clock;
     EventRing ring{5};
-    std::shared_ptr<EventStreamCount> count = std::make_shared<EventStreamCount>();
+    std::shared_ptr<HttpQuota> feeds = std::make_shared<HttpQuota>(HttpQuota::Limits{4, 2});
+    IpAddress reader = *IpAddress::parse("192.0.2.1");
 };
 
 }  // namespace
@@ -107,7 +108,7 @@ TEST_CASE_FIXTURE(Feeding, "O-2: open feeds are counted until they end") {
     {
         EventStream one = stream();
         EventStream two = stream();
-        CHECK(count->open == 2);
+        CHECK(feeds->refusal(reader) == HttpRefusal::per_ip);
     }
-    CHECK(count->open == 0);
+    CHECK_FALSE(feeds->refusal(reader));
 }

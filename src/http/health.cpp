@@ -7,6 +7,9 @@
 namespace muster {
 namespace {
 
+constexpr const char* healthz = "/healthz";
+constexpr const char* readyz = "/readyz";
+
 void add_probe(Routes& routes, std::string path, std::string good,
                std::function<std::optional<std::string>()> problem) {
     const auto answer = [good = std::move(good), problem = std::move(problem)](HttpRequest&&,
@@ -44,9 +47,13 @@ std::optional<std::string> Health::unreadiness() const {
     return std::nullopt;
 }
 
+bool is_probe(std::string_view path) {
+    return path == healthz || path == readyz;
+}
+
 void add_health_routes(Routes& routes, const Health& health) {
-    add_probe(routes, "/healthz", "ok", [&health] { return health.hang(); });
-    add_probe(routes, "/readyz", "ready", [&health] { return health.unreadiness(); });
+    add_probe(routes, healthz, "ok", [&health] { return health.hang(); });
+    add_probe(routes, readyz, "ready", [&health] { return health.unreadiness(); });
 }
 
 }  // namespace muster

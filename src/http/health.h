@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/time.h"
 #include "http/routes.h"
@@ -42,6 +43,9 @@ private:
     std::atomic<bool> store_up_{true};
     std::atomic<bool> store_misplaced_{false};
 };
+
+// Whether this path is one of those below.
+bool is_probe(std::string_view path);
 
 // GET /healthz and /readyz: 200, or 503 with the reason.
 void add_health_routes(Routes& routes, const Health& health);

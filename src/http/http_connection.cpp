@@ -14,6 +14,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 
+#include "http/health.h"
 #include "http/host_check.h"
 
 namespace muster {
@@ -74,7 +75,14 @@ public:
         reached_ = to_ip(socket_.local_endpoint(ignored).address());
     }
 
+    IpAddress peer() const override { return peer_; }
+
     void serve() override { read_head(); }
+
+    void serve_probe() override {
+        probes_only_ = true;
+        read_head();
+    }
 
     void turn_away() override {
         shared_->refused_requests.fetch_add(1, std::memory_order_relaxed);
@@ -88,12 +96,32 @@ public:
 
     void cut() override { end(); }
 
+    std::optional<Waiting> waiting() const override {
+        switch (state_) {
+            case State::idle:
+            case State::held:
+            case State::head:
+            case State::body:
+            case State::writing:
+            case State::lingering:
+                return Waiting{asio::steady_timer::clock_type::now() - entered_,
+                               state_ == State::idle || state_ == State::held};
+            case State::answering:
+            case State::streaming:
+            case State::stream_waiting:
+            case State::ended:
+                break;
+        }
+        return std::nullopt;
+    }
+
 private:
     enum class State : std::uint8_t {
         idle,
         head,
         body,
         answering,
+        held,
         writing,
         streaming,
         stream_waiting,
@@ -106,7 +134,8 @@ private:
     void wait_for_request() {
         if (finishing_) return end();
         if (buffer_.size() > 0) return read_head();
-        enter(State::idle, shared_->limits.keep_alive_idle);
+        const HttpLimits& limits = shared_->limits;
+        enter(State::idle, shared_->under_pressure ? limits.keep_alive_pressed : limits.keep_alive_idle);
         socket_.async_wait(tcp::socket::wait_read, [self = shared_from_this()](error_code error) {
             if (self->state_ != State::idle) return;
             if (error) return self->end();
@@ -161,6 +190,8 @@ private:
         parser_.reset();
         if (!request.path.starts_with('/')) return refuse_with(http_error(400, "Malformed request target"));
         if (hosts > 1 || (hosts == 0 && version_ >= 11)) return refuse_with(http_error(400, "One Host header needed"));
+        if (probes_only_ && !is_probe(request.path)) return refuse_with(http_error(503, "Too many connections"));
+        keep_alive_ = keep_alive_ && !probes_only_;
         shared_->requests.fetch_add(1, std::memory_order_relaxed);
         enter(State::answering, shared_->limits.answer_deadline);
         hand_over(std::move(request));
@@ -204,6 +235,11 @@ private:
     void answered(std::uint64_t request_number, HttpResponse&& response) {
         // An answer after its deadline belongs to a request that was answered already.
         if (state_ != State::answering || request_number != request_number_) return;
+        if (response.held_back > Duration{0} && !finishing_) {
+            const Duration time = std::exchange(response.held_back, Duration{0});
+            held_ = std::move(response);
+            return enter(State::held, time);
+        }
         if (response.stream && !is_head_) return write_stream_head(response);
         write(std::move(response), keep_alive_ && !finishing_ ? After::keep_alive : After::close);
     }
@@ -297,6 +333,7 @@ private:
     void enter(State state, Duration limit) {
         state_ = state;
         deadline_.expires_after(limit);
+        entered_ = deadline_.expiry() - limit;
         deadline_.async_wait([self = shared_from_this(), turn = ++turn_](error_code error) {
             if (!error && turn == self->turn_) self->deadline_passed();
         });
@@ -314,6 +351,9 @@ private:
             }
             case State::answering:
                 write(http_error(503, "No answer in time"), After::linger);
+                break;
+            case State::held:
+                write(std::move(held_), keep_alive_ ? After::keep_alive : After::close);
                 break;
             case State::stream_waiting:
                 write_stream();
@@ -349,6 +389,8 @@ private:
     IpAddress reached_;
 
     State state_ = State::idle;
+    asio::steady_timer::time_point entered_;  // into this state
+    bool probes_only_ = false;
     std::uint64_t turn_ = 0;  // which of the deadlines counts
     bool timed_out_ = false;
     bool finishing_ = false;
@@ -360,6 +402,7 @@ private:
     unsigned version_ = 11;
     bool keep_alive_ = false;
     bool is_head_ = false;
+    HttpResponse held_;  // until its time comes
 
     std::shared_ptr<HttpStream> stream_;
     std::string piece_;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "base/ip_address.h"
 #include "base/log.h"
@@ -24,6 +25,7 @@ struct HttpShared {
     HttpHandler handler;
     IpAddress listening;
     Log& log;
+    bool under_pressure = false;  // HTTP thread only: see HttpQuota
     std::atomic<std::uint64_t> requests{0};
     std::atomic<std::uint64_t> refused_requests{0};
 };
@@ -38,14 +40,26 @@ public:
                                                 bool is_v4, std::shared_ptr<HttpShared> shared,
                                                 std::function<void(HttpConnection*)> on_end);
 
+    virtual IpAddress peer() const = 0;
+
     // Serves its requests.
     virtual void serve() = 0;
+    // Serves one request, and only when it asks for a probe of health.h; others are answered 503.
+    virtual void serve_probe() = 0;
     // Answers 503 to whatever comes, and ends.
     virtual void turn_away() = 0;
     // Takes no further request. A request that was read is still answered.
     virtual void finish() = 0;
     // Ends at once.
     virtual void cut() = 0;
+
+    // For how long it has been the peer's turn; none when it is ours, or when it streams. `resting`: between requests,
+    // or with an answer that is held back.
+    struct Waiting {
+        Duration time{0};
+        bool resting = false;
+    };
+    virtual std::optional<Waiting> waiting() const = 0;
 };
 
 }  // namespace muster

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/ip_address.h"
+#include "base/time.h"
 
 namespace muster {
 
@@ -53,6 +54,8 @@ struct HttpResponse {
     std::vector<HttpHeader> headers = {};
     // Follows the header instead of `body`, until it or the connection ends.
     std::shared_ptr<HttpStream> stream = nullptr;
+    // How long it waits before it leaves. Its connection makes room for others meanwhile, if need be.
+    Duration held_back{0};
 };
 
 // {"error":"…"} with that status.

@@ -1,5 +1,6 @@
 #include "http/http_server.h"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <thread>
@@ -25,8 +26,10 @@ using boost::system::error_code;
 
 // After a failed accept, when most likely no descriptor is free: trying again at once would only spin (fault 9).
 constexpr std::chrono::milliseconds accept_pause{200};
-// Connections over the limit that are told so; beyond these they are just closed.
+// Connections over a limit that are told so; beyond these they are just closed.
 constexpr std::size_t turned_away_max = 32;
+// Connections from loopback over a limit that may still ask how we are. Beyond these the oldest makes room.
+constexpr std::size_t probes_max = 32;
 
 tcp::endpoint to_endpoint(const HttpListen& listen) {
     if (listen.host.is_v4()) return {asio::ip::make_address_v4(listen.host.to_string()), listen.port};
@@ -47,6 +50,7 @@ public:
           listener_(*context_),
           pause_(*context_),
           grace_(*context_),
+          quota_(limits.quota),
           shared_(new HttpShared{limits, nullptr, listen.host, log}),
           work_(std::make_shared<Work>(context_)) {
         open(listen);
@@ -74,12 +78,18 @@ public:
 
     std::shared_ptr<HttpThread> thread() const { return work_; }
 
+    void set_quota(const HttpQuota::Limits& limits) {
+        asio::post(*context_, [this, limits] { quota_.set_limits(limits); });
+    }
+
     HttpFigures figures() const {
         HttpFigures figures;
         figures.connections = connection_count_.load(std::memory_order_relaxed);
         figures.requests = shared_->requests.load(std::memory_order_relaxed);
         figures.refused_requests = shared_->refused_requests.load(std::memory_order_relaxed);
-        figures.refused_connections = refused_connections_.load(std::memory_order_relaxed);
+        figures.refused_per_ip = refused_per_ip_.load(std::memory_order_relaxed);
+        figures.refused_per_port = refused_per_port_.load(std::memory_order_relaxed);
+        figures.let_go = let_go_.load(std::memory_order_relaxed);
         figures.accept_errors = accept_errors_.load(std::memory_order_relaxed);
         return figures;
     }
@@ -148,26 +158,97 @@ private:
         });
     }
 
-    void take(tcp::socket&& socket) {
-        const bool over_limit = connections_.size() >= shared_->limits.connections;
-        if (over_limit) refused_connections_.fetch_add(1, std::memory_order_relaxed);
-        if (connections_.size() >= shared_->limits.connections + turned_away_max) return;
+    // What a connection may ask for.
+    enum class Admission : std::uint8_t { served, probes_only, turned_away };
+    struct Admitted {
+        std::shared_ptr<HttpConnection> connection;
+        IpAddress peer;
+        Admission as = Admission::served;
+    };
 
+    void take(tcp::socket&& socket) {
         error_code error;
         const bool is_v4 = shared_->listening.is_v4();
         const int fd = socket.release(error);
         if (error) return;
         const auto connection = HttpConnection::make(context_, fd, is_v4, shared_,
                                                      [this](HttpConnection* ended) { connection_ended(ended); });
-        connections_.emplace(connection.get(), connection);
-        connection_count_.store(connections_.size(), std::memory_order_relaxed);
-        over_limit ? connection->turn_away() : connection->serve();
+        const IpAddress peer = connection->peer();
+        const Admission as = admission_of(peer);
+        if (as == Admission::turned_away && count_of(as) >= turned_away_max) return;
+        if (as == Admission::probes_only && count_of(as) >= probes_max) let_go_of_oldest_probe();
+
+        connections_.emplace(connection.get(), Admitted{connection, peer, as});
+        if (as == Admission::served) quota_.take(peer);
+        connections_changed();
+        switch (as) {
+            case Admission::served:
+                return connection->serve();
+            case Admission::probes_only:
+                return connection->serve_probe();
+            case Admission::turned_away:
+                return connection->turn_away();
+        }
+    }
+
+    Admission admission_of(const IpAddress& peer) {
+        auto refusal = quota_.refusal(peer);
+        while (refusal && let_one_go(*refusal, peer)) refusal = quota_.refusal(peer);
+        if (!refusal) return Admission::served;
+        (*refusal == HttpRefusal::per_ip ? refused_per_ip_ : refused_per_port_).fetch_add(1, std::memory_order_relaxed);
+        return peer.is_loopback() ? Admission::probes_only : Admission::turned_away;
+    }
+
+    // Ends the connection that has waited longest for its peer, if any has waited long enough.
+    bool let_one_go(HttpRefusal refusal, const IpAddress& newcomer) {
+        const auto may_go = [&](const Admitted& each, const HttpConnection::Waiting& waiting) {
+            if (each.as != Admission::served) return false;
+            if (refusal == HttpRefusal::per_ip && each.peer.network() != newcomer.network()) return false;
+            return waiting.resting || waiting.time >= shared_->limits.patience;
+        };
+        const auto longest = longest_waiting(may_go);
+        if (!longest) return false;
+        let_go_.fetch_add(1, std::memory_order_relaxed);
+        longest->cut();
+        return true;
+    }
+
+    void let_go_of_oldest_probe() {
+        const auto oldest = longest_waiting(
+            [](const Admitted& each, const HttpConnection::Waiting&) { return each.as == Admission::probes_only; });
+        if (oldest) oldest->cut();
+    }
+
+    template <class MayGo>
+    std::shared_ptr<HttpConnection> longest_waiting(MayGo may_go) const {
+        std::shared_ptr<HttpConnection> longest;
+        Duration time{0};
+        for (const auto& [key, each] : connections_) {
+            const auto waiting = each.connection->waiting();
+            if (!waiting || !may_go(each, *waiting) || (longest && waiting->time <= time)) continue;
+            longest = each.connection;
+            time = waiting->time;
+        }
+        return longest;
+    }
+
+    std::size_t count_of(Admission as) const {
+        return static_cast<std::size_t>(
+            std::ranges::count_if(connections_, [as](const auto& entry) { return entry.second.as == as; }));
     }
 
     void connection_ended(HttpConnection* connection) {
-        connections_.erase(connection);
-        connection_count_.store(connections_.size(), std::memory_order_relaxed);
+        const auto found = connections_.find(connection);
+        if (found == connections_.end()) return;
+        if (found->second.as == Admission::served) quota_.give_back(found->second.peer);
+        connections_.erase(found);
+        connections_changed();
         if (stopping_ && connections_.empty()) context_->stop();
+    }
+
+    void connections_changed() {
+        connection_count_.store(connections_.size(), std::memory_order_relaxed);
+        shared_->under_pressure = quota_.under_pressure();
     }
 
     void stop() {
@@ -187,7 +268,7 @@ private:
     std::vector<std::shared_ptr<HttpConnection>> live_connections() const {
         std::vector<std::shared_ptr<HttpConnection>> all;
         all.reserve(connections_.size());
-        for (const auto& [key, connection] : connections_) all.push_back(connection);
+        for (const auto& [key, each] : connections_) all.push_back(each.connection);
         return all;
     }
 
@@ -198,7 +279,8 @@ private:
     tcp::acceptor listener_;
     asio::steady_timer pause_;
     asio::steady_timer grace_;
-    std::unordered_map<HttpConnection*, std::shared_ptr<HttpConnection>> connections_;
+    HttpQuota quota_;
+    std::unordered_map<HttpConnection*, Admitted> connections_;
     bool stopping_ = false;
 
     // Any thread.
@@ -206,7 +288,9 @@ private:
     const std::shared_ptr<Work> work_;
     std::uint16_t port_ = 0;
     std::atomic<std::uint64_t> connection_count_{0};
-    std::atomic<std::uint64_t> refused_connections_{0};
+    std::atomic<std::uint64_t> refused_per_ip_{0};
+    std::atomic<std::uint64_t> refused_per_port_{0};
+    std::atomic<std::uint64_t> let_go_{0};
     std::atomic<std::uint64_t> accept_errors_{0};
 
     std::thread thread_;
@@ -227,6 +311,10 @@ std::string HttpServer::address() const {
 
 std::uint16_t HttpServer::port() const {
     return acceptor_->port();
+}
+
+void HttpServer::set_quota(const HttpQuota::Limits& limits) {
+    acceptor_->set_quota(limits);
 }
 
 HttpFigures HttpServer::figures() const {

@@ -12,18 +12,21 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "http/http_message.h"
+#include "http/http_quota.h"
 
 namespace muster {
 
 struct HttpLimits {
+    HttpQuota::Limits quota;
     std::size_t header_bytes = 16 * 1024;
     std::size_t body_bytes = 64 * 1024;
-    std::size_t connections = 256;
     Duration header_deadline = std::chrono::seconds(10);  // from the connection, or the first byte of a later request
     Duration body_deadline = std::chrono::seconds(10);
     Duration answer_deadline = std::chrono::seconds(40);  // longer than any allocation takes
     Duration write_deadline = std::chrono::seconds(10);
     Duration keep_alive_idle = std::chrono::seconds(60);
+    Duration keep_alive_pressed = std::chrono::seconds(5);  // the same while over half of all connections are taken
+    Duration patience = std::chrono::seconds(1);  // one in mid request that its peer lets wait longer may be let go
     Duration stream_look = std::chrono::milliseconds(50);  // how often a stream with nothing to send is asked again
     Duration stop_grace = std::chrono::seconds(1);         // for answers under way when the server stops
 };
@@ -42,9 +45,11 @@ public:
 // Since the start, but for `connections`, which is of the moment.
 struct HttpFigures {
     std::uint64_t connections = 0;
-    std::uint64_t requests = 0;             // that reached the handler
-    std::uint64_t refused_requests = 0;     // malformed, too large or too slow
-    std::uint64_t refused_connections = 0;  // over the limit
+    std::uint64_t requests = 0;          // that reached the handler
+    std::uint64_t refused_requests = 0;  // malformed, too large or too slow
+    std::uint64_t refused_per_ip = 0;    // connections over the limit of their address
+    std::uint64_t refused_per_port = 0;  // connections over the limit of all
+    std::uint64_t let_go = 0;            // connections that waited for their peer and made room for another
     std::uint64_t accept_errors = 0;
 };
 
@@ -60,6 +65,10 @@ public:
 
 // Reads requests, hands them to the handler, writes what it answers. What is malformed, too large or too slow never
 // reaches the handler; it is answered {"error":"…"} with its status, and its connection is closed.
+//
+// Nobody shuts others out (S-7). At a limit, the connection that waits longest for its peer makes room: one of the same
+// address at that address's limit, any at the limit of all. When none can be let go the newcomer is answered 503; one
+// from loopback may still ask for the probes of health.h, for which a few connections are set aside.
 class HttpServer {
 public:
     // Opens the port; throws HttpListenError. Peers wait until serve(). The log outlives the server.
@@ -75,7 +84,8 @@ public:
     std::string address() const;
     std::uint16_t port() const;
 
-    // Any thread.
+    // Any thread. Holds for connections from now on.
+    void set_quota(const HttpQuota::Limits& limits);
     HttpFigures figures() const;
     std::shared_ptr<HttpThread> thread() const;
 

@@ -15,6 +15,12 @@ namespace {
 
 // A region that uses more than this of its room is near its end.
 constexpr double load_share_high = 0.9;
+// So many servers of a region, and more than this share of them, are lost only when something is wrong.
+constexpr std::int64_t lost_least = 2;
+constexpr double lost_share = 0.15;
+// The same of matches that were aborted.
+constexpr std::uint64_t aborts_least = 20;
+constexpr double aborts_share = 0.05;
 
 struct RegionSums {
     std::array<std::int64_t, 4> servers{};  // by ServerStatus
@@ -124,6 +130,26 @@ void describe_loop(const ProcessFigures& process, FieldSink& out) {
     out.end_object();
 }
 
+// A region that lost most of its servers is bad, one that lost a good part of them worth a warning: for as long as the
+// losses are remembered, whatever is left in the registry.
+template <class Say>
+void judge_losses(const RegionRow& region, const RegionSums& sum, Say say) {
+    const std::int64_t offline = sum.of(ServerStatus::offline);
+    const auto lost = static_cast<std::int64_t>(region.lost);
+    const std::int64_t has = sum.online();
+    const std::int64_t had = has + offline + lost;
+    const std::string_view plural = had == 1 ? "" : "s";
+    if (has == 0 && lost == 0 && offline > 0) {
+        say("bad", fmt::format("All servers of {} are offline", region.name));
+    } else if (has == 0 && had > 0) {
+        say("bad", fmt::format("{} had {} server{}, has none", region.name, had, plural));
+    } else if (offline + lost > has) {
+        say("bad", fmt::format("{} had {} server{}, has {}", region.name, had, plural, has));
+    } else if (lost >= lost_least && static_cast<double>(lost) > lost_share * static_cast<double>(had)) {
+        say("warn", fmt::format("{} lost {} of {} servers in the last 15 minutes", region.name, lost, had));
+    }
+}
+
 }  // namespace
 
 HealthVerdict verdict_of(const FleetView& view, const ProcessFigures& process, const RecentFailures& recent) {
@@ -139,13 +165,23 @@ HealthVerdict verdict_of(const FleetView& view, const ProcessFigures& process, c
         const RegionSums& sum = sums.at(region.id);
         if (sum.brake)
             say("warn", fmt::format("Many servers of {} fell silent at once; they are kept for now", region.name));
-        if (sum.of(ServerStatus::offline) > 0 && sum.online() == 0) {
-            say("bad", fmt::format("All servers of {} are offline", region.name));
-        } else if (sum.online() > 0 && sum.of(ServerStatus::available) == 0) {
+        judge_losses(region, sum, say);
+        if (sum.online() > 0 && sum.of(ServerStatus::available) == 0) {
             say("warn", fmt::format("No server of {} can take a match", region.name));
         } else if (static_cast<double>(sum.load) > load_share_high * static_cast<double>(sum.capacity)) {
             say("warn", fmt::format("{} is almost full: {} of {} matches", region.name, sum.load, sum.capacity));
         }
+    }
+    const auto aborts = static_cast<double>(view.aborts);
+    if (view.aborts >= aborts_least && aborts > aborts_share * (aborts + static_cast<double>(view.matches.size()))) {
+        say("warn", fmt::format("{} matches were aborted in the last 15 minutes, most with \"{}\"", view.aborts,
+                                view.abort_reason));
+    }
+    for (const RefusedRow& refused : view.refused) {
+        say("warn",
+            fmt::format("{} registrations of {} refused in the last minutes, most with \"{}\", the last from {}",
+                        refused.count, refused.port == Port::servers ? "game servers" : "matchmakers", refused.reason,
+                        refused.last));
     }
     if (auto complaint = recent.complaint(view)) say("warn", std::move(*complaint));
     return verdict;
@@ -173,6 +209,7 @@ void describe_regions(const FleetView& view, FieldSink& out) {
         out.integer("requests", static_cast<std::int64_t>(region.requests));
         out.integer("failures", sum_of(region.failures));
         out.integer("retries", static_cast<std::int64_t>(region.retries));
+        out.integer("lost", static_cast<std::int64_t>(region.lost));
         out.flag("brake", sum.brake);
         out.end_object();
     }
@@ -192,6 +229,7 @@ std::string overview_json(const FleetView& view, const ProcessFigures& process, 
     out.end_list();
     out.end_object();
     describe_regions(view, out);
+    out.flag("had_servers", view.had_servers);
     describe_allocations(view, out);
     describe_matches(view, out);
     describe_players(view, out);

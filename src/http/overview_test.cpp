@@ -54,7 +54,57 @@ TEST_CASE_FIXTURE(Fleet, "F-11: a region is the sum of its servers, averages and
     CHECK(regions() ==
           R"({"regions":[{"id":2,"name":"EU","servers":{"available":1,"full":1,"draining":0,"offline":1},)"
           R"("capacity":15,"load":8,"cpu_percent":30,"memory_percent":0,"requests":7,"failures":3,"retries":1,)"
-          R"("brake":false}]})");
+          R"("lost":0,"brake":false}]})");
+}
+
+TEST_CASE_FIXTURE(Fleet, "O-2: a lost fleet does not turn green when it has left the registry") {
+    const auto judged = [this] {
+        const HealthVerdict verdict = verdict_of(view, process, recent);
+        return std::string(verdict.status) + (verdict.reasons.empty() ? "" : ": " + verdict.reasons[0]);
+    };
+    view.regions[0].lost = 833;
+    CHECK(judged() == "bad: EU had 833 servers, has none");
+    view.regions[0].lost = 1;
+    CHECK(judged() == "bad: EU had 1 server, has none");
+    for (int i = 0; i < 10; ++i) add(ServerStatus::available, 0, 10, 0);
+    view.regions[0].lost = 11;
+    CHECK(judged() == "bad: EU had 21 servers, has 10");
+    view.regions[0].lost = 10;
+    CHECK(judged() == "warn: EU lost 10 of 20 servers in the last 15 minutes");
+    view.regions[0].lost = 2;
+    CHECK(judged() == "warn: EU lost 2 of 12 servers in the last 15 minutes");
+    view.regions[0].lost = 1;
+    CHECK(judged() == "ok");
+    for (std::size_t i = 0; i < 6; ++i) view.servers[i].status = ServerStatus::offline;
+    CHECK(judged() == "bad: EU had 11 servers, has 4");
+}
+
+TEST_CASE_FIXTURE(Fleet, "O-2: many aborted matches are a warning, a few among many are not") {
+    view.matches.resize(380);
+    view.abort_reason = "Server lost";
+    view.aborts = 20;
+    CHECK(verdict_of(view, process, recent).status == "ok");
+    view.aborts = 21;
+    const HealthVerdict verdict = verdict_of(view, process, recent);
+    CHECK(verdict.status == "warn");
+    REQUIRE(verdict.reasons.size() == 1);
+    CHECK(verdict.reasons[0] == "21 matches were aborted in the last 15 minutes, most with \"Server lost\"");
+    view.matches.clear();
+    view.aborts = 19;
+    CHECK(verdict_of(view, process, recent).status == "ok");
+}
+
+TEST_CASE_FIXTURE(Fleet, "O-2: registrations that are being refused are a warning, with figures") {
+    view.refused = {{Port::servers, 37, "Invalid token", "10.0.0.9"}, {Port::matchmakers, 1, "Invalid region", "::1"}};
+    const HealthVerdict verdict = verdict_of(view, process, recent);
+    CHECK(verdict.status == "warn");
+    REQUIRE(verdict.reasons.size() == 2);
+    CHECK(verdict.reasons[0] ==
+          "37 registrations of game servers refused in the last minutes, most with \"Invalid token\", the last from "
+          "10.0.0.9");
+    CHECK(
+        verdict.reasons[1] ==
+        "1 registrations of matchmakers refused in the last minutes, most with \"Invalid region\", the last from ::1");
 }
 
 TEST_CASE_FIXTURE(Fleet, "O-2: health is the worst that is known, with every reason") {

@@ -17,7 +17,9 @@ namespace muster {
 
 class TestClient {
 public:
-    explicit TestClient(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    // From 127.0.0.`host`.
+    explicit TestClient(std::uint16_t port, std::uint8_t host = 1)
+        : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         sockaddr_in address{};
         address.sin_family = AF_INET;
         address.sin_port = htons(port);
@@ -25,6 +27,11 @@ public:
         const timeval patience{10, 0};
         ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
         ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+        sockaddr_in from{};
+        from.sin_family = AF_INET;
+        from.sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + host);
+        if (::bind(fd_, reinterpret_cast<sockaddr*>(&from), sizeof(from)) != 0)
+            throw std::runtime_error("cannot bind to a loopback address");
         if (::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0)
             throw std::runtime_error("cannot connect to the server under test");
     }

@@ -1,7 +1,5 @@
 #include "net/connection_quota.h"
 
-#include <algorithm>
-
 #include "base/check.h"
 
 namespace muster {

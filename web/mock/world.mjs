@@ -340,6 +340,7 @@ export class World {
                     cpu_percent: 0,
                     memory_percent: 0,
                     ...this.regionTotals.get(id),
+                    lost: 0,
                     brake: false,
                 },
             ]),
@@ -419,6 +420,7 @@ export class World {
                 overruns: this.overruns,
                 callback_errors: 0,
             },
+            had_servers: true,
             store: { up: this.storeUp, queue_depth: Math.floor(this.random() * 5) },
             matchmakers: 2,
         };

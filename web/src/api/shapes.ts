@@ -13,6 +13,7 @@ export interface RegionView {
     requests: number;
     failures: number;
     retries: number;
+    lost: number;
     brake: boolean;
 }
 
@@ -22,6 +23,7 @@ export interface Overview {
     uptime_s: number;
     health: { status: Health; reasons: string[] };
     regions: RegionView[];
+    had_servers: boolean;
     allocations: {
         requests: number;
         successes: number;

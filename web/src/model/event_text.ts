@@ -16,6 +16,8 @@ const TITLES: Record<string, string> = {
     "server.offline": "Server offline",
     "server.removed": "Server removed",
     "server.draining": "Server draining",
+    "server.refused": "Server refused",
+    "matchmaker.refused": "Matchmaker refused",
     "match.offered": "Match offered",
     "match.allocated": "Match allocated",
     "match.ready": "Match ready",
@@ -43,7 +45,7 @@ export function eventTitle(event: FleetEvent): string {
 }
 
 const BAD = ["server.offline", "brake.on", "match.aborted"];
-const WARN = ["server.removed", "server.draining", "match.refused", "operator.action"];
+const WARN = ["server.removed", "server.draining", "match.refused", "server.refused", "matchmaker.refused", "operator.action"];
 
 // What deserves an eye at three in the morning.
 export function eventTone(event: FleetEvent): "bad" | "warn" | "plain" {
@@ -57,7 +59,7 @@ function isUndrain(event: FleetEvent): boolean {
 }
 
 // Everything but the everyday course of matches and players, which would wash all else away.
-export const NOTABLE_TYPES = ["server.", "brake.", "clock.", "operator.", "match.aborted", "match.refused", "gap"];
+export const NOTABLE_TYPES = ["server.", "matchmaker.", "brake.", "clock.", "operator.", "match.aborted", "match.refused", "gap"];
 
 export function isNotable(event: FleetEvent): boolean {
     return NOTABLE_TYPES.some((type) => event.type.startsWith(type));

@@ -79,7 +79,7 @@ it("draining and its end are told apart", () => {
 });
 
 it("the everyday course of matches is not notable", () => {
-    const notable = ["server.offline", "match.aborted", "match.refused", "brake.on", "operator.action"];
+    const notable = ["server.offline", "match.aborted", "match.refused", "server.refused", "matchmaker.refused", "brake.on", "operator.action"];
     for (const type of notable) expect(isNotable({ id: 1, time_ms: 1, type })).toBe(true);
     for (const type of ["match.started", "player.login", "match.ended"]) expect(isNotable({ id: 1, time_ms: 1, type })).toBe(false);
 });

@@ -13,7 +13,7 @@ interface Given {
 }
 
 function overviewAt(time_ms: number, given: Given = {}): Overview {
-    const region = { id: 2, name: "EU", capacity: 10, load: given.load ?? 0, cpu_percent: 0, memory_percent: 0, retries: 0, brake: false };
+    const region = { id: 2, name: "EU", capacity: 10, load: given.load ?? 0, cpu_percent: 0, memory_percent: 0, retries: 0, lost: 0, brake: false };
     const failed = Object.values(given.failures ?? {}).reduce((sum, number) => sum + number, 0);
     return {
         time_ms,
@@ -23,6 +23,7 @@ function overviewAt(time_ms: number, given: Given = {}): Overview {
         regions: [
             { ...region, servers: { available: 1, full: 0, draining: 0, offline: 0 }, requests: given.requests ?? 0, failures: failed },
         ],
+        had_servers: true,
         allocations: {
             requests: given.requests ?? 0,
             successes: given.successes ?? 0,

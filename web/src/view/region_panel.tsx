@@ -38,7 +38,13 @@ export function RegionPanel({ overview, trail }: { overview: Overview; trail: Tr
             </table>
             {overview.regions.every(isEmpty) && (
                 <p class="empty">
-                    No game server has registered yet. <code>muster demo</code> shows a fleet at play.
+                    {overview.had_servers ? (
+                        "No game server is registered."
+                    ) : (
+                        <>
+                            No game server has registered yet. <code>muster demo</code> shows a fleet at play.
+                        </>
+                    )}
                 </p>
             )}
         </section>

@@ -1,0 +1,26 @@
+#include "http/http_quota.h"
+
+#include "base/check.h"
+
+namespace muster {
+
+std::optional<HttpRefusal> HttpQuota::refusal(const IpAddress& from) const {
+    const auto found = by_network_.find(from.network());
+    if (found != by_network_.end() && found->second >= limits_.connections_ip) return HttpRefusal::per_ip;
+    if (connections_ >= limits_.connections) return HttpRefusal::per_port;
+    return std::nullopt;
+}
+
+void HttpQuota::take(const IpAddress& from) {
+    ++connections_;
+    ++by_network_[from.network()];
+}
+
+void HttpQuota::give_back(const IpAddress& from) {
+    const auto found = by_network_.find(from.network());
+    MUSTER_CHECK(found != by_network_.end(), "a connection is given back once");
+    if (--found->second == 0) by_network_.erase(found);
+    --connections_;
+}
+
+}  // namespace muster

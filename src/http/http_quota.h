@@ -1,0 +1,44 @@
+// How many HTTP connections there are, in all and by address (S-7).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+
+#include "base/ip_address.h"
+
+namespace muster {
+
+// Which limit a newcomer met.
+enum class HttpRefusal : std::uint8_t { per_ip, per_port };
+
+// HTTP thread only. IPv6 addresses count by their /64 network.
+class HttpQuota {
+public:
+    struct Limits {
+        std::size_t connections = 1024;
+        std::size_t connections_ip = 64;
+    };
+
+    explicit HttpQuota(const Limits& limits) : limits_(limits) {}
+    // Those that are open stay, also when they are more than that.
+    void set_limits(const Limits& limits) { limits_ = limits; }
+
+    // None when one more from there has room. The address's own limit is named first.
+    std::optional<HttpRefusal> refusal(const IpAddress& from) const;
+
+    void take(const IpAddress& from);
+    // Only for one that was taken.
+    void give_back(const IpAddress& from);
+
+    // Over half of all connections are taken: who rests is to be let go sooner.
+    bool under_pressure() const { return connections_ > limits_.connections / 2; }
+
+private:
+    Limits limits_;
+    std::size_t connections_ = 0;
+    std::unordered_map<IpAddress, std::size_t> by_network_;
+};
+
+}  // namespace muster
