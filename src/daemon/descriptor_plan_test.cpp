@@ -9,7 +9,7 @@ using namespace muster;
 TEST_CASE("S-7: where there are files enough, nothing is said and HTTP gets all it may use") {
     const DescriptorPlan plan = plan_descriptors(Config{}, 524'288);
     CHECK_FALSE(plan.warning);
-    CHECK(plan.http_connections == HttpLimits{}.connections);
+    CHECK(plan.http_connections == static_cast<std::size_t>(Config{}.limits.http_connections));
     CHECK(plan.game_connections >= 3 * 100'000);
 }
 
