@@ -53,6 +53,7 @@ public:
             if (request) beats.push_back({to, request->request_id});
         }
     }
+    void report_drained(ConnectionId) override {}
     void greeted(ConnectionId) override {}
     void close(ConnectionId) override {}
 

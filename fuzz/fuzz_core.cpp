@@ -292,6 +292,7 @@ private:
             if (accepted) learned_.resume_token = accepted->resume_token.string();
         }
     }
+    void report_drained(ConnectionId) override {}
     void greeted(ConnectionId) override {}
     void close(ConnectionId link) override {
         Socket& closing = sockets_[link.slot];

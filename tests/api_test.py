@@ -59,13 +59,14 @@ class Journey(Api):
         matchmaker = self.daemon.matchmaker()
         matchmaker.request(12345)
         self.assertEqual(allocation(matchmaker.expect(0x2003))[1], "Invalid match lobby ID")
-        self.assertEqual(self.daemon.matchmaker("http").refused, "Chat Server already registered")
-        self.assertEqual([m["id"] for m in self.got("/matchmakers")["matchmakers"]], ["chat-1"])
+        self.assertEqual(self.daemon.matchmaker("@http").refused, "Invalid Chat Server ID")
+        self.assertIsNone(self.daemon.matchmaker("http").refused)
+        self.assertEqual([m["id"] for m in self.got("/matchmakers")["matchmakers"]], ["chat-1", "http"])
 
         self.assertEqual(server.validate(12345, 7, token), "")
         match = self.got("/matches/12345")
         self.assertEqual((match["state"], match["server_id"], match["matchmaker"], match["tokens_used"], match["reason"]),
-                         ("allocated", server.id, "http", 1, ""))
+                         ("allocated", server.id, "@http", 1, ""))
         self.assertEqual(self.got(f"/servers/{server.id}")["lobbies"], [12345])
 
         self.post("/matches/12345/abort", {"reason": "Rain"})

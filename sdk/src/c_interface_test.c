@@ -60,11 +60,12 @@ int c_names_errors(void) {
         {MUSTER_MATCH_TOKEN_ALREADY_USED, "match_token_already_used"},
         {MUSTER_STORE_UNAVAILABLE, "store_unavailable"},
         {MUSTER_SERVER_SHUTTING_DOWN, "server_shutting_down"},
+        {MUSTER_TOO_MANY_LOGINS, "too_many_logins"},
     };
     size_t i = 0;
     for (i = 0; i < sizeof all / sizeof all[0]; ++i) CHECK(strcmp(muster_error_name(all[i].error), all[i].name) == 0);
     CHECK(strcmp(muster_error_name(-1), "unknown") == 0);
-    CHECK(strcmp(muster_error_name(MUSTER_SERVER_SHUTTING_DOWN + 1), "unknown") == 0);
+    CHECK(strcmp(muster_error_name(MUSTER_TOO_MANY_LOGINS + 1), "unknown") == 0);
     CHECK(strlen(muster_version()) >= 5);
     return 0;
 }

@@ -53,6 +53,8 @@ ErrorCode code_of(Refusal refusal) {
             return ErrorCode::invalid_name;
         case Refusal::already_logged_in:
             return ErrorCode::already_logged_in;
+        case Refusal::too_many_logins:
+            return ErrorCode::too_many_logins;
         case Refusal::server_not_registered:
             return ErrorCode::server_not_registered;
         case Refusal::matchmaker_not_registered:

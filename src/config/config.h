@@ -58,6 +58,7 @@ struct Config {
         std::int32_t allocations_in_flight = 10'000;
         Duration token_ttl = std::chrono::seconds(120);
         Duration lobby_memory = std::chrono::hours(24);
+        Duration ready_timeout = std::chrono::minutes(10);
         std::int32_t reconcile_heartbeats = 3;
         double brake_share = 0.15;
         std::int32_t brake_servers = 10;
@@ -107,7 +108,6 @@ struct Config {
         Duration flood_close_after = std::chrono::seconds(10);
         ByteSize unsent_bytes = kibibytes(256);
         ByteSize total_buffers = gibibytes(1);
-        std::int32_t token_guesses_per_minute = 10;
         std::int32_t wrong_secrets_per_minute_ip = 10;
         std::int32_t logins_per_minute_account = 30;
         std::int32_t http_connections = 1'024;

@@ -16,7 +16,7 @@ struct CrowdFixture {
     RememberedLinks output;
     VirtualClock clock;
     LoopTime time{clock};
-    LinkTable links{time, output, {ByteOrder::little, ByteOrder::little, ByteOrder::big}, [](LobbyId, bool) {}};
+    LinkTable links{output, {ByteOrder::little, ByteOrder::little, ByteOrder::big}};
     Sessions sessions;
     Broadcast broadcast{links, sessions};
 

@@ -34,19 +34,15 @@ Core::Core(CoreConfig config, const Parts& parts, const RecoveredState& recovere
       issued_(parts.loop.time().now(), parts.wall),
       ledger_(parts.store, parts.log),
       numbers_(ledger_, recovered.numbers),
-      links_(parts.loop.time(), parts.links, byte_orders_of(config),
-             [this](LobbyId lobby, bool in_time) { matches_.answer_left(lobby, in_time); }),
-      matchmakers_(config.matchmakers, parts.loop.timers(),
-                   [this](const Pass&, ConnectionId link) {
-                       if (Link* open = links_.find(link)) links_.close(*open);
-                   }),
-      fleet_(config.fleet, {parts.loop.timers(), parts.loop.events(), parts.log, ledger_, numbers_,
-                            static_cast<FleetWatcher&>(*this)}),
+      links_(parts.links, byte_orders_of(config)),
+      replies_(links_),
+      matchmakers_(config.matchmakers, parts.loop.timers()),
+      fleet_(config.fleet, {parts.loop.timers(), parts.loop.events(), parts.log, ledger_, numbers_}),
       players_(config.players, {parts.loop.time(), parts.loop.timers(), parts.loop.events(), parts.log, links_, issued_,
                                 parts.entropy}),
       notices_(links_, players_),
       matches_(config.matches, {parts.loop.time(), parts.loop.timers(), parts.loop.events(), parts.log, ledger_, links_,
-                                fleet_, matchmakers_, issued_, parts.entropy, notices_}),
+                                replies_, fleet_, matchmakers_, issued_, parts.entropy, notices_}),
       accounts_(ledger_, recovered.accounts),
       world_(config.world,
              {parts.loop.time(), parts.loop.timers(), parts.loop.events(), parts.log, ledger_, links_,
@@ -54,10 +50,10 @@ Core::Core(CoreConfig config, const Parts& parts, const RecoveredState& recovere
              recovered),
       wrong_secrets_(links_, parts.loop.timers(), parts.log, config.wrong_secrets_per_minute),
       refused_registrations_(parts.loop.events(), parts.log),
-      server_port_(links_, fleet_, matches_, issued_, parts.loop.timers(), wrong_secrets_, refused_registrations_,
-                   std::move(config.server_token)),
-      matchmaker_port_(links_, matchmakers_, fleet_, matches_, issued_, wrong_secrets_, refused_registrations_,
-                       std::move(config.matchmaker_token)),
+      server_port_(links_, replies_, fleet_, matches_, issued_, parts.loop.timers(), wrong_secrets_,
+                   refused_registrations_, std::move(config.server_token)),
+      matchmaker_port_(links_, replies_, matchmakers_, fleet_, matches_, issued_, wrong_secrets_,
+                       refused_registrations_, std::move(config.matchmaker_token)),
       player_port_({parts.clock, parts.loop.time(), parts.log, links_, players_, world_, notices_, accounts_, issued_,
                     wrong_secrets_},
                    std::move(config.player_credential), config.players.logins_per_minute),
@@ -65,12 +61,17 @@ Core::Core(CoreConfig config, const Parts& parts, const RecoveredState& recovere
       losses_(parts.loop.events(), recovered.numbers.server_ids_below > NumbersReserved{}.server_ids_below),
       history_(parts.loop.events(), ledger_, numbers_, issued_) {
     const Pass pass{parts.loop.time().now(), parts.loop.time().running()};
+    operator_.id = operator_matchmaker;
+    for (const Region& region : fleet_.config().regions) operator_.regions.push_back(region.id);
     numbers_.reserve();
-    fleet_.recover(pass, recovered.servers);
+    fleet_.recover(pass, recovered.servers, recovered.owed_aborts);
     matches_.recover(pass, recovered);
     parts.loop.events().subscribe<event::PlayerClosed>(
         [this](const event::PlayerClosed& closed) { notices_.player_left(closed.player); });
-    parts.loop.on_update([this](const Pass& now) { return players_.update(now) + world_.update(now); });
+    parts.loop.on_update([this](const Pass& now) {
+        apply_facts(now);  // what timers found
+        return players_.update(now) + world_.update(now) + matches_.update(now);
+    });
 }
 
 void Core::configure(CoreConfig config) {
@@ -98,6 +99,36 @@ void Core::end_outlived(const Pass& pass, ConnectionId newer) {
 }
 
 void Core::frame(const Pass& pass, ConnectionId id, const PeerFrame& frame) {
+    take(pass, id, frame);
+    apply_facts(pass);
+}
+
+// Nothing calls back into core: what the fleet and the matchmakers found is applied here, in the order it happened.
+void Core::apply_facts(const Pass& pass) {
+    for (const ConnectionId silent : matchmakers_.take_silent()) {
+        if (Link* link = links_.find(silent)) links_.close(*link);
+    }
+    for (const FleetFact& fact : fleet_.take_facts()) {
+        const Server* server = fleet_.find(fact.server);
+        switch (fact.kind) {
+            case FleetFact::Kind::registered:
+                if (server && server->connected()) matches_.server_registered(pass, *server);
+                break;
+            case FleetFact::Kind::offline:
+                matches_.server_offline(pass, fact);
+                break;
+            case FleetFact::Kind::removed:
+                matches_.server_removed(pass, fact);
+                if (fact.reason == Reason::server_lost && fact.link.generation != 0) server_port_.timed_out(fact.link);
+                break;
+            case FleetFact::Kind::load_mismatch:
+                if (server) matches_.load_mismatch(pass, *server);
+                break;
+        }
+    }
+}
+
+void Core::take(const Pass& pass, ConnectionId id, const PeerFrame& frame) {
     Link* link = links_.find(id);
     if (!link || link->closing) {
         ++stale_messages_;
@@ -126,6 +157,7 @@ void Core::frame(const Pass& pass, ConnectionId id, const PeerFrame& frame) {
 void Core::malformed(const Pass& pass, ConnectionId id, WireError kind) {
     Link* link = links_.find(id);
     if (link && !link->closing) refuse(pass, *link, PeerFrame{}, kind);
+    apply_facts(pass);
 }
 
 // Says what is wrong and closes: whoever breaks the protocol once will not be understood better the next time (W-6).
@@ -161,12 +193,16 @@ void Core::gave_up(const Pass& pass, ConnectionId id, LinkFault fault) {
         case LinkFault::handshake_deadline:
             // The acceptance and the deadline crossed on their ways; the network lets the link go on.
             if (link->greeted) return;
-            return say_last(pass, *link, Reason::handshake_timeout);
+            say_last(pass, *link, Reason::handshake_timeout);
+            break;
         case LinkFault::flooded:
-            return say_last(pass, *link, Reason::too_many_messages);
+            say_last(pass, *link, Reason::too_many_messages);
+            break;
         case LinkFault::frame_deadline:
-            return refuse(pass, *link, PeerFrame{}, WireError::truncated);
+            refuse(pass, *link, PeerFrame{}, WireError::truncated);
+            break;
     }
+    apply_facts(pass);
 }
 
 void Core::say_last(const Pass& pass, Link& link, Reason reason) {
@@ -220,14 +256,21 @@ void Core::end(const Pass& pass, const Link& link) {
     const bool greeted = link.greeted;
     const std::int32_t who = link.who;
     links_.closed(id);
+    replies_.closed(id);
     if (!greeted) return;
     if (port == Port::servers) fleet_.link_lost(pass, ServerId(who), id);
     if (port == Port::matchmakers) matchmakers_.link_lost(who, id);
+    apply_facts(pass);
+}
+
+void Core::drained(ConnectionId id) {
+    matches_.link_drained(id);
 }
 
 void Core::handler_failed(const Pass& pass, ConnectionId id) {
     Link* link = links_.find(id);
     if (link && !link->closing) say_last(pass, *link, Reason::internal_error);
+    apply_facts(pass);
 }
 
 void Core::store_outcome(const Pass& pass, BatchOutcome outcome) {
@@ -262,7 +305,12 @@ bool Core::remove_server(const Pass& pass, ServerId id) {
     const ConnectionId link = server->link;
     fleet_.remove(pass, id, Reason::aborted_by_operator);
     if (Link* open = links_.find(link); open && !open->closing) say_last(pass, *open, Reason::aborted_by_operator);
+    apply_facts(pass);
     return true;
+}
+
+void Core::allocate(const Pass& pass, std::uint64_t question, const AllocationRequest& request) {
+    matches_.request(pass, ReplyTo::question(question), operator_, request);
 }
 
 bool Core::abort_match(const Pass& pass, LobbyId lobby, std::string_view reason) {
@@ -285,19 +333,6 @@ void Core::shut_down(const Pass& pass) {
     links_.for_each([&](Link& link) {
         if (link.port == Port::players && !link.closing) say_last(pass, link, Reason::server_shutting_down);
     });
-}
-
-void Core::server_offline(const Pass& pass, ServerId server) {
-    matches_.server_offline(pass, server);
-}
-
-void Core::server_removed(const Pass& pass, const Server& server, ConnectionId link, Reason reason) {
-    matches_.server_removed(pass, server, reason);
-    if (reason == Reason::server_lost && link.generation != 0) server_port_.timed_out(link);
-}
-
-void Core::load_mismatch(const Pass& pass, const Server& server) {
-    matches_.load_mismatch(pass, server);
 }
 
 std::uint64_t Core::protocol_errors(Port port, WireError kind) const {

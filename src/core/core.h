@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/entropy.h"
 #include "base/ids.h"
@@ -32,6 +33,7 @@
 #include "core/players.h"
 #include "core/recent_losses.h"
 #include "core/refused_registrations.h"
+#include "core/replies.h"
 #include "core/server_port.h"
 #include "core/telemetry.h"
 #include "core/world.h"
@@ -57,7 +59,7 @@ struct CoreConfig {
     PlayerPort::CredentialCheck player_credential;
 };
 
-class Core final : private FleetWatcher {
+class Core {
 public:
     // All of them outlive core.
     struct Parts {
@@ -72,7 +74,7 @@ public:
 
     // Starts from what the last run left. Nothing may be asked of it before ready().
     Core(CoreConfig config, const Parts& parts, const RecoveredState& recovered);
-    ~Core() override = default;
+    ~Core() = default;
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
 
@@ -92,6 +94,8 @@ public:
     void paused(const Pass& pass, ConnectionId id);
     void resumed(const Pass& pass, ConnectionId id);
     void closed(const Pass& pass, ConnectionId id);
+    // All that the link was sent has left, as core asked to be told (LinkOutput::report_drained).
+    void drained(ConnectionId id);
     // A handler failed on this link: it is closed, the others go on (fault 13).
     void handler_failed(const Pass& pass, ConnectionId id);
 
@@ -108,9 +112,14 @@ public:
     bool drain(ServerId id, bool draining);
     // Its matches are aborted and its link is closed. A server that still runs may register anew.
     bool remove_server(const Pass& pass, ServerId id);
+    // Asks for a server, as a matchmaker for all regions that has no link. The verdict comes by take_answered().
+    void allocate(const Pass& pass, std::uint64_t question, const AllocationRequest& request);
     bool abort_match(const Pass& pass, LobbyId lobby, std::string_view reason);
     bool kick(const Pass& pass, AccountId player, std::string_view reason);
     void set_clock(const Pass& pass, std::optional<GameTime> time, std::optional<std::int32_t> speed);
+
+    // The operator's questions that were answered since the last call, by their numbers.
+    std::vector<AnsweredQuestion> take_answered() { return replies_.take_answered(); }
 
     // For a program that embeds the library: the players' own messages, and who keeps an entity's heartbeat (H-1).
     void on_game_message(PlayerPort::GameHandler handler) { player_port_.on_game_message(std::move(handler)); }
@@ -135,10 +144,8 @@ public:
     std::uint64_t stale_messages() const { return stale_messages_; }
 
 private:
-    void server_offline(const Pass& pass, ServerId server) override;
-    void server_removed(const Pass& pass, const Server& server, ConnectionId link, Reason reason) override;
-    void load_mismatch(const Pass& pass, const Server& server) override;
-
+    void take(const Pass& pass, ConnectionId id, const PeerFrame& frame);
+    void apply_facts(const Pass& pass);
     void end_outlived(const Pass& pass, ConnectionId newer);
     void end(const Pass& pass, const Link& link);
     void refuse(const Pass& pass, Link& link, const PeerFrame& frame, WireError kind);
@@ -153,6 +160,7 @@ private:
     Ledger ledger_;
     Numbers numbers_;
     LinkTable links_;
+    Replies replies_;
     Matchmakers matchmakers_;
     Fleet fleet_;
     Players players_;
@@ -164,6 +172,7 @@ private:
     RefusedRegistrations refused_registrations_;
     ServerPort server_port_;
     MatchmakerPort matchmaker_port_;
+    Matchmaker operator_;
     PlayerPort player_port_;
     Telemetry telemetry_;
     RecentLosses losses_;

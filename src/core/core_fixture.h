@@ -69,10 +69,13 @@ public:
             frame = frame.subspan(2 + length);
         }
     }
+    void report_drained(ConnectionId link) override { drains.push_back(link); }
     void greeted(ConnectionId link) override { peers[link].greeted = true; }
     void close(ConnectionId link) override { peers[link].closed = true; }
 
     std::map<ConnectionId, Peer> peers;
+    std::vector<ConnectionId> drains;  // who is to be reported as drained
+    bool reading = true;               // false: what is sent does not leave
 };
 
 // Commits each batch at the start of the next turn, unless told otherwise.
@@ -137,7 +140,10 @@ public:
     void settle() {
         for (int i = 0; i < 100; ++i) {
             const TurnReport report = loop.turn();
-            if (report.idle() && inbox_.empty() && (store.holding || store.waiting.empty())) return;
+            if (report.idle() && inbox_.empty() && (store.holding || store.waiting.empty()) &&
+                (!links.reading || links.drains.empty())) {
+                return;
+            }
         }
         FAIL("core does not come to rest");
     }
@@ -217,6 +223,10 @@ public:
     std::string_view name() const override { return "test"; }
     bool refill() override {
         if (!store.holding && !store.waiting.empty()) answer_batch();
+        if (links.reading) {
+            for (const ConnectionId link : std::exchange(links.drains, {}))
+                post([this, link](const Pass&) { core->drained(link); });
+        }
         return !inbox_.empty();
     }
     bool handle_next(const Pass& pass) override {
@@ -326,6 +336,17 @@ inline TestMatch allocate(CoreWorld& world, ConnectionId matchmaker, const TestS
     const auto answer = world.next<AllocationResponse>(matchmaker);
     REQUIRE(error_of(answer) == "");
     return {offer.lobby, offer.token.string()};
+}
+
+// The matchmaker and the server say that they are alive for so long.
+inline void stay(CoreWorld& world, const TestServer& server, ConnectionId matchmaker, Duration time) {
+    for (Duration passed{0}; passed < time; passed += 10s) {
+        world.advance(10s);
+        world.send(server.link, beat_of(server, 10));
+        world.next<ServerHeartbeatAck>(server.link);
+        world.send(matchmaker, MatchmakerHeartbeat{});
+        world.next<MatchmakerHeartbeatAck>(matchmaker);
+    }
 }
 
 }  // namespace muster::testing

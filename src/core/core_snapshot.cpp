@@ -61,6 +61,10 @@ CoreSnapshot snapshot_of(const Core& core) {
         [&](const Match& match) { ++snapshot.matches[static_cast<std::size_t>(match.record.state)]; });
     snapshot.allocations_in_flight = core.matches().in_flight();
     snapshot.matchmakers = core.matchmakers().size();
+    snapshot.owed_aborts = core.fleet().owed_aborts().size();
+    snapshot.owed_aborts_dropped = core.fleet().owed_aborts().dropped();
+    snapshot.untold_matches = core.matches().news().size();
+    snapshot.untold_matches_dropped = core.matches().news().dropped();
     snapshot.fleet = core.fleet().figures();
     snapshot.match = core.matches().figures();
     snapshot.players = core.players().figures();

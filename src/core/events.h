@@ -222,6 +222,20 @@ struct MatchAborted {
     }
 };
 
+// Ten wrong tokens were tried for a lobby within a minute. The right one still lets in.
+struct MatchWrongTokens {
+    static constexpr std::string_view name = "match.wrong_tokens";
+    LobbyId lobby;
+    ServerId server;
+    int count = 0;
+
+    void describe(FieldSink& out) const {
+        out.integer("lobby_id", lobby.value);
+        out.integer("server_id", server.value);
+        out.integer("count", count);
+    }
+};
+
 struct PlayerLogin {
     static constexpr std::string_view name = "player.login";
     AccountId player;

@@ -23,7 +23,7 @@ Fleet::Fleet(FleetConfig config, const Parts& parts)
       log_(parts.log),
       ledger_(parts.ledger),
       numbers_(parts.numbers),
-      watcher_(parts.watcher) {
+      owed_aborts_(parts.ledger) {
     for (const Region& region : config_.regions) {
         indexes_.try_emplace(region.id);
         brakes_.try_emplace(region.id, config_.brake);
@@ -36,7 +36,8 @@ void Fleet::configure(FleetConfig config) {
     for (auto& [region, brake] : brakes_) brake.configure(config_.brake);
 }
 
-void Fleet::recover(const Pass& pass, std::span<const ServerRecord> servers) {
+void Fleet::recover(const Pass& pass, std::span<const ServerRecord> servers, std::span<const AbortOwed> owed_aborts) {
+    owed_aborts_.recover(owed_aborts);
     for (const ServerRecord& record : servers) {
         if (!region_known(record.region)) {
             ledger_.write(ServerRemoved{record.id});  // its region was taken out of the config
@@ -83,13 +84,10 @@ Result<Fleet::Registration, Refusal> Fleet::handshake(const Pass& pass, Connecti
     if (server.connected()) {
         server.link = {};
         server.unread_since.reset();
-        went_offline(pass, server, "replaced by a new connection");
+        went_offline(server, "replaced by a new connection");
     }
     resume(pass, from, server, hello.max_matches, *epoch);
-    Registration registration{.server = server.id, .resumed = true, .replaced = replaced, .lost_matches = {}};
-    if (const auto owed = owed_aborts_.extract(server.endpoint); !owed.empty())
-        registration.lost_matches = owed.mapped();
-    return registration;
+    return Registration{.server = server.id, .resumed = true, .replaced = replaced};
 }
 
 Result<Endpoint, Refusal> Fleet::judged(const ServerHandshake& hello) const {
@@ -129,10 +127,8 @@ Result<Fleet::Registration, Refusal> Fleet::enroll(const Pass& pass, ConnectionI
     save(server);
     events_.publish(
         event::ServerRegistered{server.id, server.region, endpoint.to_string(), server.max_matches, server.epoch});
-
-    Registration registration{.server = server.id, .resumed = false, .replaced = {}, .lost_matches = {}};
-    if (const auto owed = owed_aborts_.extract(endpoint); !owed.empty()) registration.lost_matches = owed.mapped();
-    return registration;
+    note(FleetFact::Kind::registered, server);
+    return Registration{.server = server.id, .resumed = false, .replaced = {}};
 }
 
 void Fleet::resume(const Pass& pass, ConnectionId from, Server& server, std::int32_t max_matches, std::int64_t epoch) {
@@ -146,6 +142,7 @@ void Fleet::resume(const Pass& pass, ConnectionId from, Server& server, std::int
     look_for_silence_again(server);
     save(server);
     events_.publish(event::ServerResumed{server.id, server.region, server.epoch});
+    note(FleetFact::Kind::registered, server);
 }
 
 Result<void, Refusal> Fleet::heartbeat(const Pass& pass, ConnectionId from, const ServerHeartbeat& beat, Time arrived,
@@ -174,7 +171,7 @@ Result<void, Refusal> Fleet::heartbeat(const Pass& pass, ConnectionId from, cons
     server->cpu_percent = beat.cpu_percent;
     server->memory_percent = beat.memory_percent;
     sign_of_life(pass, *server);
-    reconcile(pass, *server);
+    reconcile(*server);
     return {};
 }
 
@@ -189,7 +186,7 @@ void Fleet::sign_of_life(const Pass& pass, Server& server) {
     refresh(server);
 }
 
-void Fleet::reconcile(const Pass& pass, Server& server) {
+void Fleet::reconcile(Server& server) {
     if (server.reported_matches >= server.held) {
         server.low_reports = 0;
         return;
@@ -197,7 +194,7 @@ void Fleet::reconcile(const Pass& pass, Server& server) {
     ++figures_.load_mismatches;
     if (++server.low_reports < config_.reconcile_heartbeats) return;
     server.low_reports = 0;
-    watcher_.load_mismatch(pass, server);
+    note(FleetFact::Kind::load_mismatch, server);
 }
 
 void Fleet::link_lost(const Pass& pass, ServerId id, ConnectionId link) {
@@ -205,9 +202,8 @@ void Fleet::link_lost(const Pass& pass, ServerId id, ConnectionId link) {
     if (!server || server->link != link) return;
     server->link = {};
     server->unread_since.reset();
-    went_offline(pass, *server, "connection lost");
-    // The watcher may have removed it meanwhile; silence is judged for those who stay.
-    if (Server* kept = mutable_find(id)) became_silent(pass, *kept);
+    went_offline(*server, "connection lost");
+    became_silent(pass, *server);
 }
 
 void Fleet::paused(const Pass& pass, ServerId id, ConnectionId link) {
@@ -231,8 +227,8 @@ void Fleet::remove(const Pass& pass, ServerId id, Reason reason) {
     const ConnectionId link = std::exchange(server->link, {});
     timers_.cancel(server->silence);
     refresh(*server);
-    if (was_online) watcher_.server_offline(pass, id);
-    watcher_.server_removed(pass, *server, link, reason);
+    if (was_online) note(FleetFact::Kind::offline, *server);
+    facts_.push_back({FleetFact::Kind::removed, id, server->endpoint, link, reason});
 
     const RegionId region = server->region;
     indexes_.at(region).leave(server->place);
@@ -322,9 +318,12 @@ void Fleet::speaks_of_matches(ServerId id) {
     if (Server* server = mutable_find(id)) server->speaks_of_matches = true;
 }
 
-void Fleet::owe_abort(const Endpoint& endpoint, LobbyId lobby) {
-    if (owed_aborts_.size() >= owed_endpoints_max && !owed_aborts_.contains(endpoint)) return;
-    owed_aborts_[endpoint].push_back(lobby);
+void Fleet::validates_tokens(ServerId id) {
+    if (Server* server = mutable_find(id)) server->validates_tokens = true;
+}
+
+void Fleet::note(FleetFact::Kind kind, const Server& server) {
+    facts_.push_back({kind, server.id, server.endpoint});
 }
 
 const Server* Fleet::find(ServerId id) const {

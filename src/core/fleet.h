@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -24,6 +25,7 @@
 #include "core/fleet_figures.h"
 #include "core/ledger.h"
 #include "core/numbers.h"
+#include "core/owed_aborts.h"
 #include "core/records.h"
 #include "core/region.h"
 #include "core/server.h"
@@ -44,18 +46,20 @@ struct FleetConfig {
     BrakeConfig brake;
 };
 
-// Who must act when a server's fate changes. Called in the middle of the change: the fleet's own state is right
-// already.
-class FleetWatcher {
-public:
-    virtual ~FleetWatcher() = default;
-    // It takes no offers now. Those in flight to it have failed; what it runs goes on (F-6).
-    virtual void server_offline(const Pass& pass, ServerId server) = 0;
-    // It is about to leave the registry: what it held has fallen through. `link` is its connection, if it had
-    // one.
-    virtual void server_removed(const Pass& pass, const Server& server, ConnectionId link, Reason reason) = 0;
-    // It keeps reporting fewer matches than it is known to hold (F-7).
-    virtual void load_mismatch(const Pass& pass, const Server& server) = 0;
+// What became of a server, for whoever keeps its matches and its link.
+struct FleetFact {
+    enum class Kind : std::uint8_t {
+        registered,     // anew or again; it has been answered
+        offline,        // it takes no offers: those in flight to it have failed, what it runs goes on (F-6)
+        removed,        // it has left the registry: what it held has fallen through
+        load_mismatch,  // it keeps reporting fewer matches than it is known to hold (F-7)
+    };
+    Kind kind = Kind::registered;
+    ServerId server;
+    Endpoint endpoint;
+    // Of a removed one.
+    ConnectionId link{};  // its connection, if it had one
+    Reason reason = Reason::server_lost;
 };
 
 class Fleet {
@@ -63,8 +67,7 @@ public:
     struct Registration {
         ServerId server;
         bool resumed = false;
-        ConnectionId replaced;              // a silent link that the newcomer took over from, to be closed
-        std::vector<LobbyId> lost_matches;  // aborted while it was away, to be told first (F-6)
+        ConnectionId replaced;  // a silent link that the newcomer took over from, to be closed
     };
 
     // A slot on a server, taken before the offer is sent.
@@ -80,7 +83,6 @@ public:
         Log& log;
         Ledger& ledger;
         Numbers& numbers;
-        FleetWatcher& watcher;
     };
 
     Fleet(FleetConfig config, const Parts& parts);
@@ -89,7 +91,10 @@ public:
     void configure(FleetConfig config);
 
     // The servers of the last run: Offline, with a full heartbeat timeout to return.
-    void recover(const Pass& pass, std::span<const ServerRecord> servers);
+    void recover(const Pass& pass, std::span<const ServerRecord> servers, std::span<const AbortOwed> owed_aborts);
+
+    // What happened since the last call, in order. Any call that takes a pass may add to it, and so may a timer.
+    std::vector<FleetFact> take_facts() { return std::exchange(facts_, {}); }
 
     // Registers the server, or resumes it when the same endpoint comes back in time (F-1, F-6).
     // Fails with the text that the game server is told; a failure changes nothing. The token is judged before.
@@ -122,8 +127,11 @@ public:
     void restore_held(ServerId server);
     // The server speaks of its matches itself (F-7).
     void speaks_of_matches(ServerId server);
+    void validates_tokens(ServerId server);
     // A match was aborted while its server was away: the endpoint is told when it comes (F-6).
-    void owe_abort(const Endpoint& endpoint, LobbyId lobby);
+    void owe_abort(const Endpoint& endpoint, LobbyId lobby) { owed_aborts_.add(endpoint, lobby); }
+    std::vector<LobbyId> take_owed_aborts(const Endpoint& endpoint) { return owed_aborts_.take(endpoint); }
+    const OwedAborts& owed_aborts() const { return owed_aborts_; }
 
     // Null when there is none.
     const Server* find(ServerId server) const;
@@ -157,14 +165,15 @@ private:
     void silence_due(const Pass& pass, ServerId id);
     void look_for_silence_again(Server& server);
     void became_silent(const Pass& pass, Server& server);
-    void pull_brake(const Pass& pass, RegionId region);
-    void brake_one(const Pass& pass, Server& server);
+    void pull_brake(RegionId region);
+    void brake_one(Server& server);
     void let_go(Server& server);
     Time removal_time(const Server& server) const;
     void sign_of_life(const Pass& pass, Server& server);
-    void went_offline(const Pass& pass, Server& server, std::string_view reason);
+    void went_offline(Server& server, std::string_view reason);
     void timed_out(const Pass& pass, Server& server);
-    void reconcile(const Pass& pass, Server& server);
+    void reconcile(Server& server);
+    void note(FleetFact::Kind kind, const Server& server);
     void refresh(Server& server);
     void save(const Server& server);
     Duration silence_after() const { return config_.heartbeat_interval * 3 / 2; }
@@ -175,16 +184,14 @@ private:
     Log& log_;
     Ledger& ledger_;
     Numbers& numbers_;
-    FleetWatcher& watcher_;
 
     std::map<ServerId, Server> servers_;  // in the order that lists show them
     boost::unordered_flat_map<ServerId, Server*, std::hash<ServerId>> by_id_;
     std::unordered_map<Endpoint, ServerId> by_endpoint_;
     std::map<RegionId, CandidateIndex> indexes_;
     std::map<RegionId, Brake> brakes_;
-    // Aborts to be told to endpoints that were removed, at most `owed_endpoints_max` of them.
-    static constexpr std::size_t owed_endpoints_max = 10'000;
-    std::unordered_map<Endpoint, std::vector<LobbyId>> owed_aborts_;
+    OwedAborts owed_aborts_;
+    std::vector<FleetFact> facts_;
     FleetFigures figures_;
 };
 

@@ -49,18 +49,18 @@ void Fleet::became_silent(const Pass& pass, Server& server) {
     server.silent = true;
     Brake& brake = brakes_.at(server.region);
     if (!brake.silenced(pass.running, server.id, indexes_.at(server.region).size())) return;
-    if (brake.on()) return brake_one(pass, server);
-    pull_brake(pass, server.region);
+    if (brake.on()) return brake_one(server);
+    pull_brake(server.region);
 }
 
 // All that are silent in the region are Offline, and none of them is removed before the brake's time is over.
-void Fleet::pull_brake(const Pass& pass, RegionId region) {
+void Fleet::pull_brake(RegionId region) {
     brakes_.at(region).pull();
     ++figures_.brakes;
     std::int64_t silent = 0;
     for (auto& [id, server] : servers_) {
         if (server.region != region || !server.silent) continue;
-        brake_one(pass, server);
+        brake_one(server);
         ++silent;
     }
     const std::size_t servers = indexes_.at(region).size();
@@ -69,12 +69,12 @@ void Fleet::pull_brake(const Pass& pass, RegionId region) {
     events_.publish(event::BrakeOn{region, silent, static_cast<std::int64_t>(servers)});
 }
 
-void Fleet::brake_one(const Pass& pass, Server& server) {
+void Fleet::brake_one(Server& server) {
     if (server.braked) return;
     const bool was_online = server.status() != ServerStatus::offline;
     server.braked = true;
     brakes_.at(server.region).hold();
-    if (was_online) went_offline(pass, server, "silent with much of its region");
+    if (was_online) went_offline(server, "silent with much of its region");
 }
 
 void Fleet::let_go(Server& server) {
@@ -83,10 +83,10 @@ void Fleet::let_go(Server& server) {
     if (brakes_.at(server.region).let_go()) events_.publish(event::BrakeOff{server.region});
 }
 
-void Fleet::went_offline(const Pass& pass, Server& server, std::string_view reason) {
+void Fleet::went_offline(Server& server, std::string_view reason) {
     refresh(server);
     events_.publish(event::ServerOffline{server.id, server.region, reason});
-    watcher_.server_offline(pass, server.id);
+    note(FleetFact::Kind::offline, server);
 }
 
 void Fleet::timed_out(const Pass& pass, Server& server) {

@@ -19,6 +19,8 @@ public:
     virtual void send_to_all(std::span<const ConnectionId> to, std::span<const std::byte> frame) {
         for (const ConnectionId each : to) send(each, frame);
     }
+    // Core::drained() is called once, when all that was sent before has left this process.
+    virtual void report_drained(ConnectionId link) = 0;
     // The peer has shaken hands or logged in: its handshake deadline is over.
     virtual void greeted(ConnectionId link) = 0;
     // Closes once what was sent before has left. Its closing is still told by Core::closed().

@@ -10,105 +10,35 @@ using namespace muster::testing;
 namespace {
 
 struct Links3 {
-    VirtualClock clock;
-    RememberedLog lines;
-    Log log{clock, lines, LogLevel::debug};
-    GameLoop loop{clock, log};
     RememberedLinks output;
-    std::vector<std::int32_t> left;
-    std::vector<std::int32_t> late;
-    LinkTable table{loop.time(),
-                    output,
-                    {ByteOrder::little, ByteOrder::little, ByteOrder::big},
-                    [this](LobbyId lobby, bool in_time) { (in_time ? left : late).push_back(lobby.value); }};
+    LinkTable table{output, {ByteOrder::little, ByteOrder::little, ByteOrder::big}};
     Link& link = *table.opened({5, 1}, Port::matchmakers, IpAddress());
-
-    std::vector<std::int32_t> sent() {
-        std::vector<std::int32_t> lobbies;
-        for (const auto& frame : output.peers[link.id].frames) {
-            const auto message = decode<MatchPlayersResponse>(frame.payload, ByteOrder::little);
-            lobbies.push_back(std::get<LobbyAccepted>(message->answer).lobby.value);
-        }
-        return lobbies;
-    }
 };
 
-MatchPlayersResponse answer_for(std::int32_t lobby) {
-    return {LobbyAccepted{LobbyId(lobby)}};
-}
+const MatchPlayersResponse word{LobbyAccepted{LobbyId(1)}};
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Links3, "W-8: answers leave in the order of their tickets, however they are filled") {
-    const Ticket one = table.take_ticket(link);
-    const Ticket two = table.take_ticket(link);
-    const Ticket three = table.take_ticket(link);
-    table.answer(three, answer_for(3), LobbyId(3));
-    CHECK(sent().empty());
-    table.answer(one, answer_for(1));
-    CHECK(sent() == std::vector{1});
-    table.answer(link, answer_for(4));
-    CHECK(sent() == std::vector{1});
-    CHECK(left.empty());
-    table.answer(two, answer_for(2));
-    CHECK(sent() == std::vector{1, 2, 3, 4});
-    CHECK(left == std::vector{3});
-    table.answer(link, answer_for(5), LobbyId(5));
-    CHECK(sent() == std::vector{1, 2, 3, 4, 5});
-    CHECK(left == std::vector{3, 5});
-}
-
-TEST_CASE_FIXTURE(Links3, "W-8, fault 63: an answer that is held back for too long leaves as the other one") {
-    const auto pass_at = [this](Duration after_start) {
-        clock.advance_to(Time{} + after_start);
-        loop.turn();
-    };
-    const Time start = clock.now();
-    for (const bool in_time : {true, false}) {
-        const Ticket first = table.take_ticket(link);
-        const Ticket second = table.take_ticket(link);
-        const Time until = clock.now() + 25s;
-        table.answer_until(second, until, answer_for(2), answer_for(-2), LobbyId(2));
-        pass_at((until - Time{}) + (in_time ? 0ns : 1ns));
-        table.answer(first, answer_for(1));
-    }
-    CHECK(clock.now() > start);
-    CHECK(sent() == std::vector{1, 2, 1, -2});
-    CHECK(left == std::vector{2});
-    CHECK(late == std::vector{2});
-    table.answer_until(table.take_ticket(link), clock.now() - 1s, answer_for(3), answer_for(-3), LobbyId(3));
-    CHECK(sent().back() == 3);  // nothing held it back: its asker judged it
-}
-
-TEST_CASE_FIXTURE(Links3, "W-8: on a link inside our own process answers leave as they come") {
-    Link& inside = *table.opened(inside_link(3), Port::matchmakers, IpAddress());
-    const Ticket one = table.take_ticket(inside);
-    const Ticket two = table.take_ticket(inside);
-    table.answer(two, answer_for(2), LobbyId(2));
-    CHECK(output.peers[inside_link(3)].frames.size() == 1);
-    CHECK(left == std::vector{2});
-    table.answer(one, answer_for(1), LobbyId(1));
-    CHECK(output.peers[inside_link(3)].frames.size() == 2);
-    CHECK(left == std::vector{2, 1});
-}
-
-TEST_CASE_FIXTURE(Links3, "W-8: a ticket of a link that is gone, closing or reused answers nobody") {
-    const Ticket ticket = table.take_ticket(link);
-    table.closed(link.id);
-    table.answer(ticket, answer_for(1));
-    CHECK(output.peers[{5, 1}].frames.empty());
+TEST_CASE_FIXTURE(Links3,
+                  "fault 46: what is meant for a connection that is gone does not reach the next user of its slot") {
+    const ConnectionId gone = link.id;
+    table.closed(gone);
     CHECK(table.opened({5, 2}, Port::matchmakers, IpAddress()) != nullptr);
-    table.answer(ticket, answer_for(1));
+    table.send(gone, word);
+    CHECK(output.peers[{5, 1}].frames.empty());
     CHECK(output.peers[{5, 2}].frames.empty());
+    table.send({5, 2}, word);
+    CHECK(output.peers[{5, 2}].frames.size() == 1);
     CHECK(table.size() == 1);
 }
 
 TEST_CASE_FIXTURE(Links3, "P-5: nothing follows the last word") {
-    const Ticket ticket = table.take_ticket(link);
     table.close(link);
-    table.answer(ticket, answer_for(1));
-    table.send(link.id, answer_for(2));
-    CHECK(sent().empty());
+    table.send(link.id, word);
+    std::vector<std::byte> frame;
+    encode(word, ByteOrder::little, frame);
+    table.send_frame(link.id, frame);
+    CHECK(output.peers[link.id].frames.empty());
     CHECK(output.peers[link.id].closed);
 }
 

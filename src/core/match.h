@@ -6,18 +6,12 @@
 
 #include "base/ids.h"
 #include "base/time.h"
-#include "core/link_table.h"
 #include "core/records.h"
+#include "core/replies.h"
+#include "core/wrong_tokens.h"
 #include "runtime/timer_id.h"
 
 namespace muster {
-
-// How many wrong tokens were tried for a lobby lately (fault 68).
-struct GuessCount {
-    int wrong = 0;
-    Time window_start{};
-    Time blocked_until{};
-};
 
 // Times without a note are real time.
 struct Match {
@@ -29,20 +23,26 @@ struct Match {
     int offers = 0;                 // made so far; the latest is to record.server
     bool offer_unanswered = false;  // one of them timed out
     std::vector<ServerId> tried;
-    std::vector<Ticket> asks;  // who waits for the answer
-    TimerId limit;             // ends the request, whatever happens
-    TimerId offer;             // ends the offer; running time
+    std::vector<ReplyTo> asks;  // who waits for the answer
+    TimerId limit;              // of their wait, whatever happens
+    TimerId offer;              // ends the offer; running time
 
     // From the acknowledgement on.
-    bool durable = false;      // the promise may be answered, and was
+    bool durable = false;      // the promise may be answered
     bool ended_early = false;  // the server reported its end before it was durable
-    bool answered = false;     // a success has left for the matchmaker
+    bool answered = false;     // a success has left on a link of its matchmaker, in this run or perhaps in the last
     Time token_expires{};
     TimerId expiry;
+    TimerId look;                 // whether anybody came, while it is ready; running time
     std::vector<AccountId> used;  // accounts let in, those still being written too
-    GuessCount guesses;
+    WrongTokens wrong_tokens;
+
+    // After a restart: its server has not yet said again that it holds it.
+    enum class Doubt : std::uint8_t { none, to_be_asked, asked };
+    Doubt doubt = Doubt::none;
 
     bool offering() const { return record.state == MatchState::offering; }
+    bool doubted() const { return doubt != Doubt::none; }
     LobbyId lobby() const { return record.lobby; }
 };
 

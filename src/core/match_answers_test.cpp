@@ -1,4 +1,5 @@
-// When an allocation's answer may leave, and what becomes of one that cannot leave in time.
+// When an answer leaves, who gets it, and what becomes of an allocation that cannot be answered in time.
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -11,16 +12,14 @@ using namespace muster::testing;
 
 namespace {
 
-// Lobby 1 waits for its server's answer; lobby 2 has its success, which may not overtake.
-struct HeldBack : CoreWorld {
-    HeldBack() {
+// Lobby 1 waits for its server's answer; lobby 2 has its success.
+struct OneIsSlow : CoreWorld {
+    OneIsSlow() {
         send(matchmaker, request_for(1));
         send(matchmaker, request_for(2));
         REQUIRE(next<AllocateMatch>(slow.link).lobby == LobbyId(1));
         REQUIRE(next<AllocateMatch>(quick.link).lobby == LobbyId(2));
         send(quick.link, AllocateMatchAck{true, LobbyId(2)});
-        REQUIRE(core->matches().find(LobbyId(2))->durable);
-        REQUIRE(quiet(matchmaker));
     }
 
     TestServer slow = join(*this, 7001, eu, 1);
@@ -28,41 +27,94 @@ struct HeldBack : CoreWorld {
     ConnectionId matchmaker = join_matchmaker(*this);
 };
 
+// The verdicts on the operator's questions, in the order they came.
+struct Operating : CoreWorld {
+    Operating() {
+        loop.on_flush([this](const Pass&) {
+            for (const AnsweredQuestion& one : core->take_answered()) {
+                answers.push_back(std::to_string(one.number) + ": " +
+                                  (one.verdict ? "done" : std::string(text(one.verdict.error()))));
+            }
+        });
+    }
+    void ask(std::uint64_t number, std::int32_t lobby) {
+        in_pass([this, number, lobby](const Pass& pass) { core->allocate(pass, number, request_for(lobby)); });
+    }
+    std::vector<std::string> answers;
+};
+
 }  // namespace
 
-TEST_CASE_FIXTURE(HeldBack, "W-8: a success waits for the answer before it, and leaves behind it") {
-    send(slow.link, AllocateMatchAck{false, LobbyId(1)});
-    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "No servers available");
-    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "");
-}
-
-TEST_CASE_FIXTURE(
-    HeldBack,
-    "fault 63, L-8: a success that is held back for over 25 s is told as a failure, and its server drops it") {
-    clock.advance(30s);  // the process stands still
+TEST_CASE_FIXTURE(OneIsSlow, "W-8: one slow request holds up no other, and each answer names its lobby") {
+    const auto quick_one = next<AllocationResponse>(matchmaker);
+    CHECK(std::get<AllocationResponse::Accepted>(quick_one.answer).lobby == LobbyId(2));
+    send(matchmaker, request_for(-1));
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Invalid match lobby ID");
     send(slow.link, AllocateMatchAck{true, LobbyId(1)});
-    CHECK(error_of(next<AllocationResponse>(matchmaker)) != "");
-    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Server allocation timeout");
-    CHECK(next<AbortMatch>(slow.link).lobby == LobbyId(1));
-    advance(1ms);
-    CHECK(next<AbortMatch>(quick.link).lobby == LobbyId(2));
-    const auto notice = next<MatchEventNotice>(matchmaker);
-    CHECK(notice.lobby == LobbyId(2));
-    CHECK(notice.event == MatchEventKind::aborted);
-    CHECK(core->matches().size() == 0);
-    CHECK(core->fleet().find(quick.id)->load() == 0);
+    const auto slow_one = next<AllocationResponse>(matchmaker);
+    CHECK(std::get<AllocationResponse::Accepted>(slow_one.answer).lobby == LobbyId(1));
 }
 
-TEST_CASE_FIXTURE(HeldBack, "A-8: who asks again before a late success is given up gets it, and it stays") {
+TEST_CASE_FIXTURE(OneIsSlow, "fault 63, L-8: while the process stands still 25 s pass, and the request is failed") {
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "");
     clock.advance(30s);
     send(slow.link, AllocateMatchAck{true, LobbyId(1)});
     CHECK(error_of(next<AllocationResponse>(matchmaker)) != "");
-    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Server allocation timeout");
-    send(matchmaker, request_for(2));
-    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "");
-    advance(1s);
+    CHECK(next<AbortMatch>(slow.link).lobby == LobbyId(1));
+    CHECK(core->fleet().find(slow.id)->load() == 0);
     CHECK(core->matches().find(LobbyId(2)) != nullptr);
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "W-8: what is asked about one lobby is answered in the order asked") {
+    const TestServer server = join(*this, 7777);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    send(matchmaker, request_for(1));
+    send(matchmaker, MatchPlayers{LobbyId(1), {{AccountId(4)}}});
+    CHECK(quiet(matchmaker));  // the list is durable, its answer waits for the request's
+    send(matchmaker, MatchmakerHeartbeat{});
+    next<MatchmakerHeartbeatAck>(matchmaker);
+    send(server.link, AllocateMatchAck{true, next<AllocateMatch>(server.link).lobby});
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "");
+    CHECK(error_of(next<MatchPlayersResponse>(matchmaker)) == "");
+
+    store.holding = true;
+    send(matchmaker, MatchPlayers{LobbyId(1), {{AccountId(5)}}});
+    send(matchmaker, CancelMatch{LobbyId(1)});
     CHECK(quiet(matchmaker));
+    commit();
+    CHECK(error_of(next<MatchPlayersResponse>(matchmaker)) == "");
+    CHECK(next<MatchEventNotice>(matchmaker).reason == "Cancelled");
+}
+
+TEST_CASE_FIXTURE(Operating,
+                  "A-8: the operator asks as a matchmaker does, and a lobby asked for twice takes one server") {
+    const TestServer server = join(*this, 7777);
+    ask(1, 5);
+    ask(2, 5);
+    CHECK(answers.empty());
+    send(server.link, AllocateMatchAck{true, next<AllocateMatch>(server.link).lobby});
+    CHECK(answers == std::vector<std::string>{"1: done", "2: done"});
+    ask(3, 5);
+    CHECK(answers.back() == "3: done");
+    ask(4, -1);
+    CHECK(answers.back() == "4: Invalid match lobby ID");
+    CHECK(quiet(server.link));
+    CHECK(core->fleet().find(server.id)->held == 1);
+    CHECK(core->matchmakers().size() == 0);
+    send(server.link, MatchStartedReport{server.id, LobbyId(5)});
+    CHECK(core->matches().find(LobbyId(5))->record.untold_event == 0);  // there is nobody to be told
+}
+
+TEST_CASE_FIXTURE(Operating, "A-1: no matchmaker can take the operator's name, and none finds its own taken by it") {
+    const ConnectionId imitator = connect(Port::matchmakers);
+    send(imitator, MatchmakerHandshake{"matchmaker-secret", MatchmakerIdText(operator_matchmaker), {{eu}}});
+    CHECK(error_of(next<MatchmakerHandshakeResponse>(imitator)) == "Invalid Chat Server ID");
+    (void)join_matchmaker(*this, "http");
+    (void)join(*this, 7777);
+    ask(1, 5);
+    const ConnectionId other = join_matchmaker(*this, "other");
+    send(other, request_for(5));
+    CHECK(error_of(next<AllocationResponse>(other)) == "Invalid match lobby ID");
 }
 
 TEST_CASE_FIXTURE(CoreWorld, "A-11: an operator's abort of a request in flight is its refusal, acknowledged or not") {
@@ -95,10 +147,10 @@ TEST_CASE_FIXTURE(CoreWorld,
     }
     send(matchmaker, CancelMatch{LobbyId(1)});
     CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Allocation cancelled");
+    CHECK(next<MatchEventNotice>(matchmaker).reason == "Cancelled");
     CHECK(next<AbortMatch>(server.link).lobby == LobbyId(1));
     in_pass([this](const Pass& pass) { core->shut_down(pass); });
     CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Server shutting down");
-    CHECK(next<MatchEventNotice>(matchmaker).reason == "Cancelled");
     CHECK(next<AbortMatch>(server.link).lobby == LobbyId(2));
     commit();
     CHECK(quiet(matchmaker));

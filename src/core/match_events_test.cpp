@@ -71,8 +71,48 @@ TEST_CASE_FIXTURE(CoreWorld, "A-10: the latest event of each lobby is kept and s
     CHECK(second.lobby == LobbyId(2));
     CHECK(second.event == MatchEventKind::ended);
     CHECK(quiet(back));
-    disconnect(back);
-    CHECK(quiet(join_matchmaker(*this)));
+}
+
+namespace {
+
+}  // namespace
+
+TEST_CASE_FIXTURE(CoreWorld, "A-9: a ready match that no player enters and that does not start is aborted after 10 min") {
+    const TestServer server = join(*this, 7777);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    const TestMatch empty = allocate(*this, matchmaker, server, 1);
+    const TestMatch entered = allocate(*this, matchmaker, server, 2);
+    const TestMatch begun = allocate(*this, matchmaker, server, 3);
+    for (const TestMatch& match : {empty, entered, begun})
+        CHECK(ready_error(*this, server, server.id, match.lobby.value, match.token) == "");
+    send(server.link, ValidateToken{server.id, entered.lobby, AccountId(1), MatchTokenText(entered.token)});
+    CHECK(error_of(next<ValidateTokenResponse>(server.link)) == "");
+    CHECK(report_error<MatchStartedReport>(*this, server, 3) == "");
+    forget_frames(matchmaker);
+
+    stay(*this, server, matchmaker, 590s);
+    CHECK(core->matches().size() == 3);
+    advance(10s);
+    const auto notice = next<MatchEventNotice>(matchmaker);
+    CHECK(notice.lobby == empty.lobby);
+    CHECK(notice.event == MatchEventKind::aborted);
+    CHECK(notice.reason == "Nobody came");
+    CHECK(next<AbortMatch>(server.link).lobby == empty.lobby);
+    CHECK(core->matches().size() == 2);
+    send(server.link, beat_of(server, 10));
+    next<ServerHeartbeatAck>(server.link);
+    stay(*this, server, matchmaker, 700s);
+    CHECK(core->matches().size() == 2);
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "A-9, F-7: on a server that speaks by its count only a ready match is left to its count") {
+    const TestServer server = join(*this, 7777);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    const TestMatch match = allocate(*this, matchmaker, server, 1);
+    CHECK(ready_error(*this, server, server.id, 1, match.token) == "");
+    forget_frames(matchmaker);
+    stay(*this, server, matchmaker, 1500s);
+    CHECK(core->matches().find(match.lobby) != nullptr);
 }
 
 TEST_CASE_FIXTURE(CoreWorld,
@@ -117,19 +157,4 @@ TEST_CASE_FIXTURE(CoreWorld, "A-11: an operator's abort tells matchmaker and gam
     CHECK(next<MatchEventNotice>(matchmaker).reason == "Maintenance");
     CHECK(next<AbortMatch>(server.link).reason == "Maintenance");
     in_pass([this](const Pass& pass) { CHECK_FALSE(core->abort_match(pass, LobbyId(1), "")); });
-}
-
-TEST_CASE_FIXTURE(CoreWorld, "W-8: answers on one link leave in the order of their requests, heartbeat acks overtake") {
-    const TestServer server = join(*this, 7777);
-    const ConnectionId matchmaker = join_matchmaker(*this);
-    send(matchmaker, request_for(1));
-    send(matchmaker, AllocationRequest{LobbyId(-1), 0, 0, eu, 10, 0});
-    send(matchmaker, MatchPlayers{LobbyId(1), {{AccountId(4)}}});
-    CHECK(quiet(matchmaker));
-    send(matchmaker, MatchmakerHeartbeat{});
-    next<MatchmakerHeartbeatAck>(matchmaker);
-    send(server.link, AllocateMatchAck{true, next<AllocateMatch>(server.link).lobby});
-    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "");
-    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Invalid match lobby ID");
-    CHECK(error_of(next<MatchPlayersResponse>(matchmaker)) == "");
 }

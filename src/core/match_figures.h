@@ -17,7 +17,7 @@ struct MatchFigures {
     std::array<std::uint64_t, static_cast<std::size_t>(last_refusal) + 1> token_refusals{};
     std::uint64_t tokens_accepted = 0;
     std::uint64_t bad_acks = 0;
-    std::uint64_t lost_matches = 0;        // F-7, fault 48
+    std::uint64_t lost_matches = 0;        // F-7, A-9, fault 48
     std::uint64_t recovered = 0;           // allocations found at the start
     std::uint64_t withdrawn_at_start = 0;  // of them, those that nobody had been promised
 

@@ -13,20 +13,23 @@
 
 #include "base/ids.h"
 #include "core/link_table.h"
-#include "core/match_watcher.h"
+#include "core/records.h"
 #include "core/players.h"
 #include "protocol/player_messages.h"
 
 namespace muster {
 
 // Game thread only. Links and players outlive it.
-class MatchNotices final : public MatchWatcher {
+class MatchNotices {
 public:
     MatchNotices(LinkTable& links, const Players& players) : links_(links), players_(players) {}
 
-    void match_ready(const MatchRecord& match, std::span<const AccountId> accounts) override;
-    void match_begun_or_over(LobbyId lobby) override;
-    void match_fell_through(LobbyId lobby, std::string_view reason, std::span<const AccountId> accounts) override;
+    // Its server is ready, or a list of accounts came after that; the accounts of the list.
+    void match_ready(const MatchRecord& match, std::span<const AccountId> accounts);
+    // It has started or ended: nobody needs to be told to come.
+    void match_begun_or_over(LobbyId lobby);
+    // It was aborted, or no server was found for it.
+    void match_fell_through(LobbyId lobby, std::string_view reason, std::span<const AccountId> accounts);
 
     // It has logged in or resumed: what waits for it.
     void player_came(AccountId player);

@@ -14,16 +14,15 @@ MatchPlayersResponse refused(LobbyId lobby, Refusal why) {
 
 }  // namespace
 
-void Matches::players(const Pass& pass, const Ticket& ticket, const Matchmaker& from, const MatchPlayers& list) {
+void Matches::players(const Pass& pass, const ReplyTo& reply_to, const Matchmaker& from, const MatchPlayers& list) {
     const LobbyId lobby = list.lobby;
     if (const auto known = lists_.find(lobby); known != lists_.end()) known->second.mentioned = pass.now;
-    if (const auto why = list_refusal(from, lobby)) return links_.answer(ticket, refused(lobby, *why));
+    if (const auto why = list_refusal(from, lobby)) return replies_.answer(reply_to, refused(lobby, *why));
 
     std::vector<AccountId> accounts = list.accounts.items;
     std::sort(accounts.begin(), accounts.end());
     accounts.erase(std::unique(accounts.begin(), accounts.end()), accounts.end());
-    const TimerId limit = timers_.start({.first_delay = limit_delay(), .base = TimeBase::real},
-                                        [this, lobby](const TimerFired&) { lists_too_late(lobby); });
+    const TimerId limit = after(TimeBase::real, limit_delay(), [this, lobby](const Pass&) { lists_too_late(lobby); });
 
     const std::uint64_t serial = next_serial_++;
     ledger_.write_promised(PlayersRecord{lobby, from.id, accounts},
@@ -31,7 +30,7 @@ void Matches::players(const Pass& pass, const Ticket& ticket, const Matchmaker& 
     PlayerList& known = lists_[lobby];
     known.matchmaker = from.id;
     known.mentioned = pass.now;
-    known.in_flight.push_back({serial, ticket, std::move(accounts), limit});
+    known.in_flight.push_back({serial, reply_to, std::move(accounts), limit});
 }
 
 std::optional<Refusal> Matches::list_refusal(const Matchmaker& from, LobbyId lobby) const {
@@ -63,12 +62,12 @@ void Matches::list_settled(LobbyId lobby, std::uint64_t serial, bool durable) {
         if (const Match* match = find(lobby)) tell_players_to_come(*match);
     }
     forget_if_void(lobby);
-    links_.answer(settled.ticket,
-                  durable ? MatchPlayersResponse{LobbyAccepted{lobby}} : refused(lobby, Refusal::store_unavailable));
+    replies_.answer(settled.reply_to,
+                    durable ? MatchPlayersResponse{LobbyAccepted{lobby}} : refused(lobby, Refusal::store_unavailable));
 }
 
-// The answer may not hold back those behind it for longer than a request's own time (W-8, A-7). Younger lists of the
-// lobby fall with the oldest: then one record, written after all of them, says what counts.
+// A list waits for the disk for a request's time at most. Younger lists of the lobby fall with the oldest: then
+// one record, written after all of them, says what counts.
 void Matches::lists_too_late(LobbyId lobby) {
     const auto known = lists_.find(lobby);
     MUSTER_CHECK(known != lists_.end() && !known->second.in_flight.empty(), "a settled list's timer is cancelled");
@@ -82,7 +81,7 @@ void Matches::lists_too_late(LobbyId lobby) {
     forget_if_void(lobby);
     for (const PlayerList::InFlight& one : fallen) timers_.cancel(one.limit);
     for (const PlayerList::InFlight& one : fallen)
-        links_.answer(one.ticket, refused(lobby, Refusal::store_unavailable));
+        replies_.answer(one.reply_to, refused(lobby, Refusal::store_unavailable));
 }
 
 // The lobby's match is over. Lists in flight still get their answer.

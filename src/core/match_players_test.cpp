@@ -73,12 +73,15 @@ TEST_CASE_FIXTURE(ListWorld, "X-4, fault 4: a list that the disk does not take l
     CHECK(in_force(2) == std::vector{-1});
 }
 
-TEST_CASE_FIXTURE(ListWorld,
-                  "W-8, A-7, fault 5: a list waits 25 s for the disk, and holds no later answer back for longer") {
+TEST_CASE_FIXTURE(
+    ListWorld, "W-8, A-7, fault 5: a list waits 25 s for the disk, and holds back what is asked about its lobby only") {
     store.holding = true;
     list(1, {1});
     advance(1s);
-    send(matchmaker, request_for(2));  // no server: known at once, but behind the list
+    send(matchmaker, request_for(1));  // no server: known at once, but behind the list
+    CHECK(quiet(matchmaker));
+    send(matchmaker, request_for(2));
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "No servers available");
     advance(23'999ms);
     CHECK(quiet(matchmaker));
     advance(1ms);

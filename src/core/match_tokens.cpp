@@ -2,13 +2,12 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "core/events.h"
 #include "core/match_token.h"
 #include "core/matches.h"
 
 namespace muster {
 namespace {
-
-constexpr std::chrono::minutes guess_window{1};
 
 ValidateTokenResponse refused(LobbyId lobby, AccountId account, Refusal why) {
     return {ValidateTokenResponse::Refused{lobby, account, ErrorText(text(why))}};
@@ -16,30 +15,29 @@ ValidateTokenResponse refused(LobbyId lobby, AccountId account, Refusal why) {
 
 }  // namespace
 
-void Matches::validate(const Pass& pass, const Ticket& ticket, const Server& from, const ValidateToken& request) {
+void Matches::validate(const Pass& pass, const ReplyTo& reply_to, const Server& from, const ValidateToken& request) {
+    fleet_.validates_tokens(from.id);
     if (const auto why = token_refusal(pass, from, request)) {
         ++figures_.refused(*why);
-        return links_.answer(ticket, refused(request.lobby, request.account, *why));
+        return replies_.answer(reply_to, refused(request.lobby, request.account, *why));
     }
     // Used from this moment on, and durable before anybody is told so.
-    Match& match = *mutable_find(request.lobby);
+    Match& match = *table_.find(request.lobby);
+    heard_of(pass, match, from);
     match.used.push_back(request.account);
     const std::uint64_t number = next_serial_++;
-    const TimerId limit = timers_.start({.first_delay = limit_delay(), .base = TimeBase::real},
-                                        [this, number](const TimerFired&) { use_too_late(number); });
-    uses_in_flight_[number] = {ticket, request.lobby, match.serial, match.offers, request.account, limit};
+    const TimerId limit = after(TimeBase::real, limit_delay(), [this, number](const Pass&) { use_too_late(number); });
+    uses_in_flight_[number] = {reply_to, request.lobby, match.serial, match.offers, request.account, limit};
     ledger_.write_promised(TokenUsed{request.lobby, request.account},
                            [this, number](bool durable) { use_settled(number, durable); });
 }
 
 // K-2, in its order. The first check is the caller's: `from` is registered and speaks for itself.
 std::optional<Refusal> Matches::token_refusal(const Pass& pass, const Server& from, const ValidateToken& request) {
-    Match* match = mutable_find(request.lobby);
-    GuessCount& guesses = match ? match->guesses : unknown_lobby_guesses_;
-    if (guessing_blocked(pass, guesses)) return Refusal::invalid_match_token;
+    Match* match = table_.find(request.lobby);
     // Only the exact text counts; whatever the stamp inside says is never read.
     if (!match || match->offering() || match->ended_early || !same_text(match->record.token, request.token.view())) {
-        wrong_guess(pass, guesses);
+        wrong_token(pass, from, request.lobby, match ? match->wrong_tokens : wrong_tokens_elsewhere_);
         return Refusal::invalid_match_token;
     }
     if (const auto* listed = accounts(request.lobby);
@@ -55,16 +53,12 @@ std::optional<Refusal> Matches::token_refusal(const Pass& pass, const Server& fr
     return std::nullopt;
 }
 
-bool Matches::guessing_blocked(const Pass& pass, GuessCount& guesses) {
-    return pass.now < guesses.blocked_until;
-}
-
-void Matches::wrong_guess(const Pass& pass, GuessCount& guesses) {
-    if (pass.now - guesses.window_start >= Duration(guess_window)) {
-        guesses.window_start = pass.now;
-        guesses.wrong = 0;
-    }
-    if (++guesses.wrong >= config_.token_guesses_per_minute) guesses.blocked_until = pass.now + guess_window;
+// Told to operators, and never held against the right token: else anybody could keep a match's players out (fault 68).
+void Matches::wrong_token(const Pass& pass, const Server& from, LobbyId lobby, WrongTokens& wrong) {
+    if (!wrong.add(pass.now)) return;
+    log_.with(LogLevel::warning, {{"lobby_id", lobby.value}, {"server_id", from.id.value}},
+              "Ten wrong match tokens within a minute");
+    events_.publish(event::MatchWrongTokens{lobby, from.id, WrongTokens::told_from});
 }
 
 void Matches::use_settled(std::uint64_t number, bool durable) {
@@ -75,18 +69,18 @@ void Matches::use_settled(std::uint64_t number, bool durable) {
     Match* match = match_of(use);
     if (durable && match) {
         ++figures_.tokens_accepted;
-        return links_.answer(use.ticket,
-                             ValidateTokenResponse{ValidateTokenResponse::Accepted{use.lobby, use.account}});
+        return replies_.answer(use.reply_to,
+                               ValidateTokenResponse{ValidateTokenResponse::Accepted{use.lobby, use.account}});
     }
     // Either the disk did not take it, or the match is over or with another server by now.
     const Refusal why = durable ? Refusal::invalid_match_token : Refusal::store_unavailable;
     if (match) take_back(*match, use.account);
     ++figures_.refused(why);
-    links_.answer(use.ticket, refused(use.lobby, use.account, why));
+    replies_.answer(use.reply_to, refused(use.lobby, use.account, why));
 }
 
-// The answer may not hold back those behind it for ever (W-8). The account is not let in, so its use must not count,
-// should it become durable after all: the record that releases it is written after it.
+// A use waits for the disk for a request's time at most. The account is not let in, so its use must not count, should
+// it become durable after all: the record that releases it is written after it.
 void Matches::use_too_late(std::uint64_t number) {
     const auto late = uses_in_flight_.extract(number);
     MUSTER_CHECK(!late.empty(), "a settled use's timer is cancelled");
@@ -96,12 +90,12 @@ void Matches::use_too_late(std::uint64_t number) {
         take_back(*match, use.account);
     }
     ++figures_.refused(Refusal::store_unavailable);
-    links_.answer(use.ticket, refused(use.lobby, use.account, Refusal::store_unavailable));
+    replies_.answer(use.reply_to, refused(use.lobby, use.account, Refusal::store_unavailable));
 }
 
 // Null when the match that the use was for is over, or was moved to another server.
 Match* Matches::match_of(const UseInFlight& use) {
-    Match* match = mutable_find(use.lobby);
+    Match* match = table_.find(use.lobby);
     const bool same = match && match->serial == use.serial && match->offers == use.offer && !match->offering();
     return same ? match : nullptr;
 }

@@ -17,32 +17,33 @@ Matches::Matches(const MatchesConfig& config, const Parts& parts)
       log_(parts.log),
       ledger_(parts.ledger),
       links_(parts.links),
+      replies_(parts.replies),
       fleet_(parts.fleet),
       matchmakers_(parts.matchmakers),
       issued_(parts.issued),
       entropy_(parts.entropy),
-      watcher_(parts.watcher) {
+      notices_(parts.notices),
+      news_(parts.links, parts.matchmakers, table_, parts.ledger) {
     const std::chrono::minutes minute(1);
     timers_.start({.first_delay = minute, .interval = minute}, [this](const TimerFired& fired) { prune(fired.pass); });
 }
 
-Result<void, Refusal> Matches::ready(const Pass&, const Server& from, const ReadyForMatch& report) {
-    const auto found = reported(from, report.lobby);
+Result<void, Refusal> Matches::ready(const Pass& pass, const Server& from, const ReadyForMatch& report) {
+    const auto found = reported(pass, from, report.lobby);
     if (!found) return Failure(found.error());
     Match& match = **found;
     if (!same_text(report.token.view(), match.record.token)) return Failure(Refusal::invalid_match_token);
     if (match.record.state != MatchState::allocated) return {};  // said before
     match.record.state = MatchState::ready;
     match.record.ready_at = wall();
-    tell(match.record, match.answered, MatchEventKind::ready);
     save(match);
-    if (match.durable) publish_ready(match);
+    if (match.durable) became_ready(pass, match);
     return {};
 }
 
-Result<void, Refusal> Matches::started(const Pass&, const Server& from, LobbyId lobby) {
+Result<void, Refusal> Matches::started(const Pass& pass, const Server& from, LobbyId lobby) {
     fleet_.speaks_of_matches(from.id);
-    const auto found = reported(from, lobby);
+    const auto found = reported(pass, from, lobby);
     if (!found) {
         const OverLobbies::Over* over = over_.find(lobby);
         const bool its_own = over && over->how == MatchState::ended && over->server == from.id;
@@ -53,16 +54,17 @@ Result<void, Refusal> Matches::started(const Pass&, const Server& from, LobbyId 
     if (match.record.state == MatchState::started) return {};
     match.record.state = MatchState::started;
     match.record.started_at = wall();
-    tell(match.record, match.answered, MatchEventKind::started);
+    timers_.cancel(match.look);
+    if (match.answered) news_.tell(match.record);
     save(match);
     events_.publish(event::MatchStarted{lobby, from.id});
-    watcher_.match_begun_or_over(lobby);
+    notices_.match_begun_or_over(lobby);
     return {};
 }
 
 Result<void, Refusal> Matches::ended(const Pass& pass, const Server& from, LobbyId lobby) {
     fleet_.speaks_of_matches(from.id);
-    const auto found = reported(from, lobby);
+    const auto found = reported(pass, from, lobby);
     if (!found) {
         const OverLobbies::Over* over = over_.find(lobby);
         if (over && over->how == MatchState::ended && over->server == from.id) return {};  // said before
@@ -78,67 +80,75 @@ Result<void, Refusal> Matches::ended(const Pass& pass, const Server& from, Lobby
 }
 
 // The first three checks of A-10, in their order. The first one is the caller's: `from` is registered and speaks for
-// itself.
-Result<Match*, Refusal> Matches::reported(const Server& from, LobbyId lobby) {
-    Match* match = mutable_find(lobby);
+// itself. A server that speaks of its match holds it.
+Result<Match*, Refusal> Matches::reported(const Pass& pass, const Server& from, LobbyId lobby) {
+    Match* match = table_.find(lobby);
     if (!match || match->offering()) {
         const OverLobbies::Over* over = over_.find(lobby);
         const bool anothers = over && over->how == MatchState::ended && over->server != from.id;
         return Failure(anothers ? Refusal::server_not_allocated : Refusal::match_not_found);
     }
     if (match->record.server != from.id) return Failure(Refusal::server_not_allocated);
+    heard_of(pass, *match, from);
     return match;
 }
 
 bool Matches::abort(const Pass& pass, LobbyId lobby, std::string_view reason) {
-    Match* match = mutable_find(lobby);
+    Match* match = table_.find(lobby);
     if (!match) return false;
     if (!match->durable) {
         withdraw(pass, *match, Refusal::allocation_cancelled, Reason::aborted_by_operator);
     } else {
-        over(pass, *match, MatchState::aborted, reason);
+        over(pass, *match, MatchState::aborted, reason, {.to_who_waits = Refusal::allocation_cancelled});
     }
     return true;
 }
 
-void Matches::server_offline(const Pass& pass, ServerId server) {
-    const auto found = on_server_.find(server);
-    if (found == on_server_.end()) return;
-    const Server* gone = fleet_.find(server);
+// Whatever an earlier registration still owed is void (A-7, F-9). What was aborted while it was away it hears first
+// (F-6), then what it may still hold.
+void Matches::server_registered(const Pass& pass, const Server& server) {
+    old_offers_.forget(server.id);
+    for (const LobbyId lobby : fleet_.take_owed_aborts(server.endpoint))
+        links_.send(server.link, AbortMatch{lobby, ReasonText(text(Reason::server_lost))});
+    ask_in_doubt(pass, server.id);
+}
+
+void Matches::server_offline(const Pass& pass, const FleetFact& fact) {
     // An offer in flight counts as refused. Should the server have taken it after all, it is told when it comes back.
-    for (const LobbyId lobby : std::vector(found->second.offered)) {
-        Match* match = mutable_find(lobby);
-        MUSTER_CHECK(match && match->offering() && match->record.server == server, "an offer in flight has its match");
-        if (gone) fleet_.owe_abort(gone->endpoint, lobby);
-        std::erase(on_server(server).offered, lobby);
-        timers_.cancel(match->offer);
-        fleet_.offer_over(server);
-        offer_next(pass, *match);
+    while (!table_.offered_on(fact.server).empty()) {
+        Match& match = *table_.find(table_.offered_on(fact.server).front());
+        fleet_.owe_abort(fact.endpoint, match.lobby());
+        timers_.cancel(match.offer);
+        table_.offer_over(match);
+        fleet_.offer_over(fact.server);
+        offer_next(pass, match);
+    }
+    // What it was asked is asked again when it is back.
+    for (const LobbyId lobby : table_.held_on(fact.server)) {
+        Match& match = *table_.find(lobby);
+        if (match.doubt != Match::Doubt::asked) continue;
+        match.doubt = Match::Doubt::to_be_asked;
+        timers_.cancel(match.offer);
     }
 }
 
-void Matches::server_removed(const Pass& pass, const Server& server, Reason reason) {
-    const auto found = on_server_.find(server.id);
-    if (found == on_server_.end()) return;
-    MUSTER_CHECK(found->second.offered.empty(), "an Offline server has no offers");
-    for (const LobbyId lobby : std::vector(found->second.held)) {
-        Match* match = mutable_find(lobby);
-        MUSTER_CHECK(match && match->record.server == server.id, "a held match has its record");
-        fleet_.owe_abort(server.endpoint, lobby);
-        if (match->durable) {
-            over(pass, *match, MatchState::aborted, text(reason));
+void Matches::server_removed(const Pass& pass, const FleetFact& fact) {
+    MUSTER_CHECK(table_.offered_on(fact.server).empty(), "an Offline server has no offers");
+    while (!table_.held_on(fact.server).empty()) {
+        Match& match = *table_.find(table_.held_on(fact.server).front());
+        fleet_.owe_abort(fact.endpoint, match.lobby());
+        if (match.durable) {
+            over(pass, match, MatchState::aborted, text(fact.reason));
             continue;
         }
         // Nobody was promised this one: another server may still take it.
-        std::erase(on_server(server.id).held, lobby);
-        fleet_.match_over(server.id);
-        timers_.cancel(match->expiry);
-        release_uses(*match);
-        forget_reports(*match);
-        offer_next(pass, *match);
+        table_.held_no_more(match);
+        timers_.cancel(match.expiry);
+        release_uses(match);
+        forget_reports(match);
+        offer_next(pass, match);
     }
-    server_registered(server.id);
-    on_server_.erase(server.id);
+    old_offers_.forget(fact.server);
 }
 
 // What a server said of the match counts no more: another one will have it.
@@ -147,149 +157,107 @@ void Matches::forget_reports(Match& match) {
     record.state = MatchState::offering;
     record.allocated_at = record.ready_at = record.started_at = {};
     match.ended_early = false;
-    if (std::exchange(record.untold_event, std::uint8_t{0}) != 0) untold_[record.matchmaker].erase(record.lobby);
-}
-
-// Whatever an earlier registration still owed is void (A-7, F-9).
-void Matches::server_registered(ServerId server) {
-    const auto found = on_server_.find(server);
-    if (found == on_server_.end()) return;
-    for (const LobbyId lobby : std::vector(found->second.unanswered)) answered_old_offer(server, lobby);
 }
 
 void Matches::load_mismatch(const Pass& pass, const Server& server) {
-    const std::vector<LobbyId> held = on_server(server.id).held;
-    const ServerId id = server.id;
-    const std::int64_t epoch = server.epoch;
+    const std::vector<LobbyId> held = table_.held_on(server.id);
     for (const LobbyId lobby : held) {
-        Match& match = *mutable_find(lobby);
-        if (match.record.server_epoch >= epoch || !match.durable) continue;
+        Match& match = *table_.find(lobby);
+        if (match.record.server_epoch >= server.epoch || !match.durable) continue;
         ++figures_.lost_matches;
         over(pass, match, MatchState::aborted, text(Reason::lost_by_server));
     }
     // A server that speaks of its matches itself is believed; one that never does can only tell by its count.
     if (server.speaks_of_matches) return;
-    const std::vector<LobbyId> left = on_server(id).held;
+    const std::vector<LobbyId> left = table_.held_on(server.id);
     for (const LobbyId lobby : left) {
         if (server.held <= server.reported_matches) return;
-        Match& match = *mutable_find(lobby);
+        Match& match = *table_.find(lobby);
         if (match.durable) over(pass, match, MatchState::ended, text(Reason::reported_by_heartbeat));
     }
 }
 
 // The match has ended or was aborted: its slot is free, its token is gone, everybody hears of it.
-void Matches::over(const Pass&, Match& match, MatchState how, std::string_view reason) {
+void Matches::over(const Pass& pass, Match& match, MatchState how, std::string_view reason, const MatchEnding& ending) {
     MatchRecord& record = match.record;
     const LobbyId lobby = record.lobby;
     MUSTER_CHECK(match.durable, "what nobody was promised is withdrawn, not over");
-    std::erase(on_server(record.server).held, lobby);
+    refuse_who_waits(match, ending.to_who_waits);
+    table_.held_no_more(match);
     fleet_.match_over(record.server);
-    if (how == MatchState::aborted) {
-        if (const Server* server = fleet_.find(record.server); server && server->connected()) {
-            links_.send(server->link, AbortMatch{lobby, ReasonText::cut(reason)});
-        }
-    }
+    if (how == MatchState::aborted) drop_on_server(match, reason);
     record.state = how;
     record.reason = ReasonText::cut(reason).string();
     record.ended_at = wall();
     record.token.clear();
+    if (record.matchmaker != operator_matchmaker) record.untold_event = static_cast<std::uint8_t>(*event_of(how));
     over_.add(lobby, {record.server, how}, pass.now);
-    tell(record, match.answered, how == MatchState::ended ? MatchEventKind::ended : MatchEventKind::aborted);
+    news_.tell_over(pass, record, ending.told);
     if (how == MatchState::ended) {
         events_.publish(event::MatchEnded{lobby, record.server, record.reason});
-        watcher_.match_begun_or_over(lobby);
+        notices_.match_begun_or_over(lobby);
     } else {
         events_.publish(event::MatchAborted{lobby, record.server, record.reason});
         tell_players_it_fell_through(lobby, record.reason);
     }
     save(match);
-    if (record.untold_event != 0) untold_over_[lobby] = record;
     end_list(lobby);
     forget(match);
 }
 
-// Sends the event, or keeps it until the matchmaker is back and has had its answer. Only the latest is kept.
-void Matches::tell(MatchRecord& record, bool may_leave, MatchEventKind kind) {
-    const Matchmaker* matchmaker = matchmakers_.find(record.matchmaker);
-    const Link* link = matchmaker ? links_.find(matchmaker->link) : nullptr;
-    const bool is_there = link && !link->closing;  // a link that has had our last word takes no event
-    if (!is_there || !may_leave) {
-        record.untold_event = static_cast<std::uint8_t>(kind);
-        untold_[record.matchmaker].insert(record.lobby);
-        return;
-    }
-    links_.send(link->id, MatchEventNotice{record.lobby, kind, ReasonText(record.reason)});
-    if (std::exchange(record.untold_event, std::uint8_t{0}) != 0) untold_[record.matchmaker].erase(record.lobby);
+// Its server hears that it is to drop the match: now, or when it is back.
+void Matches::drop_on_server(const Match& match, std::string_view reason) {
+    const Server* server = fleet_.find(match.record.server);
+    if (!server) return;  // removed: its endpoint is owed the abort
+    if (server->connected()) return links_.send(server->link, AbortMatch{match.lobby(), ReasonText::cut(reason)});
+    fleet_.owe_abort(server->endpoint, match.lobby());
 }
 
-void Matches::matchmaker_back(const Matchmaker& matchmaker) {
-    const auto lobbies = untold_.find(matchmaker.id);
-    if (lobbies == untold_.end()) return;
-    for (const LobbyId lobby : std::vector(lobbies->second.begin(), lobbies->second.end())) {
-        const Match* match = find(lobby);
-        if (match && !match->answered) continue;  // follows its answer
-        answer_left(lobby, true);
-    }
-}
-
-void Matches::answer_left(LobbyId lobby, bool in_time) {
-    if (!in_time) return answer_too_late(lobby);
-    Match* match = mutable_find(lobby);
-    if (match) match->answered = true;
-    const auto over = untold_over_.find(lobby);
-    MatchRecord* record = match ? &match->record : over != untold_over_.end() ? &over->second : nullptr;
-    if (!record || record->untold_event == 0) return;
-    tell(*record, true, static_cast<MatchEventKind>(record->untold_event));
-    if (record->untold_event != 0) return;
-    ledger_.write(*record);
-    if (!match) untold_over_.erase(lobby);
-}
-
-void Matches::publish_ready(const Match& match) {
+void Matches::became_ready(const Pass& pass, Match& match) {
+    if (match.answered) news_.tell(match.record);
     events_.publish(event::MatchReady{match.lobby(), match.record.server});
     tell_players_to_come(match);
+    look_whether_anybody_came(pass, match.lobby(), match.serial);
+}
+
+// A ready match without a player or a start for long enough keeps its slot for nothing. Of a server that neither
+// reports starts nor validates tokens nobody can tell.
+void Matches::look_whether_anybody_came(const Pass& pass, LobbyId lobby, std::uint64_t serial) {
+    Match* match = table_.find(lobby);
+    if (!match || match->serial != serial || match->record.state != MatchState::ready) return;
+    const bool looked_before = match->look != TimerId{};
+    const Server* server = fleet_.find(match->record.server);
+    const bool would_tell = server && (server->speaks_of_matches || server->validates_tokens);
+    if (looked_before && would_tell && match->used.empty())
+        return over(pass, *match, MatchState::aborted, text(Reason::nobody_came));
+    match->look = after(TimeBase::running, config_.ready_timeout, [this, lobby, serial](const Pass& then) {
+        look_whether_anybody_came(then, lobby, serial);
+    });
 }
 
 void Matches::tell_players_to_come(const Match& match) {
     if (match.record.state != MatchState::ready || !match.durable) return;
-    if (const auto* listed = accounts(match.lobby())) watcher_.match_ready(match.record, *listed);
+    if (const auto* listed = accounts(match.lobby())) notices_.match_ready(match.record, *listed);
 }
 
 void Matches::tell_players_it_fell_through(LobbyId lobby, std::string_view reason) {
     const auto* listed = accounts(lobby);
-    watcher_.match_fell_through(lobby, reason, listed ? *listed : std::vector<AccountId>{});
+    notices_.match_fell_through(lobby, reason, listed ? *listed : std::vector<AccountId>{});
 }
 
 void Matches::start_expiry(Match& match, Duration left) {
     const LobbyId lobby = match.lobby();
     const std::uint64_t serial = match.serial;
     match.token_expires = time_.now() + left;
-    match.expiry =
-        timers_.start({.first_delay = left, .base = TimeBase::real},
-                      [this, lobby, serial](const TimerFired& fired) { expiry_due(fired.pass, lobby, serial); });
+    match.expiry = after(TimeBase::real, left,
+                         [this, lobby, serial](const Pass& pass) { expiry_due(pass, lobby, serial); });
 }
 
 void Matches::expiry_due(const Pass& pass, LobbyId lobby, std::uint64_t serial) {
-    Match* match = mutable_find(lobby);
+    Match* match = table_.find(lobby);
     if (!match || match->serial != serial) return;
     const bool nobody_came = match->record.state == MatchState::allocated && match->used.empty();
     if (nobody_came && match->durable) over(pass, *match, MatchState::aborted, text(Reason::match_token_expired));
-}
-
-const Match* Matches::find(LobbyId lobby) const {
-    const auto found = matches_.find(lobby);
-    return found == matches_.end() ? nullptr : &found->second;
-}
-
-Match* Matches::mutable_find(LobbyId lobby) {
-    const auto found = matches_.find(lobby);
-    return found == matches_.end() ? nullptr : &found->second;
-}
-
-const std::vector<LobbyId>& Matches::held_on(ServerId server) const {
-    static const std::vector<LobbyId> none;
-    const auto found = on_server_.find(server);
-    return found == on_server_.end() ? none : found->second.held;
 }
 
 void Matches::save(const Match& match) {
@@ -300,18 +268,20 @@ void Matches::forget(Match& match) {
     timers_.cancel(match.limit);
     timers_.cancel(match.offer);
     timers_.cancel(match.expiry);
+    timers_.cancel(match.look);
     if (!match.durable) --in_flight_;
-    matches_.erase(match.lobby());
+    table_.erase(match);
 }
 
 // Once a minute: what has been over for long, and lists of players of lobbies that nobody speaks of any more.
 void Matches::prune(const Pass& pass) {
     over_.remember_for(config_.lobby_memory);
     over_.forget(pass.now);
+    news_.prune(pass, wall());
     std::erase_if(lists_, [&](const auto& entry) {
         const auto& [lobby, list] = entry;
         const bool forgotten =
-            !matches_.contains(lobby) && list.in_flight.empty() && pass.now - list.mentioned > Duration(list_life);
+            !table_.find(lobby) && list.in_flight.empty() && pass.now - list.mentioned > Duration(list_life);
         if (forgotten) ledger_.write(PlayersForgotten{lobby});
         return forgotten;
     });

@@ -5,7 +5,7 @@
 //   ---------  ----------------------------------------  -------------------------------------------------------------
 //   (none)     request, checks pass, a server is free    offering: slot taken, ALLOCATE_MATCH sent
 //   (none)     request refused, or no server             (none): 2003 says why
-//   offering   asked again by the same matchmaker       offering: one more waits for the same answer
+//   offering   asked again by the same matchmaker        offering: one more waits for the same answer
 //   offering   ack 1 from that registration              allocated, not durable yet: the record goes to the store
 //   offering   ack 0, or the server goes Offline         offering to the next best; (none) after four or with none
 //   offering   no answer in 5 s                          the same, and ABORT_MATCH to the silent one
@@ -14,10 +14,13 @@
 //   allocated  not durable: disk full, 25 s, cancel,     (none): 2003 says why, ABORT_MATCH
 //              operator, shutdown
 //   allocated  not durable, server removed               offering to the next best
-//   allocated  durable, held back for over 25 s (W-8)    aborted: 2003 says a failure, event 4, ABORT_MATCH
 //   allocated  READY                                     ready: event 1, players are told
 //   allocated  token expires and nobody came             aborted: event 4, ABORT_MATCH
+//   allocated  found at a restart                        allocated, in doubt: its server is asked once more
+//   allocated  in doubt, the server says yes             allocated: whoever waits gets the 2003
+//   allocated  in doubt, no, or no answer in 5 s         aborted: 2003 says a failure to who waits, event 4
 //   allocated, ready  STARTED                            started: event 2
+//   ready      ready_timeout, nobody came                aborted: event 4, ABORT_MATCH
 //   allocated, ready, started  asked again               the same: the same 2003 again
 //   allocated, ready, started  ENDED                     ended: event 3, slot free
 //   allocated, ready, started  server removed, cancel,   aborted: event 4, ABORT_MATCH, slot free
@@ -32,29 +35,31 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <optional>
-#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "base/check.h"
 #include "base/entropy.h"
 #include "base/ids.h"
 #include "base/issued_time.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "core/matchmakers.h"
 #include "core/fleet.h"
 #include "core/ledger.h"
 #include "core/link_table.h"
 #include "core/match.h"
 #include "core/match_figures.h"
-#include "core/match_watcher.h"
+#include "core/match_news.h"
+#include "core/match_notices.h"
+#include "core/match_table.h"
+#include "core/old_offers.h"
+#include "core/matchmakers.h"
 #include "core/over_lobbies.h"
-#include "core/visit_after.h"
+#include "core/replies.h"
 #include "protocol/error_texts.h"
 #include "protocol/matchmaker_messages.h"
 #include "protocol/server_messages.h"
@@ -70,7 +75,13 @@ struct MatchesConfig {
     std::size_t in_flight_max = 10'000;
     Duration token_ttl = std::chrono::seconds(120);
     Duration lobby_memory = std::chrono::hours(24);
-    int token_guesses_per_minute = 10;
+    Duration ready_timeout = std::chrono::minutes(10);
+};
+
+// How those hear of a match's end who wait for something.
+struct MatchEnding {
+    Refusal to_who_waits = Refusal::server_allocation_timeout;
+    bool told = false;  // its matchmaker gets the event as an answer
 };
 
 // Game thread only.
@@ -84,16 +95,19 @@ public:
         Log& log;
         Ledger& ledger;
         LinkTable& links;
+        Replies& replies;
         Fleet& fleet;
         Matchmakers& matchmakers;
         IssuedTime& issued;
         Entropy& entropy;
-        MatchWatcher& watcher;
+        MatchNotices& notices;
     };
 
     // At most so many askers, and so many lists of players, wait for one lobby; and so many lobbies have a list.
     static constexpr std::size_t asks_max = 64;
     static constexpr std::size_t lists_max = 100'000;
+    // So many matches of one server are asked about at once after a restart.
+    static constexpr std::size_t doubts_max = 500;
     // A list whose lobby has no match is forgotten so long after the last word of that lobby: a list or a request.
     static constexpr std::chrono::hours list_life{1};
 
@@ -105,61 +119,61 @@ public:
     // What the last run left: what was answered goes on, what was not is withdrawn (fault 65).
     void recover(const Pass& pass, const RecoveredState& state);
 
-    // From matchmakers. Each ticket is answered exactly once, now or later.
-    void request(const Pass& pass, const Ticket& ticket, const Matchmaker& from, const AllocationRequest& request);
-    void cancel(const Pass& pass, const Ticket& ticket, const Matchmaker& from, LobbyId lobby);
-    void players(const Pass& pass, const Ticket& ticket, const Matchmaker& from, const MatchPlayers& list);
-    // It has shaken hands: the latest event of each lobby that it missed.
-    void matchmaker_back(const Matchmaker& matchmaker);
+    // From matchmakers, and from the operator as one of them. Each is answered exactly once, now or later.
+    void request(const Pass& pass, const ReplyTo& reply_to, const Matchmaker& from, const AllocationRequest& request);
+    void cancel(const Pass& pass, const ReplyTo& reply_to, const Matchmaker& from, LobbyId lobby);
+    void players(const Pass& pass, const ReplyTo& reply_to, const Matchmaker& from, const MatchPlayers& list);
+    // It has shaken hands: it is told of each lobby that it may have missed.
+    void matchmaker_back(const Matchmaker& matchmaker) { news_.matchmaker_back(matchmaker); }
+    void link_drained(ConnectionId link) { news_.drained(link); }
+    // In every pass. How much there was to do.
+    std::size_t update(const Pass& pass) { return news_.update(pass); }
 
     // From game servers.
     void acknowledge(const Pass& pass, const Server& from, const AllocateMatchAck& ack);
     Result<void, Refusal> ready(const Pass& pass, const Server& from, const ReadyForMatch& report);
     Result<void, Refusal> started(const Pass& pass, const Server& from, LobbyId lobby);
     Result<void, Refusal> ended(const Pass& pass, const Server& from, LobbyId lobby);
-    void validate(const Pass& pass, const Ticket& ticket, const Server& from, const ValidateToken& request);
+    void validate(const Pass& pass, const ReplyTo& reply_to, const Server& from, const ValidateToken& request);
 
-    // What became of servers.
-    void server_offline(const Pass& pass, ServerId server);
-    void server_removed(const Pass& pass, const Server& server, Reason reason);
-    void server_registered(ServerId server);
+    // What became of servers, in the order it happened.
+    void server_registered(const Pass& pass, const Server& server);
+    void server_offline(const Pass& pass, const FleetFact& fact);
+    void server_removed(const Pass& pass, const FleetFact& fact);
     void load_mismatch(const Pass& pass, const Server& server);
 
     // An operator's word. False when there is no such match.
     bool abort(const Pass& pass, LobbyId lobby, std::string_view reason);
 
-    // An allocation's answer has left on its link: events that waited for it follow. When it was held back for too long
-    // a failure left in its place, and the match that nobody was told of falls through (fault 63).
-    void answer_left(LobbyId lobby, bool in_time);
-
     // new requests are refused, those in flight are failed.
     void shut_down(const Pass& pass);
 
     // Null when the lobby has no match now.
-    const Match* find(LobbyId lobby) const;
+    const Match* find(LobbyId lobby) const { return table_.find(lobby); }
     // The accounts of a lobby, null when no list was given.
     const std::vector<AccountId>* accounts(LobbyId lobby) const;
-    std::size_t size() const { return matches_.size(); }
+    std::size_t size() const { return table_.size(); }
     std::size_t in_flight() const { return in_flight_; }
     const MatchFigures& figures() const { return figures_; }
-    const std::vector<LobbyId>& held_on(ServerId server) const;
+    const MatchNews& news() const { return news_; }
+    const std::vector<LobbyId>& held_on(ServerId server) const { return table_.held_on(server); }
 
     // By ascending lobby.
     template <class Visit>
     void for_each(Visit visit) const {
-        for (const auto& [lobby, match] : matches_) visit(match);
+        table_.for_each(visit);
     }
     // Those that come after `last`, at most `left`, which tells how many are still left. False when there are more.
     template <class Visit>
     bool visit_after(LobbyId last, std::size_t& left, Visit visit) const {
-        return muster::visit_after(matches_, last, left, visit);
+        return table_.visit_after(last, left, visit);
     }
 
 private:
     struct PlayerList {
         struct InFlight {
             std::uint64_t serial = 0;
-            Ticket ticket;
+            ReplyTo reply_to;
             std::vector<AccountId> accounts;
             TimerId limit;  // of the wait for the disk
         };
@@ -171,33 +185,27 @@ private:
     };
     // A token's use that is being written.
     struct UseInFlight {
-        Ticket ticket;
+        ReplyTo reply_to;
         LobbyId lobby;
         std::uint64_t serial = 0;  // of the request
         int offer = 0;
         AccountId account;
         TimerId limit;  // of the wait for the disk
     };
-    struct OnServer {
-        std::vector<LobbyId> offered;
-        std::vector<LobbyId> held;        // oldest acknowledgement first
-        std::vector<LobbyId> unanswered;  // withdrawn offers it has not answered
-    };
-
     // Requests (matches_requests.cpp).
     std::optional<Refusal> judged(const Matchmaker& from, const AllocationRequest& request) const;
-    void join(const Ticket& ticket, Match& match);
-    void refuse(const Pass& pass, const Ticket& ticket, const AllocationRequest& request, Refusal why);
+    void join(const ReplyTo& reply_to, Match& match);
+    void refuse(const Pass& pass, const ReplyTo& reply_to, const AllocationRequest& request, Refusal why);
     void offer_next(const Pass& pass, Match& match);
     void offer_timed_out(const Pass& pass, LobbyId lobby, std::uint64_t serial);
     void take_back_offer(Match& match, Reason reason);
     void limit_reached(const Pass& pass, LobbyId lobby, std::uint64_t serial);
     void bad_ack(const Server& from, const AllocateMatchAck& ack);
-    void answered_old_offer(ServerId server, LobbyId lobby);
     void accept(const Pass& pass, Match& match);
     void settled(const Pass& pass, LobbyId lobby, std::uint64_t serial, int offer, bool durable);
-    void answer_success(const Ticket& ticket, const Match& match);
-    void answer_too_late(LobbyId lobby);
+    void answer_success(const ReplyTo& reply_to, Match& match);
+    void wait_for_answer(const ReplyTo& reply_to, Match& match);
+    void refuse_who_waits(Match& match, Refusal why);
     // A request's time. Timers round up to whole milliseconds: it is over at its very limit, not after it.
     Duration limit_delay() const {
         return std::max<Duration>(config_.deadline - std::chrono::nanoseconds(999'999), Timers::delay_least);
@@ -205,11 +213,18 @@ private:
     void fail(const Pass& pass, Match& match, Refusal why);
     void withdraw(const Pass& pass, Match& match, Refusal why, Reason reason);
 
+    // Matches that a restart found, and that their servers are asked about once more (matches_recovery.cpp).
+    void ask_in_doubt(const Pass& pass, ServerId server);
+    void doubt_timed_out(const Pass& pass, LobbyId lobby, std::uint64_t serial);
+    void heard_of(const Pass& pass, Match& match, const Server& from);
+    void given_up(const Pass& pass, Match& match);
+
     // Lives of matches (matches.cpp).
-    Result<Match*, Refusal> reported(const Server& from, LobbyId lobby);
-    void over(const Pass& pass, Match& match, MatchState how, std::string_view reason);
-    void tell(MatchRecord& record, bool may_leave, MatchEventKind kind);
-    void publish_ready(const Match& match);
+    Result<Match*, Refusal> reported(const Pass& pass, const Server& from, LobbyId lobby);
+    void over(const Pass& pass, Match& match, MatchState how, std::string_view reason, const MatchEnding& ending = {});
+    void drop_on_server(const Match& match, std::string_view reason);
+    void became_ready(const Pass& pass, Match& match);
+    void look_whether_anybody_came(const Pass& pass, LobbyId lobby, std::uint64_t serial);
     void forget_reports(Match& match);
     void tell_players_to_come(const Match& match);
     void tell_players_it_fell_through(LobbyId lobby, std::string_view reason);
@@ -218,14 +233,16 @@ private:
     void save(const Match& match);
     void forget(Match& match);
     void prune(const Pass& pass);
-    Match* mutable_find(LobbyId lobby);
-    OnServer& on_server(ServerId server) { return on_server_[server]; }
     UnixMs wall() { return issued_.at(time_.now()); }
+    // Calls `act` with the pass, after `delay`.
+    template <class Act>
+    TimerId after(TimeBase base, Duration delay, Act act) {
+        return timers_.start({.first_delay = delay, .base = base}, [act](const TimerFired& fired) { act(fired.pass); });
+    }
 
     // Tokens (match_tokens.cpp).
     std::optional<Refusal> token_refusal(const Pass& pass, const Server& from, const ValidateToken& request);
-    bool guessing_blocked(const Pass& pass, GuessCount& guesses);
-    void wrong_guess(const Pass& pass, GuessCount& guesses);
+    void wrong_token(const Pass& pass, const Server& from, LobbyId lobby, WrongTokens& wrong);
     void use_settled(std::uint64_t number, bool durable);
     void use_too_late(std::uint64_t number);
     Match* match_of(const UseInFlight& use);
@@ -246,22 +263,20 @@ private:
     Log& log_;
     Ledger& ledger_;
     LinkTable& links_;
+    Replies& replies_;
     Fleet& fleet_;
     Matchmakers& matchmakers_;
     IssuedTime& issued_;
     Entropy& entropy_;
-    MatchWatcher& watcher_;
+    MatchNotices& notices_;
 
-    std::map<LobbyId, Match> matches_;
-    std::unordered_map<ServerId, OnServer> on_server_;
-    std::unordered_map<LobbyId, std::vector<ServerId>> unanswered_;  // the same by lobby
+    MatchTable table_;
+    OldOffers old_offers_;
     std::unordered_map<LobbyId, PlayerList> lists_;
     std::unordered_map<std::uint64_t, UseInFlight> uses_in_flight_;
     OverLobbies over_;
-    // Over, with an event that its matchmaker has not been sent; and which lobbies each matchmaker has to be told of.
-    std::unordered_map<LobbyId, MatchRecord> untold_over_;
-    std::map<std::string, std::set<LobbyId>, std::less<>> untold_;
-    GuessCount unknown_lobby_guesses_;
+    MatchNews news_;
+    WrongTokens wrong_tokens_elsewhere_;  // for lobbies that have no match
     std::size_t in_flight_ = 0;
     std::uint64_t next_serial_ = 1;
     bool shutting_down_ = false;

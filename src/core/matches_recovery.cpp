@@ -36,17 +36,14 @@ void Matches::recover(const Pass& pass, const RecoveredState& state) {
         std::sort(accounts.begin(), accounts.end());
         lists_[list.lobby] = PlayerList{list.matchmaker, std::move(accounts), {}, pass.now};
     }
+    news_.recover(state.matches);
     // Then nobody can say how old a token is, and none may live for longer than its time (fault 15).
     const bool date_went_back = wall() < latest_time(state);
     std::unordered_map<LobbyId, std::vector<AccountId>> used;
     for (const TokenUsed& use : state.tokens_used) used[use.lobby].push_back(use.account);
 
     for (const MatchRecord& record : state.matches) {
-        if (record.untold_event != 0) untold_[record.matchmaker].insert(record.lobby);
-        if (record.state == MatchState::ended || record.state == MatchState::aborted) {
-            untold_over_[record.lobby] = record;  // it is in `over` too
-            continue;
-        }
+        if (record.state == MatchState::ended || record.state == MatchState::aborted) continue;  // of the news
         ++figures_.recovered;
         const Server* server = fleet_.find(record.server);
         if (record.state == MatchState::offering) {
@@ -56,29 +53,71 @@ void Matches::recover(const Pass& pass, const RecoveredState& state) {
             ledger_.write(MatchForgotten{record.lobby});
             continue;
         }
-        Match& match = matches_[record.lobby];
+        Match& match = table_.add(record.lobby);
         match.record = record;
+        match.record.untold_event = 0;
         match.serial = next_serial_++;
         match.requested = pass.now;
         match.offers = 1;
         match.durable = true;
         match.answered = true;  // it may have been, and whoever asks again is answered the same
         if (const auto found = used.find(record.lobby); found != used.end()) match.used = found->second;
-        if (server) {
-            on_server(record.server).held.push_back(record.lobby);
-            fleet_.restore_held(record.server);
-        }
+        table_.held(match);
+        if (server) fleet_.restore_held(record.server);
         const auto age = std::chrono::milliseconds(std::max<std::int64_t>(0, wall().value - record.allocated_at.value));
         start_expiry(match, date_went_back ? Duration{0} : std::max<Duration>(config_.token_ttl - age, Duration{0}));
         tell_players_to_come(match);
+        if (record.state == MatchState::allocated) match.doubt = Match::Doubt::to_be_asked;
+        look_whether_anybody_came(pass, record.lobby, match.serial);
         if (!server) over(pass, match, MatchState::aborted, text(Reason::server_lost));
     }
-    // Held lists are in the order of acknowledgement.
-    for (auto& [id, on] : on_server_) {
-        std::sort(on.held.begin(), on.held.end(), [this](LobbyId a, LobbyId b) {
-            return std::pair(find(a)->record.allocated_at, a) < std::pair(find(b)->record.allocated_at, b);
-        });
+    table_.sort_held();
+}
+
+// Whether the last run's answer left, nobody knows; perhaps it was a refusal, and the server was told to drop the match.
+// So its server is asked: who holds it says yes again.
+void Matches::ask_in_doubt(const Pass&, ServerId id) {
+    const Server* server = fleet_.find(id);
+    if (!server || !server->connected()) return;
+    std::size_t asked = 0;
+    for (const LobbyId lobby : table_.held_on(id)) {
+        Match& match = *table_.find(lobby);
+        if (match.doubt == Match::Doubt::to_be_asked && asked < doubts_max) {
+            match.doubt = Match::Doubt::asked;
+            match.offer = after(TimeBase::running, config_.ack_timeout,
+                                [this, lobby, serial = match.serial](const Pass& then) { doubt_timed_out(then, lobby, serial); });
+            const MatchRecord& record = match.record;
+            links_.send(server->link,
+                        AllocateMatch{lobby, record.game_type, record.game_mode, MatchTokenText(record.token)});
+        }
+        if (match.doubt == Match::Doubt::asked) ++asked;
     }
+}
+
+void Matches::doubt_timed_out(const Pass& pass, LobbyId lobby, std::uint64_t serial) {
+    Match* match = table_.find(lobby);
+    if (!match || match->serial != serial || match->doubt != Match::Doubt::asked) return;
+    given_up(pass, *match);
+}
+
+// Its server does not hold the match any more.
+void Matches::given_up(const Pass& pass, Match& match) {
+    const ServerId server = match.record.server;
+    ++figures_.lost_matches;
+    over(pass, match, MatchState::aborted, text(Reason::lost_by_server));
+    ask_in_doubt(pass, server);
+}
+
+// Its server holds the match: it stands, as the last run answered it.
+void Matches::heard_of(const Pass& pass, Match& match, const Server& from) {
+    if (!match.doubted()) return;
+    match.doubt = Match::Doubt::none;
+    timers_.cancel(match.offer);
+    timers_.cancel(match.limit);
+    match.record.server_epoch = from.epoch;
+    save(match);
+    for (const ReplyTo& reply_to : std::exchange(match.asks, {})) answer_success(reply_to, match);
+    ask_in_doubt(pass, from.id);
 }
 
 }  // namespace muster

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <variant>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -83,4 +85,174 @@ TEST_CASE("fault 15, K-2: after a restart with an earlier date no token lives on
         world.send(server.link, ValidateToken{server.id, LobbyId(7), AccountId(1), MatchTokenText("MATCH_7_token")});
         CHECK(error_of(world.next<ValidateTokenResponse>(server.link)) == (went_back ? "Match token expired" : ""));
     }
+}
+
+namespace {
+
+// Lobby 7 was allocated on server 1 by chat-1, as far as the disk knows. Whether its answer left, nobody knows.
+struct InDoubt : CoreWorld {
+    explicit InDoubt(std::size_t lobbies = 1) : CoreWorld(state(lobbies)) {}
+
+    static RecoveredState state(std::size_t lobbies) {
+        RecoveredState state = after_a_match_each();
+        state.over.clear();
+        for (std::size_t i = 0; i < lobbies; ++i) {
+            MatchRecord match;
+            match.lobby = LobbyId(static_cast<std::int32_t>(7 + i));
+            match.matchmaker = "chat-1";
+            match.region = eu;
+            match.player_count = 10;
+            match.state = MatchState::allocated;
+            match.server = ServerId(1);
+            match.server_epoch = 1;
+            match.server_ip = "10.0.0.1";
+            match.server_port = 7001;
+            match.token = "MATCH_7_token";
+            match.requested_at = match.allocated_at = VirtualClock().wall();
+            state.matches.push_back(match);
+        }
+        state.servers[0].max_matches = 10'000;
+        return state;
+    }
+    TestServer back() {
+        const TestServer server = join(*this, 7001, eu, 10'000);
+        REQUIRE(server.id == ServerId(1));
+        return server;
+    }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(InDoubt,
+                  "A-9, fault 72: after a restart a match that nobody reported ready stands when its server says yes") {
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    send(matchmaker, request_for(7));
+    CHECK(quiet(matchmaker));  // its server has not said that it holds it
+    const TestServer server = back();
+    const auto offer = next<AllocateMatch>(server.link);
+    CHECK(offer.lobby == LobbyId(7));
+    CHECK(offer.token == "MATCH_7_token");
+    CHECK(quiet(matchmaker));
+    send(server.link, AllocateMatchAck{true, LobbyId(7)});
+    const auto answer = next<AllocationResponse>(matchmaker);
+    REQUIRE(error_of(answer) == "");
+    CHECK(std::get<AllocationResponse::Accepted>(answer.answer).token == "MATCH_7_token");
+    CHECK(core->matches().find(LobbyId(7))->record.server_epoch == state_of(*this, server).epoch);
+    CHECK(core->fleet().find(server.id)->held == 1);
+    advance(10s);
+    CHECK(core->matches().find(LobbyId(7)) != nullptr);
+    CHECK(quiet(server.link));
+}
+
+TEST_CASE("A-9, fault 72: after a restart a match that its server does not hold is aborted, and whoever waits is told") {
+    for (const bool answers : {true, false}) {
+        InDoubt world;
+        const ConnectionId matchmaker = join_matchmaker(world);
+        world.send(matchmaker, request_for(7));
+        const TestServer server = world.back();
+        world.next<AllocateMatch>(server.link);
+        if (answers) world.send(server.link, AllocateMatchAck{false, LobbyId(7)});
+        if (!answers) world.advance(4999ms);
+        CHECK((world.core->matches().find(LobbyId(7)) == nullptr) == answers);
+        if (!answers) world.advance(1ms);
+        CHECK(error_of(world.next<AllocationResponse>(matchmaker)) == "Server allocation timeout");
+        const auto notice = world.next<MatchEventNotice>(matchmaker);
+        CHECK(notice.event == MatchEventKind::aborted);
+        CHECK(notice.reason == "Lost by server");
+        CHECK(world.next<AbortMatch>(server.link).lobby == LobbyId(7));
+        CHECK(world.core->fleet().find(server.id)->load() == 0);
+        world.send(matchmaker, request_for(7));
+        CHECK(error_of(world.next<AllocationResponse>(matchmaker)) == "Invalid match lobby ID");
+    }
+}
+
+TEST_CASE_FIXTURE(InDoubt, "A-9: a server that reports the match ready, or lets a player in, holds it") {
+    const TestServer server = back();
+    next<AllocateMatch>(server.link);
+    send(server.link, ReadyForMatch{server.id, LobbyId(7), MatchTokenText("MATCH_7_token")});
+    CHECK(error_of(next<ReadyForMatchResponse>(server.link)) == "");
+    advance(10s);
+    CHECK(core->matches().find(LobbyId(7)) != nullptr);
+    send(server.link, AllocateMatchAck{true, LobbyId(7)});  // late, and harmless
+    CHECK(quiet(server.link));
+}
+
+TEST_CASE_FIXTURE(InDoubt, "A-7, A-9: who asks for a match whose server stays away is answered after 25 s") {
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    send(matchmaker, request_for(7));
+    advance(24'999ms);
+    CHECK(quiet(matchmaker));
+    advance(1ms);
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Server allocation timeout");
+    CHECK(core->matches().find(LobbyId(7)) != nullptr);  // its server may still come
+    advance(6s);
+    CHECK(next<MatchEventNotice>(matchmaker).event == MatchEventKind::aborted);
+}
+
+TEST_CASE_FIXTURE(InDoubt, "A-9: a server that is lost before it has said yes is asked again when it is back") {
+    const TestServer server = back();
+    next<AllocateMatch>(server.link);
+    disconnect(server.link);
+    advance(6s);
+    REQUIRE(core->matches().find(LobbyId(7)) != nullptr);
+    const TestServer again = back();
+    CHECK(next<AllocateMatch>(again.link).lobby == LobbyId(7));
+    send(again.link, AllocateMatchAck{true, LobbyId(7)});
+    advance(6s);
+    CHECK(core->matches().find(LobbyId(7)) != nullptr);
+}
+
+TEST_CASE("A-9, W-7: a server with thousands of matches is asked about them in portions") {
+    InDoubt world(2'000);
+    const TestServer server = world.back();
+    CHECK(world.links.peers[server.link].frames.size() == Matches::doubts_max);
+    for (std::int32_t lobby = 7; lobby < 2'007; ++lobby) {
+        CHECK(world.next<AllocateMatch>(server.link).lobby == LobbyId(lobby));
+        world.send(server.link, AllocateMatchAck{lobby % 2 == 0, LobbyId(lobby)});
+        if (lobby % 2 != 0) {
+            // The abort stands behind the offers that were sent before it.
+            auto& frames = world.links.peers[server.link].frames;
+            std::erase_if(frames, [](const RememberedLinks::Frame& frame) { return frame.code == AbortMatch::code; });
+        }
+    }
+    CHECK(world.core->matches().size() == 1'000);
+    CHECK(world.quiet(server.link));
+}
+
+TEST_CASE("F-6, fault 1: an abort that an endpoint is owed is not forgotten by a restart") {
+    std::vector<AbortOwed> on_disk;
+    {
+        CoreWorld world;
+        const TestServer server = join(world, 7001);
+        const ConnectionId matchmaker = join_matchmaker(world);
+        allocate(world, matchmaker, server, 9);
+        world.disconnect(server.link);
+        world.advance(31s);
+        for (const Record& record : world.store.durable) {
+            if (const auto* owed = std::get_if<AbortOwed>(&record)) on_disk.push_back(*owed);
+        }
+    }
+    REQUIRE(on_disk.size() == 1);
+    RecoveredState state = after_a_match_each();
+    state.servers.clear();
+    state.owed_aborts = on_disk;
+    CoreWorld world(state);
+    const TestServer server = join(world, 7001);
+    CHECK(world.next<AbortMatch>(server.link).lobby == LobbyId(9));
+    CHECK(world.core->fleet().owed_aborts().size() == 0);
+    CHECK(std::holds_alternative<AbortsTold>(
+        *std::find_if(world.store.durable.begin(), world.store.durable.end(),
+                      [](const Record& record) { return std::holds_alternative<AbortsTold>(record); })));
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "F-6, A-11: a match aborted while its server's link is lost is told when the server is back") {
+    const TestServer server = join(*this, 7001);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    allocate(*this, matchmaker, server, 9);
+    disconnect(server.link);
+    send(matchmaker, CancelMatch{LobbyId(9)});
+    CHECK(next<MatchEventNotice>(matchmaker).reason == "Cancelled");
+    const TestServer again = join(*this, 7001);
+    CHECK(again.id == server.id);
+    CHECK(next<AbortMatch>(again.link).lobby == LobbyId(9));
 }

@@ -7,9 +7,11 @@
 
 namespace muster {
 
-MatchmakerPort::MatchmakerPort(LinkTable& links, Matchmakers& matchmakers, Fleet& fleet, Matches& matches,
-                               IssuedTime& issued, WrongSecrets& wrong_secrets, RefusedRegistrations& refused, TokenCheck token_check)
+MatchmakerPort::MatchmakerPort(LinkTable& links, Replies& replies, Matchmakers& matchmakers, Fleet& fleet,
+                               Matches& matches, IssuedTime& issued, WrongSecrets& wrong_secrets,
+                               RefusedRegistrations& refused, TokenCheck token_check)
     : links_(links),
+      replies_(replies),
       matchmakers_(matchmakers),
       fleet_(fleet),
       matches_(matches),
@@ -28,13 +30,13 @@ struct MatchmakerPort::Visitor {
         port.links_.send(link.id, MatchmakerHeartbeatAck{{}, port.issued_.at(pass.now)});
     }
     void operator()(const AllocationRequest& request) const {
-        port.matches_.request(pass, port.links_.take_ticket(link), speaker(), request);
+        port.matches_.request(pass, port.replies_.expect(link.id, request.lobby), speaker(), request);
     }
     void operator()(const CancelMatch& wish) const {
-        port.matches_.cancel(pass, port.links_.take_ticket(link), speaker(), wish.lobby);
+        port.matches_.cancel(pass, port.replies_.expect(link.id, wish.lobby), speaker(), wish.lobby);
     }
     void operator()(const MatchPlayers& list) const {
-        port.matches_.players(pass, port.links_.take_ticket(link), speaker(), list);
+        port.matches_.players(pass, port.replies_.expect(link.id, list.lobby), speaker(), list);
     }
 
     const Matchmaker& speaker() const {
@@ -59,14 +61,14 @@ void MatchmakerPort::handshake(const Pass& pass, Link& link, const MatchmakerHan
     const auto greeting = matchmakers_.handshake(pass, link.id, hello);
     if (!greeting) {
         refused_.note(pass.now, {Port::matchmakers, link.peer, hello.matchmaker.string(), {}, greeting.error()});
-        links_.answer(link, MatchmakerHandshakeResponse{Refused{ErrorText(text(greeting.error()))}});
+        links_.send(link.id, MatchmakerHandshakeResponse{Refused{ErrorText(text(greeting.error()))}});
         return links_.close(link);
     }
     if (Link* replaced = links_.find(greeting->replaced)) links_.close(*replaced);
     link.who = greeting->number;
     links_.greeted(link);
     const Matchmaker& matchmaker = *matchmakers_.find(greeting->number);
-    links_.answer(link, MatchmakerHandshakeResponse{welcome(pass, matchmaker)});
+    links_.send(link.id, MatchmakerHandshakeResponse{welcome(pass, matchmaker)});
     matches_.matchmaker_back(matchmaker);
 }
 

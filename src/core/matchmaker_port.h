@@ -11,6 +11,7 @@
 #include "core/matches.h"
 #include "core/matchmakers.h"
 #include "core/refused_registrations.h"
+#include "core/replies.h"
 #include "core/wrong_secrets.h"
 #include "protocol/matchmaker_messages.h"
 #include "protocol/peer_frame.h"
@@ -22,8 +23,9 @@ class MatchmakerPort {
 public:
     using TokenCheck = Function<bool(std::string_view)>;
 
-    MatchmakerPort(LinkTable& links, Matchmakers& matchmakers, Fleet& fleet, Matches& matches, IssuedTime& issued,
-                   WrongSecrets& wrong_secrets, RefusedRegistrations& refused, TokenCheck token_check);
+    MatchmakerPort(LinkTable& links, Replies& replies, Matchmakers& matchmakers, Fleet& fleet, Matches& matches,
+                   IssuedTime& issued, WrongSecrets& wrong_secrets, RefusedRegistrations& refused,
+                   TokenCheck token_check);
 
     void configure(TokenCheck token_check) { token_check_ = std::move(token_check); }
 
@@ -37,6 +39,7 @@ private:
     MatchmakerHandshakeResponse::Accepted welcome(const Pass& pass, const Matchmaker& matchmaker) const;
 
     LinkTable& links_;
+    Replies& replies_;
     Matchmakers& matchmakers_;
     Fleet& fleet_;
     Matches& matches_;

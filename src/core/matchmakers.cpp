@@ -23,8 +23,7 @@ bool Matchmaker::serves(RegionId region) const {
     return std::find(regions.begin(), regions.end(), region) != regions.end();
 }
 
-Matchmakers::Matchmakers(MatchmakersConfig config, Timers& timers, OnSilent on_silent)
-    : config_(std::move(config)), timers_(timers), on_silent_(std::move(on_silent)) {}
+Matchmakers::Matchmakers(MatchmakersConfig config, Timers& timers) : config_(std::move(config)), timers_(timers) {}
 
 void Matchmakers::configure(MatchmakersConfig config) {
     config.regions = std::move(config_.regions);
@@ -107,9 +106,8 @@ void Matchmakers::silence_due(const Pass& pass, std::int32_t number) {
         const Duration least = matchmaker->unread_since ? unread_look_every : Timers::delay_least;
         return timers_.restart(matchmaker->silence, std::max<Duration>(due - heard_until, least));
     }
-    const ConnectionId link = matchmaker->link;
+    silent_.push_back(matchmaker->link);
     forget(number);
-    on_silent_(pass, link);
 }
 
 void Matchmakers::forget(std::int32_t number) {

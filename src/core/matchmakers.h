@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -25,6 +26,9 @@ struct MatchmakersConfig {
     Duration heartbeat_interval = std::chrono::seconds(30);
     Duration heartbeat_timeout = std::chrono::seconds(90);
 };
+
+// Who asks for matches over HTTP. No peer can name itself so: the letters of a matchmaker's id do not allow it.
+inline constexpr const char* operator_matchmaker = "@http";
 
 struct Matchmaker {
     std::string id;
@@ -45,13 +49,13 @@ struct Matchmaker {
 // the matches' business.
 class Matchmakers {
 public:
-    // Hears of one that said nothing for the whole timeout; its link is to be closed.
-    using OnSilent = Function<void(const Pass& pass, ConnectionId link)>;
-
-    Matchmakers(MatchmakersConfig config, Timers& timers, OnSilent on_silent);
+    Matchmakers(MatchmakersConfig config, Timers& timers);
 
     // Takes effect from the next heartbeat on. The regions stay as they are.
     void configure(MatchmakersConfig config);
+
+    // Links of those that were silent for too long since the last call, to be closed.
+    std::vector<ConnectionId> take_silent() { return std::exchange(silent_, {}); }
 
     struct Greeting {
         std::int32_t number = 0;
@@ -83,10 +87,10 @@ private:
 
     MatchmakersConfig config_;
     Timers& timers_;
-    OnSilent on_silent_;
     std::map<std::int32_t, Matchmaker> by_number_;
     std::map<std::string, std::int32_t, std::less<>> by_id_;
     std::int32_t next_number_ = 1;
+    std::vector<ConnectionId> silent_;
 };
 
 }  // namespace muster

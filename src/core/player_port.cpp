@@ -105,7 +105,7 @@ void PlayerPort::login(const Pass& pass, Link& link, const PlayerLogin& login) {
 
 // The checks of P-1, in their order. A credential is good until a date: what counts is the date now, not the time we
 // issue, which may run behind or ahead of it for long.
-Result<std::optional<AccountId>, Refusal> PlayerPort::judge(const PlayerLogin& login) const {
+Result<std::optional<AccountId>, Refusal> PlayerPort::judge(const PlayerLogin& login) {
     if (shutting_down_) return Failure(Refusal::server_shutting_down);
     const std::string_view name = login.player_name.view();
     const auto named = check_(name, login.credential.view(), clock_.wall());

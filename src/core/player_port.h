@@ -95,7 +95,7 @@ private:
 
     void login(const Pass& pass, Link& link, const PlayerLogin& login);
     // The account to log in, or none when the name has no account yet.
-    Result<std::optional<AccountId>, Refusal> judge(const PlayerLogin& login) const;
+    Result<std::optional<AccountId>, Refusal> judge(const PlayerLogin& login);
     void begin_session(const Pass& pass, Link& link, AccountId player, const NameText& name,
                        const ResumeTokenText& resume_token);
     void refuse_login(const Pass& pass, Link& link, Refusal why);

@@ -64,7 +64,7 @@ struct MatchRecord {
     UnixMs ready_at;
     UnixMs started_at;
     UnixMs ended_at;                // of an end or an abort
-    std::uint8_t untold_event = 0;  // the event (1–4) its matchmaker has not been sent yet
+    std::uint8_t untold_event = 0;  // once it is over: its event (3 or 4), until its matchmaker has heard it
     friend bool operator==(const MatchRecord&, const MatchRecord&) = default;
 };
 
@@ -102,6 +102,27 @@ struct TokenReleased {
     friend bool operator==(const TokenReleased&, const TokenReleased&) = default;
 };
 
+// The event of a match that is over was heard by its matchmaker, or is given up: `untold_event` is 0 from now on.
+struct EventTold {
+    LobbyId lobby;
+    friend bool operator==(const EventTold&, const EventTold&) = default;
+};
+
+// A match was aborted while its server was away: whoever registers at the endpoint is told (F-6).
+struct AbortOwed {
+    IpAddress ip;
+    std::uint16_t port = 0;
+    LobbyId lobby;
+    friend bool operator==(const AbortOwed&, const AbortOwed&) = default;
+};
+
+// The endpoint was told of all that it was owed, or is given up.
+struct AbortsTold {
+    IpAddress ip;
+    std::uint16_t port = 0;
+    friend bool operator==(const AbortsTold&, const AbortsTold&) = default;
+};
+
 // Numbers below these may have been given out; the next start begins here.
 struct NumbersReserved {
     std::int32_t server_ids_below = 1;
@@ -134,7 +155,8 @@ struct EventRecord {
 };
 
 using Record = std::variant<ServerRecord, ServerRemoved, MatchRecord, MatchForgotten, PlayersRecord, TokenUsed,
-                            NumbersReserved, ClockRecord, AccountRecord, EventRecord, PlayersForgotten, TokenReleased>;
+                            NumbersReserved, ClockRecord, AccountRecord, EventRecord, PlayersForgotten, TokenReleased,
+                            EventTold, AbortOwed, AbortsTold>;
 
 // The records of one pass or of several: all of them become durable, in order, or none.
 struct RecordBatch {
@@ -187,6 +209,7 @@ struct RecoveredState {
     std::vector<PlayersRecord> players;
     std::vector<AccountRecord> accounts;
     std::vector<LobbyOver> over;  // oldest first
+    std::vector<AbortOwed> owed_aborts;
     bool has_clock = false;
     ClockRecord clock;
 };

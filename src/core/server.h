@@ -53,6 +53,7 @@ struct Server {
     bool silent = false;             // its heartbeat is overdue by half an interval, or its link is lost (fault 29)
     bool braked = false;             // silent together with many others: Offline, but kept
     bool speaks_of_matches = false;  // has sent STARTED or ENDED (F-7)
+    bool validates_tokens = false;   // has asked about a token
     int low_reports = 0;             // heartbeats in a row that report fewer matches than are held
 
     TimerId silence;

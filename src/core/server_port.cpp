@@ -21,9 +21,11 @@ std::string claimed_endpoint(const ServerHandshake& hello) {
 
 }  // namespace
 
-ServerPort::ServerPort(LinkTable& links, Fleet& fleet, Matches& matches, IssuedTime& issued, Timers& timers,
-                       WrongSecrets& wrong_secrets, RefusedRegistrations& refused, TokenCheck token_check)
+ServerPort::ServerPort(LinkTable& links, Replies& replies, Fleet& fleet, Matches& matches, IssuedTime& issued,
+                       Timers& timers, WrongSecrets& wrong_secrets, RefusedRegistrations& refused,
+                       TokenCheck token_check)
     : links_(links),
+      replies_(replies),
       fleet_(fleet),
       matches_(matches),
       issued_(issued),
@@ -66,16 +68,17 @@ struct ServerPort::Visitor {
     }
     void operator()(const ValidateToken& request) const {
         if (const Server* server = port.speaker(link, request.server)) {
-            return port.matches_.validate(pass, port.links_.take_ticket(link), *server, request);
+            return port.matches_.validate(pass, port.replies_.expect(link.id, request.lobby), *server, request);
         }
-        port.links_.answer(link, ValidateTokenResponse{ValidateTokenResponse::Refused{
-                                     request.lobby, request.account, error(Refusal::server_not_registered)}});
+        const ValidateTokenResponse::Refused refused{request.lobby, request.account,
+                                                     error(Refusal::server_not_registered)};
+        port.replies_.answer_at_once(link.id, request.lobby, ValidateTokenResponse{refused});
     }
 
     template <class M>
     void answer(LobbyId lobby, const Result<void, Refusal>& done) const {
-        if (done) return port.links_.answer(link, M{LobbyAccepted{lobby}});
-        port.links_.answer(link, M{LobbyRefused{lobby, error(done.error())}});
+        if (done) return port.replies_.answer_at_once(link.id, lobby, M{LobbyAccepted{lobby}});
+        port.replies_.answer_at_once(link.id, lobby, M{LobbyRefused{lobby, error(done.error())}});
     }
 };
 
@@ -104,18 +107,14 @@ void ServerPort::handshake(const Pass& pass, Link& link, const ServerHandshake& 
     if (!registration) {
         refused_.note(pass.now,
                       {Port::servers, link.peer, claimed_endpoint(hello), hello.region, registration.error()});
-        links_.answer(link, ServerHandshakeResponse{Refused{error(registration.error())}});
+        links_.send(link.id, ServerHandshakeResponse{Refused{error(registration.error())}});
         return links_.close(link);
     }
     if (Link* replaced = links_.find(registration->replaced)) links_.close(*replaced);
-    matches_.server_registered(registration->server);
     link.who = registration->server.value;
     links_.greeted(link);
-    links_.answer(
-        link, ServerHandshakeResponse{ServerHandshakeResponse::Accepted{registration->server, issued_.at(pass.now)}});
-    for (const LobbyId lobby : registration->lost_matches) {
-        links_.send(link.id, AbortMatch{lobby, ReasonText(text(Reason::server_lost))});
-    }
+    links_.send(link.id,
+                ServerHandshakeResponse{ServerHandshakeResponse::Accepted{registration->server, issued_.at(pass.now)}});
 }
 
 void ServerPort::heartbeat(const Pass& pass, Link& link, const ServerHeartbeat& beat, const PeerFrame& frame) {
@@ -126,14 +125,14 @@ void ServerPort::heartbeat(const Pass& pass, Link& link, const ServerHeartbeat& 
 
 void ServerPort::set_draining(Link& link, const SetDraining& wish) {
     if (!speaker(link, wish.server)) {
-        return links_.answer(link, ServerError{SetDraining::code, error(Refusal::server_not_registered)});
+        return links_.send(link.id, ServerError{SetDraining::code, error(Refusal::server_not_registered)});
     }
-    links_.answer(link, ServerStatusNotice{wish.server, fleet_.drain_by_server(wish.server, wish.draining)});
+    links_.send(link.id, ServerStatusNotice{wish.server, fleet_.drain_by_server(wish.server, wish.draining)});
 }
 
 void ServerPort::goodbye(const Pass& pass, Link& link, const ServerGoodbye& wish) {
     if (!speaker(link, wish.server)) {
-        return links_.answer(link, ServerError{ServerGoodbye::code, error(Refusal::server_not_registered)});
+        return links_.send(link.id, ServerError{ServerGoodbye::code, error(Refusal::server_not_registered)});
     }
     fleet_.remove(pass, wish.server, Reason::server_left);
     links_.close(link);

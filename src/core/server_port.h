@@ -13,6 +13,7 @@
 #include "core/link_table.h"
 #include "core/matches.h"
 #include "core/refused_registrations.h"
+#include "core/replies.h"
 #include "core/wrong_secrets.h"
 #include "protocol/peer_frame.h"
 #include "protocol/server_messages.h"
@@ -26,7 +27,7 @@ public:
     // Judges a handshake's token.
     using TokenCheck = Function<bool(std::string_view)>;
 
-    ServerPort(LinkTable& links, Fleet& fleet, Matches& matches, IssuedTime& issued, Timers& timers,
+    ServerPort(LinkTable& links, Replies& replies, Fleet& fleet, Matches& matches, IssuedTime& issued, Timers& timers,
                WrongSecrets& wrong_secrets, RefusedRegistrations& refused, TokenCheck token_check);
 
     void configure(TokenCheck token_check) { token_check_ = std::move(token_check); }
@@ -49,6 +50,7 @@ private:
     const Server* speaker(const Link& link, ServerId named) const { return fleet_.held_by(link.id, named); }
 
     LinkTable& links_;
+    Replies& replies_;
     Fleet& fleet_;
     Matches& matches_;
     IssuedTime& issued_;

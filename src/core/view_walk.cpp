@@ -102,7 +102,6 @@ bool FleetWalk::step(const Core& core, const Pass& pass, UnixMs time) {
 // What is few, and what is counted.
 void FleetWalk::add_the_rest(const Core& core, const Pass& pass) {
     core.matchmakers().for_each([&](const Matchmaker& matchmaker) {
-        if (matchmaker.id == operator_matchmaker) return;
         view_.matchmakers.push_back({matchmaker.id, matchmaker.regions,
                                      std::max<std::int64_t>(whole_ms(pass.running - matchmaker.last_seen), 0)});
     });

@@ -121,11 +121,10 @@ TEST_CASE("A-13: a view has the regions with what they counted, and refusals tha
     CHECK(view.allocation_seconds.counts.size() == view.allocation_seconds.bounds.size() + 1);
 }
 
-TEST_CASE("O-2: matchmakers are shown by name, without the one that stands for the HTTP API") {
+TEST_CASE("O-2: matchmakers are shown by name") {
     CoreWorld world;
     (void)join_matchmaker(world, "matchmaker-b");
     (void)join_matchmaker(world, "matchmaker-a");
-    (void)join_matchmaker(world, operator_matchmaker);
     world.advance(2s);
     const FleetView view = view_of(world);
     REQUIRE(view.matchmakers.size() == 2);

@@ -146,9 +146,6 @@ struct PlayersView {
     std::vector<PlayerRow> players;
 };
 
-// The name of the matchmaker that asks for matches over HTTP. It is Muster itself and no row of a view.
-inline constexpr const char* operator_matchmaker = "http";
-
 // A match's record as a row.
 MatchRow match_row_of(const MatchRecord& record, std::int32_t tokens_used);
 

@@ -118,7 +118,7 @@ TEST_CASE("S-4: guesses from many addresses are remembered up to a bound") {
     Log log{clock, lines, LogLevel::error};
     GameLoop loop{clock, log};
     RememberedLinks output;
-    LinkTable table{loop.time(), output, {ByteOrder::little, ByteOrder::little, ByteOrder::big}, [](LobbyId, bool) {}};
+    LinkTable table{output, {ByteOrder::little, ByteOrder::little, ByteOrder::big}};
     WrongSecrets secrets(table, loop.timers(), log, 2);
     constexpr std::uint32_t many = WrongSecrets::addresses_max + 10;
     const auto guess = [&](std::uint32_t from) {

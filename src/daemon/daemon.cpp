@@ -222,7 +222,7 @@ private:
                                 over_,
                                 clock_,
                                 http_->thread(),
-                                {(quota.connections + 7) / 8, (quota.connections_ip + 1) / 2}});
+                                {(limits.quota.connections + 7) / 8, (limits.quota.connections_ip + 1) / 2}});
         operator_->answer_to(*api_);
         api_->add_routes(routes_);
         api_->start_sampling();

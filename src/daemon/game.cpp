@@ -22,15 +22,6 @@ constexpr Duration publish_every = 1s;
 // Past the limit of a stop, the pass under way may take so long to end.
 constexpr Duration last_pass_max = 1s;
 
-// What nobody outside this process can know.
-std::string random_token(Entropy& entropy) {
-    std::array<std::byte, 32> bytes{};
-    entropy.fill(bytes);
-    std::string text;
-    for (const std::byte byte : bytes) text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
-    return text;
-}
-
 }  // namespace
 
 Game::Game(const Config& config, std::size_t connections_max, const Clock& clock, Log& log, Store& store,
@@ -51,8 +42,7 @@ Game::Game(const Config& config, std::size_t connections_max, const Clock& clock
                 }),
       loop_(clock, log, loop_config_of(config)),
       links_(network_.links()),
-      to_store_(store),
-      operator_token_(random_token(entropy_)) {}
+      to_store_(store) {}
 
 Game::~Game() {
     if (stop(Duration{0})) return;
@@ -62,10 +52,8 @@ Game::~Game() {
 
 void Game::start(const RecoveredState& recovered, std::function<void()> on_ready, Store::OnFatal on_store_fatal) {
     on_ready_ = std::move(on_ready);
-    core_.emplace(core_config(config_), Core::Parts{loop_, log_, links_, to_store_, entropy_, clock_, clock_.wall()},
+    core_.emplace(core_config_of(config_), Core::Parts{loop_, log_, links_, to_store_, entropy_, clock_, clock_.wall()},
                   recovered);
-    operator_link_.emplace(*core_, std::string(operator_token_.reveal()), config_.fleet.regions);
-    links_.connect(*operator_link_);
     loop_.add_source(commands_);
     loop_.add_source(outcomes_);
     for (const Port port : ports) {
@@ -76,6 +64,7 @@ void Game::start(const RecoveredState& recovered, std::function<void()> on_ready
     loop_.on_flush([this](const Pass& pass) {
         if (stopping() && !draining_) drain(pass);
         core_->end_of_pass(pass);
+        for (const AnsweredQuestion& answered : core_->take_answered()) on_answered_(answered);
         network_.links().flush();
         if (draining_) end_when_written();
     });
@@ -138,22 +127,14 @@ void Game::end_when_written() {
 void Game::configure(const Config& config) {
     for (const Port port : ports) network_.set_limits(port, port_limits_of(config, port));
     network_.set_total_buffers(static_cast<std::size_t>(config.limits.total_buffers.bytes));
-    post([this, next = std::make_shared<const Config>(config)](const Pass&) { core_->configure(core_config(*next)); });
-}
-
-// As the config has it, and lets the operator's own link in.
-CoreConfig Game::core_config(const Config& config) const {
-    CoreConfig core = core_config_of(config);
-    auto check = std::make_shared<MatchmakerPort::TokenCheck>(std::move(core.matchmaker_token));
-    core.matchmaker_token = [check = std::move(check), own = operator_token_](std::string_view token) {
-        return own.matches(token) || (*check)(token);
-    };
-    return core;
+    post([this, next = std::make_shared<const Config>(config)](const Pass&) {
+        core_->configure(core_config_of(*next));
+    });
 }
 
 bool Game::ask(Question question) {
     return commands_.post([this, question = std::move(question)](const Pass& pass) {
-        Inside inside{*core_, loop_.events(), *operator_link_, clock_.wall()};
+        Inside inside{*core_, loop_.events(), clock_.wall()};
         question(pass, inside);
     });
 }
@@ -165,10 +146,8 @@ void Game::post(Command command) {
 void Game::publish(const Pass& pass) {
     health_.loop_turned(pass.now);
     core_->observe_wall(pass, clock_.wall());
-    operator_link_->beat(pass);
     auto next = std::make_shared<GameSnapshot>(GameSnapshot{loop_.snapshot(), snapshot_of(*core_)});
     next->taken = pass.now;
-    if (operator_link_->greeted()) --next->core.matchmakers;  // it is ourselves
     const std::lock_guard lock(snapshot_mutex_);
     if (snapshot_ && pass.now > snapshot_->taken) {
         const double seconds = to_seconds(pass.now - snapshot_->taken);

@@ -18,7 +18,6 @@
 #include "core/core.h"
 #include "core/core_snapshot.h"
 #include "daemon/core_links.h"
-#include "daemon/operator_link.h"
 #include "daemon/stats_line.h"
 #include "http/health.h"
 #include "net/net_source.h"
@@ -69,12 +68,15 @@ public:
     struct Inside {
         Core& core;
         Events& events;
-        OperatorLink& operator_link;
         UnixMs wall;  // the date
     };
     using Question = std::function<void(const Pass& pass, Inside& inside)>;
     // Runs it on the game thread, inside a pass. False when too many wait. Any thread, between start() and stop().
     [[nodiscard]] bool ask(Question question);
+
+    // Hears the verdict on each Core::allocate(), on the game thread. Before start().
+    using OnAnswered = std::function<void(const AnsweredQuestion&)>;
+    void on_answered(OnAnswered on_answered) { on_answered_ = std::move(on_answered); }
 
     // Any thread. The latest is at most a second old while the loop turns; none before it first turned.
     std::shared_ptr<const GameSnapshot> snapshot() const;
@@ -99,7 +101,6 @@ private:
     void publish(const Pass& pass);
     void end_when_written();
     void post(Command command);
-    CoreConfig core_config(const Config& config) const;
 
     const Clock& clock_;
     Log& log_;
@@ -120,10 +121,9 @@ private:
     ToStore to_store_;
     std::optional<Core> core_;
     std::optional<StatsLine> stats_line_;
-    const Secret operator_token_;  // lets the operator's link in, whatever the matchmakers' token is
-    std::optional<OperatorLink> operator_link_;
     std::array<std::unique_ptr<NetSource<Core>>, 3> sources_;
     std::function<void()> on_ready_;
+    OnAnswered on_answered_;
     bool draining_ = false;
 
     // Written before the flag, which any thread may read.

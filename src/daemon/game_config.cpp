@@ -58,7 +58,7 @@ CoreConfig core_config_of(const Config& config) {
     core.matches.in_flight_max = static_cast<std::size_t>(config.fleet.allocations_in_flight);
     core.matches.token_ttl = config.fleet.token_ttl;
     core.matches.lobby_memory = config.fleet.lobby_memory;
-    core.matches.token_guesses_per_minute = config.limits.token_guesses_per_minute;
+    core.matches.ready_timeout = config.fleet.ready_timeout;
     core.players.ping_interval = config.players.ping_interval;
     core.players.ping_timeout = config.players.ping_timeout;
     core.players.idle_after = config.players.idle_after;

@@ -234,6 +234,10 @@ std::vector<Metric> core_metrics(const CoreSnapshot& core) {
         {"muster_recovered_allocations_total", {"Allocations found at the start", core.match.recovered}},
         {"muster_withdrawn_allocations_total",
          {"Of them, those that nobody had been promised", core.match.withdrawn_at_start}},
+        {"muster_owed_aborts_dropped_total",
+         {"Aborts given up because too many game servers stayed away", core.owed_aborts_dropped}},
+        {"muster_untold_matches_dropped_total",
+         {"Events given up because their matchmakers stayed away", core.untold_matches_dropped}},
         {"muster_stale_messages_total", {"Frames and reports of connections that were over", core.stale_messages}},
         {"muster_clock_steps_total", {"Steps of the machine's date", core.clock_steps}},
         {"muster_events_not_written_total", {"Events lost to a full disk", core.events_not_written}},
@@ -247,6 +251,10 @@ std::vector<Metric> core_metrics(const CoreSnapshot& core) {
     out.push_back(std::move(refused));
     out.push_back(gauge("muster_allocations_in_flight", "Requests that wait for their answer",
                         static_cast<double>(core.allocations_in_flight)));
+    out.push_back(gauge("muster_owed_aborts", "Aborts that game servers are told when they are back",
+                        static_cast<double>(core.owed_aborts)));
+    out.push_back(gauge("muster_untold_matches", "Matches that are over, whose matchmaker may not have heard so",
+                        static_cast<double>(core.untold_matches)));
     out.push_back(gauge("muster_matchmakers", "Matchmakers connected", static_cast<double>(core.matchmakers)));
     out.push_back(gauge("muster_store_up", "1 while the store takes records", core.store_up ? 1 : 0));
     return out;

@@ -20,6 +20,7 @@ struct Acting {
     Game::Inside& game;
     const Pass& pass;
     const std::string& who;
+    const std::uint64_t number;
     const std::function<void(ActionOutcome&&)>& tell;
 
     void operator()(const action::Drain& drain) const {
@@ -102,21 +103,7 @@ struct Acting {
         event::OperatorAction asked = action_on("allocate", "lobby", wish.request.lobby.value);
         asked.lobby = wish.request.lobby;
         game.events.publish(asked);
-        game.operator_link.allocate(pass, wish.request, [tell = tell](const AllocationResponse& response) {
-            ActionOutcome outcome;
-            if (const auto* refused = std::get_if<AllocationResponse::Refused>(&response.answer)) {
-                outcome.kind = ActionOutcome::Kind::refused;
-                outcome.error = refused->error.string();
-            } else {
-                const auto& accepted = std::get<AllocationResponse::Accepted>(response.answer);
-                outcome.server = accepted.server;
-                outcome.ip = accepted.endpoint.ip.string();
-                outcome.port = accepted.endpoint.port;
-                outcome.token = accepted.token.string();
-                outcome.allocated_at = accepted.time;
-            }
-            tell(std::move(outcome));
-        });
+        game.core.allocate(pass, number, wish.request);
     }
 
 private:
@@ -172,6 +159,23 @@ bool GameOperator::walk_on(const std::shared_ptr<Making<Walk>>& making) {
     });
 }
 
+GameOperator::GameOperator(const Parts& parts) : parts_(parts), started_(parts.clock.now()) {
+    parts_.game.on_answered([this](const AnsweredQuestion& answered) {
+        ActionOutcome outcome;
+        if (answered.verdict) {
+            outcome.allocated = *answered.verdict;
+        } else {
+            outcome.kind = ActionOutcome::Kind::refused;
+            outcome.refusal = answered.verdict.error();
+        }
+        acted(answered.number, std::move(outcome));
+    });
+}
+
+void GameOperator::acted(std::uint64_t number, ActionOutcome&& outcome) {
+    parts_.thread->post([this, number, outcome = std::move(outcome)] { api_->acted(number, outcome); });
+}
+
 bool GameOperator::act(std::uint64_t number, const Action& action, const std::string& who, Time not_after) {
     struct Wish {
         Action action;
@@ -181,9 +185,9 @@ bool GameOperator::act(std::uint64_t number, const Action& action, const std::st
     return parts_.game.ask([this, number, not_after, wish](const Pass& pass, Game::Inside& game) {
         if (pass.now > not_after) return;
         const std::function<void(ActionOutcome&&)> tell = [this, number](ActionOutcome&& outcome) {
-            parts_.thread->post([this, number, outcome = std::move(outcome)] { api_->acted(number, outcome); });
+            acted(number, std::move(outcome));
         };
-        std::visit(Acting{game, pass, wish->who, tell}, wish->action);
+        std::visit(Acting{game, pass, wish->who, number, tell}, wish->action);
     });
 }
 

@@ -27,7 +27,8 @@ public:
         std::shared_ptr<HttpThread> thread;
     };
 
-    explicit GameOperator(const Parts& parts) : parts_(parts), started_(parts.clock.now()) {}
+    // Before the game starts.
+    explicit GameOperator(const Parts& parts);
     // Who is told; before the first question.
     void answer_to(Api& api) { api_ = &api; }
 
@@ -44,6 +45,7 @@ private:
     // Game thread too.
     template <class Walk>
     bool walk_on(const std::shared_ptr<Making<Walk>>& making);
+    void acted(std::uint64_t number, ActionOutcome&& outcome);
 
     const Parts parts_;
     const Time started_;

@@ -1,5 +1,4 @@
 // What an operator can do.
-#include <array>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -29,14 +28,17 @@ std::optional<Id> id_in_path(const HttpRequest& request, std::string_view name) 
 }
 
 // A matchmaker reads the text; a program on HTTP reads the status, too.
-unsigned status_of(std::string_view refusal) {
-    constexpr std::array bad{Refusal::region_not_supported, Refusal::invalid_player_count};
-    constexpr std::array conflict{Refusal::invalid_match_lobby_id, Refusal::allocation_cancelled};
-    for (const Refusal one : bad)
-        if (refusal == text(one)) return 400;
-    for (const Refusal one : conflict)
-        if (refusal == text(one)) return 409;
-    return 503;
+unsigned status_of(Refusal refusal) {
+    switch (refusal) {
+        case Refusal::region_not_supported:
+        case Refusal::invalid_player_count:
+            return 400;
+        case Refusal::invalid_match_lobby_id:
+        case Refusal::allocation_cancelled:
+            return 409;
+        default:
+            return 503;
+    }
 }
 
 }  // namespace
@@ -209,14 +211,14 @@ void Api::allocate(HttpRequest&& request, HttpResponder&& responder) {
     actions_.act(action::Allocate{wish}, request, std::move(responder), allocation_limit,
                  [lobby = wish.lobby](const ActionOutcome& outcome) {
                      if (outcome.kind != ActionOutcome::Kind::done)
-                         return http_error(status_of(outcome.error), outcome.error);
+                         return http_error(status_of(outcome.refusal), text(outcome.refusal));
                      JsonFields out;
                      out.integer("lobby_id", lobby.value);
-                     out.integer("server_id", outcome.server.value);
-                     out.text("ip", outcome.ip);
-                     out.integer("port", outcome.port);
-                     out.text("token", outcome.token);
-                     out.integer("allocated_at_ms", outcome.allocated_at.value);
+                     out.integer("server_id", outcome.allocated.server.value);
+                     out.text("ip", outcome.allocated.endpoint.ip.view());
+                     out.integer("port", outcome.allocated.endpoint.port);
+                     out.text("token", outcome.allocated.token.view());
+                     out.integer("allocated_at_ms", outcome.allocated.time.value);
                      return json_answer(out.finish() + "\n");
                  });
 }

@@ -118,11 +118,7 @@ TEST_CASE_FIXTURE(Asking, "A-8: an allocation over HTTP is answered when it is m
     const AllocationRequest& request = std::get<action::Allocate>(game.acts[0].action).request;
     CHECK(request == AllocationRequest{LobbyId(5), 6, 3, RegionId(2), 10, 1650});
     ActionOutcome done;
-    done.server = ServerId(3);
-    done.ip = "10.0.0.1";
-    done.port = 7777;
-    done.token = "MATCH_5_x_1";
-    done.allocated_at = UnixMs{9};
+    done.allocated = {LobbyId(5), ServerId(3), GameEndpoint{"10.0.0.1", 7777}, "MATCH_5_x_1", UnixMs{9}};
     api.acted(game.acts[0].number, done);
     CHECK(answer->body ==
           "{\"lobby_id\":5,\"server_id\":3,\"ip\":\"10.0.0.1\",\"port\":7777,\"token\":\"MATCH_5_x_1\","
@@ -137,7 +133,7 @@ TEST_CASE_FIXTURE(Asking, "A-8: an allocation over HTTP is answered when it is m
         const auto refused = send("POST", "/matches", wish);
         ActionOutcome outcome;
         outcome.kind = ActionOutcome::Kind::refused;
-        outcome.error = text(why);
+        outcome.refusal = why;
         api.acted(game.acts.back().number, outcome);
         CHECK(refused->status == status);
         CHECK(refused->body == fmt::format("{{\"error\":\"{}\"}}\n", text(why)));

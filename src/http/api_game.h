@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/views.h"
+#include "protocol/error_texts.h"
 #include "protocol/matchmaker_messages.h"
 
 namespace muster {
@@ -64,15 +65,10 @@ using Action = std::variant<action::Drain, action::DrainRegion, action::Remove, 
 struct ActionOutcome {
     enum class Kind : std::uint8_t { done, not_found, refused };
     Kind kind = Kind::done;
-    std::string error{};     // of a refusal: the text that a matchmaker is told
-    ClockRow clock{};        // of a clock that was set
-    std::int64_t count = 0;  // of many: how many servers or matches it was done to
-    // Of an allocation that was done.
-    ServerId server{};
-    std::string ip{};
-    std::int32_t port = 0;
-    std::string token{};
-    UnixMs allocated_at{};
+    Refusal refusal{};                         // of a refused allocation
+    ClockRow clock{};                          // of a clock that was set
+    std::int64_t count = 0;                    // of many: how many servers or matches it was done to
+    AllocationResponse::Accepted allocated{};  // of an allocation that was done
 };
 
 // Figures of the process that are in no view of the game.

@@ -55,6 +55,7 @@ struct alignas(64) Connection {
     bool over_rate : 1 = false;        // since it was throttled it has not caught up
     bool told_paused : 1 = false;      // told to the loop as paused, not yet as resumed
     bool frame_begun : 1 = false;      // its frame deadline runs
+    bool drain_wanted : 1 = false;     // the loop wants to know when `out` is empty
     std::uint32_t rtt_sampled_ms = 0;  // when; wraps round
 
     // The entries of the outbox batch under way that are for this connection.

@@ -182,10 +182,10 @@ TEST_CASE_FIXTURE(WorkerFixture, "L-8, fault 11: a stop outside a wait moves dea
     CHECK(counters.gaps.value() == 3);
     clock.advance(4'999ms);
     turn(2);
-    CHECK(count(InboundKind::deadline, link) == 0);
+    CHECK(count(InboundKind::gave_up, link) == 0);
     clock.advance(1ms);
     turn(2);
-    CHECK(count(InboundKind::deadline, link) == 1);
+    CHECK(count(InboundKind::gave_up, link) == 1);
 }
 
 TEST_CASE_FIXTURE(WorkerFixture, "L-8: a second's delay is no gap, and counts") {

@@ -150,9 +150,16 @@ void LinkKeeper::tell_unheard(WorkerPort& worker_port, const TurnTime& at) {
     }
 }
 
+void LinkKeeper::tell_if_drained(Connection& link, const TurnTime& at) {
+    if (!link.drain_wanted || !link.out.empty() || link.is_closing()) return;
+    port_of(link).batch.add(InboundKind::drained, link.id, at.now);
+    link.drain_wanted = false;
+}
+
 bool LinkKeeper::was_written(Connection& link, WriteOutcome outcome, const TurnTime& at) {
     switch (outcome) {
         case WriteOutcome::sent:
+            tell_if_drained(link, at);
             if (link.stage() == LinkStage::flushing) half_close(link, at);
             return true;
         case WriteOutcome::waiting:

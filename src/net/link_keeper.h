@@ -57,6 +57,8 @@ public:
 
     // The link was written to, and this came of it. False when it is gone.
     bool was_written(Connection& link, WriteOutcome outcome, const TurnTime& at);
+    // Tells the loop that nothing is left to be sent, if it wants to know.
+    void tell_if_drained(Connection& link, const TurnTime& at);
 
     // Orders of the loop. The link may be gone afterwards, but for the first.
     void greeted(Connection& link);

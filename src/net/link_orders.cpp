@@ -48,6 +48,7 @@ void LinkOrders::obey(Connection& link, const TurnTime& at) {
         const WriteOutcome outcome = write_to_link(link, links_.port_of(link), bytes);
         if (!links_.was_written(link, outcome, at)) return;
     }
+    links_.tell_if_drained(link, at);
     if (close) links_.close_after_flush(link, CloseReason::asked, at);
 }
 
@@ -59,6 +60,9 @@ std::span<const std::byte> LinkOrders::frames_for(Connection& link, std::optiona
         switch (order.action) {
             case OutboundAction::greeted:
                 links_.greeted(link);
+                break;
+            case OutboundAction::report_drained:
+                link.drain_wanted = true;
                 break;
             case OutboundAction::cut:
                 close = order.action;

@@ -56,6 +56,9 @@ public:
     // The handshake was accepted: its deadline is over, even if it was missed meanwhile.
     void greeted(ConnectionId link);
 
+    // LinkEvents::drained() is called once, when all that was given before has left this process.
+    void report_drained(ConnectionId link) { order(link, OutboundAction::report_drained); }
+
     // Sends what was given before, for at most a second, then closes. Nothing given afterwards is sent, and no frame is
     // read any more; those in the inbox already still come.
     void close_after_flush(ConnectionId link);

@@ -26,7 +26,7 @@ namespace muster {
 // any more, and the handler answers and closes it; but a handshake deadline may cross the handshake's acceptance, and
 // then the link goes on and the handler ignores it. A paused link sends too fast and is read no faster than its limit,
 // or its port's inbox has been full for a second while it had something to say; its silence means nothing until it has
-// resumed (B-1). handler_failed() says that frame() threw; the handler closes the link, and the loop counts and logs
+// resumed (B-1). drained() says once that all has left which was sent before Links::report_drained(). handler_failed() says that frame() threw; the handler closes the link, and the loop counts and logs
 // (fault 13).
 template <class T>
 concept LinkHandler = requires(T& handler, const Pass& pass, ConnectionId link, const PeerFrame& frame) {
@@ -36,6 +36,7 @@ concept LinkHandler = requires(T& handler, const Pass& pass, ConnectionId link, 
     handler.gave_up(pass, link, LinkFault::flooded);
     handler.paused(pass, link);
     handler.resumed(pass, link);
+    handler.drained(link);
     handler.closed(pass, link);
     handler.handler_failed(pass, link);
 };
@@ -101,6 +102,8 @@ private:
                 return handler_.paused(pass, link);
             case InboundKind::resumed:
                 return handler_.resumed(pass, link);
+            case InboundKind::drained:
+                return handler_.drained(link);
             case InboundKind::closed:
                 return handler_.closed(pass, link);
         }

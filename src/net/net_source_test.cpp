@@ -27,6 +27,7 @@ public:
     void gave_up(const Pass&, ConnectionId link, LinkFault fault) { note("gave up", link, to_string(fault)); }
     void paused(const Pass&, ConnectionId link) { note("paused", link); }
     void resumed(const Pass&, ConnectionId link) { note("resumed", link); }
+    void drained(ConnectionId link) { note("drained", link); }
     void closed(const Pass&, ConnectionId link) { note("closed", link); }
     void handler_failed(const Pass&, ConnectionId link) { note("failed", link); }
 

@@ -45,6 +45,7 @@ public:
     void gave_up(const Pass&, ConnectionId link, LinkFault) { links_.close_after_flush(link); }
     void paused(const Pass&, ConnectionId) {}
     void resumed(const Pass&, ConnectionId) {}
+    void drained(ConnectionId) {}
     void closed(const Pass&, ConnectionId) { --open; }
     void handler_failed(const Pass&, ConnectionId link) { links_.cut(link); }
 

@@ -15,6 +15,7 @@ namespace muster {
 enum class OutboundAction : std::uint8_t {
     send,
     greeted,            // the handshake was accepted: its deadline is over
+    report_drained,     // tell the loop when all that was sent before has left
     close_after_flush,  // after what was sent before
     cut,                // at once, with whatever is unsent
 };

@@ -70,6 +70,7 @@ constexpr std::array reasons{
     Words{Reason::lost_by_server, "lost_by_server", "Lost by server"},
     Words{Reason::reported_by_heartbeat, "reported_by_heartbeat", "Reported by heartbeat"},
     Words{Reason::offer_withdrawn, "offer_withdrawn", "Offer withdrawn"},
+    Words{Reason::nobody_came, "nobody_came", "Nobody came"},
     Words{Reason::aborted_by_operator, "aborted_by_operator", "Aborted by operator"},
 };
 

@@ -76,6 +76,7 @@ enum class Reason : std::uint8_t {
     lost_by_server,         // F-7: the server came back without it
     reported_by_heartbeat,  // F-7: the server's count says that it ended
     offer_withdrawn,        // not acknowledged in time, or by now another server's
+    nobody_came,            // ready, and no player and no start for too long
     aborted_by_operator,    // unless the operator gave a reason
 };
 inline constexpr auto last_reason = Reason::aborted_by_operator;

@@ -33,7 +33,8 @@ Three TCP ports carry frames:
 | length − 2 | the payload: the message's fields one after the other, without gaps |
 
 A frame may arrive in pieces, and many may arrive at once. A payload must be used up exactly by its fields.
-Answers on one link leave in the order of their requests; heartbeat acks, pings and echoes alone may overtake.
+An answer leaves as soon as it is known and names what it answers. On one link, answers that name the same lobby leave
+in the order asked, and a lobby's events never leave before its 0x2003.
 )";
 
 constexpr std::string_view types = R"(

@@ -39,7 +39,8 @@ struct GameServerActor::FromMuster {
     void operator()(const ReadyForMatchResponse& response) const { answered(response.answer); }
     void operator()(const MatchResponse& response) const { answered(response.answer); }
     void answered(const Either<LobbyAccepted, LobbyRefused>& answer) const {
-        const Report report = server.answered_report();
+        const LobbyId lobby = std::visit([](const auto& form) { return form.lobby; }, answer);
+        const Report report = server.answered_report(lobby);
         if (const auto* refused = std::get_if<LobbyRefused>(&answer)) {
             server.refused(report, refused->error.view());
         } else {
@@ -134,6 +135,10 @@ void GameServerActor::send_beat() {
 
 void GameServerActor::offered(const AllocateMatch& offer) {
     stage_.rumours.push_back({offer.lobby, offer.token.string()});
+    // Asked after a restart of Muster: who holds the match says so again.
+    const auto known = running_.find(offer.lobby);
+    if (known != running_.end() && known->second.acknowledged && known->second.token == offer.token.view())
+        return send(AllocateMatchAck{true, offer.lobby});
     const ServerHabits& habit = habits();
     if (chance(habit.never)) return;
     Duration delay = between(random_, 1ms, habit.ack_max);
@@ -254,10 +259,13 @@ void GameServerActor::validate(LobbyId lobby, Running& match) {
     send(question);
 }
 
-GameServerActor::Report GameServerActor::answered_report() {
-    if (reports_.empty()) return {};
-    const Report report = reports_.front();
-    reports_.pop_front();
+// Answers about one lobby come in the order of its reports (W-8).
+GameServerActor::Report GameServerActor::answered_report(LobbyId lobby) {
+    const auto found = std::find_if(reports_.begin(), reports_.end(),
+                                    [lobby](const Report& report) { return report.lobby == lobby; });
+    if (found == reports_.end()) return {};
+    const Report report = *found;
+    reports_.erase(found);
     return report;
 }
 

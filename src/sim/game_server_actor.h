@@ -81,7 +81,7 @@ private:
     void validate(LobbyId lobby, Running& match);
     template <class M>
     void report(const M& message, bool ended = false);
-    Report answered_report();
+    Report answered_report(LobbyId lobby);
     void refused(const Report& report, std::string_view error);
     void reported(const Report& report);
     bool chance(double share) { return random_.chance(share); }

@@ -309,3 +309,46 @@ TEST_CASE_FIXTURE(JudgesFixture, "A-10: an event of another kind than the latest
     notices.pass_ended(scene, *world.core);
     CHECK(rule() == "A-10");
 }
+
+TEST_CASE_FIXTURE(JudgesFixture,
+                  "A-10, fault 71: an event that is not told again after its link was lost is objected to") {
+    muster::testing::CoreWorld world({}, use_simulated_regions);
+    notices.happened(scene, event::MatchAllocated{lobby, eu, ServerId(1), "chat-1", {}});
+    notices.said(scene, matchmaker_link,
+                 AllocationResponse{AllocationResponse::Accepted{lobby, ServerId(1), {}, "token", {}}});
+    notices.happened(scene, event::MatchStarted{lobby, ServerId(1)});
+    notices.said(scene, matchmaker_link, MatchEventNotice{lobby, MatchEventKind::started, {}});
+    notices.closed(scene, matchmaker_link);
+    registry.closed(scene, matchmaker_link);
+    CHECK(notices.due() == 1);
+    const LinkNumber back = greet_matchmaker("chat-1");
+    for (const bool told : {true, false}) {
+        if (told) notices.said(scene, back, MatchEventNotice{lobby, MatchEventKind::started, {}});
+        if (!told) notices.closed(scene, back);
+        for (int i = 0; i < 3; ++i) {
+            notices.pass_ended(scene, *world.core);
+            advance(1s);
+        }
+        CHECK(rule() == (told ? "" : "A-10"));
+    }
+}
+
+TEST_CASE_FIXTURE(JudgesFixture,
+                  "A-9, fault 72: after a restart a match is asked about on its own server, with its token only") {
+    muster::testing::CoreWorld world({}, use_simulated_regions);
+    MatchRecord match;
+    match.lobby = lobby;
+    match.matchmaker = "chat-1";
+    match.region = eu;
+    match.player_count = 2;
+    match.state = MatchState::allocated;
+    match.server = ServerId(1);
+    match.token = "token";
+    slots.durable(scene.now, {1, {match}});
+    slots.run_began(scene, *world.core);
+    const LinkNumber server = register_server(1);
+    offer(server, "token");
+    CHECK(rule().empty());
+    offer(server, "another");
+    CHECK(rule() == "A-6");
+}

@@ -9,6 +9,14 @@
 #include "protocol/error_texts.h"
 
 namespace muster::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration heard_after = 10min;  // told for so long on a link that stands
+constexpr Duration withheld_most = 1s;   // what is told again comes in portions
+
+}  // namespace
 
 void NoticeJudge::said(const Scene&, LinkNumber link, const AllocationResponse& answer) {
     const auto* accepted = std::get_if<AllocationResponse::Accepted>(&answer.answer);
@@ -26,6 +34,7 @@ void NoticeJudge::said(const Scene&, LinkNumber link, const AllocationResponse& 
 }
 
 void NoticeJudge::said(const Scene& scene, LinkNumber link, const MatchEventNotice& notice) {
+    last_told_[notice.lobby] = {link, scene.now};
     if (verdicts_.last_notice_answered_cancel()) return;
     const auto found = lobbies_.find(notice.lobby);
     const KnownLink* known = registry_.link(link);
@@ -34,19 +43,23 @@ void NoticeJudge::said(const Scene& scene, LinkNumber link, const MatchEventNoti
         return object(scene, "an event for another matchmaker's lobby", notice.lobby);
     }
     // Of a match that is over no answer will come any more, unless one is on its way in this link's order.
-    const bool answer_to_come = slots_.live(notice.lobby) || verdicts_.awaits(link, notice.lobby);
+    const bool is_over = notice.event == MatchEventKind::ended || notice.event == MatchEventKind::aborted;
+    const bool answer_to_come = (!is_over && slots_.live(notice.lobby)) || verdicts_.awaits(link, notice.lobby);
     const Lobby& lobby = found->second;
     if (!lobby.answered && !lobby.failed && !lobby.recovered && answer_to_come) {
         return object(scene, fmt::format("event {} leaves before the answer", to_string(notice.event)), notice.lobby);
     }
     const auto due = due_.find(notice.lobby);
-    const bool latest = due != due_.end() && due->second == notice.event;
-    if (!latest) told_.push_back({notice.lobby, notice.event});  // its event follows
+    const auto latest = latest_.find(notice.lobby);
+    const bool came_about_before = (due != due_.end() && due->second == notice.event) ||
+                                   (latest != latest_.end() && latest->second == notice.event);  // perhaps told again
+    if (!came_about_before) told_.push_back({notice.lobby, notice.event});                       // its event follows
     if (due != due_.end()) due_.erase(due);
 }
 
 // Core tells first and publishes then: what was told in this pass is not due any more.
 void NoticeJudge::came_about(LobbyId lobby, MatchEventKind kind) {
+    latest_[lobby] = kind;
     const auto told = std::find_if(told_.begin(), told_.end(),
                                    [&](const Told& one) { return one.lobby == lobby && one.kind == kind; });
     if (told == told_.end()) {
@@ -59,6 +72,7 @@ void NoticeJudge::came_about(LobbyId lobby, MatchEventKind kind) {
 // What the server before said of it, while its success was not durable yet, is void.
 void NoticeJudge::happened(const Scene&, const event::MatchOffered& event) {
     due_.erase(event.lobby);
+    latest_.erase(event.lobby);
 }
 
 void NoticeJudge::happened(const Scene&, const event::MatchAllocated& event) {
@@ -81,6 +95,7 @@ void NoticeJudge::happened(const Scene& scene, const event::MatchAborted& event)
     // Who cancels is answered; that is the judge of answers' business.
     if (scene.cause == CancelMatch::code && event.reason == text(Reason::cancelled)) {
         due_.erase(event.lobby);
+        latest_[event.lobby] = MatchEventKind::aborted;
         return;
     }
     came_about(event.lobby, MatchEventKind::aborted);
@@ -94,16 +109,31 @@ void NoticeJudge::happened(const Scene&, const event::MatchRefused& event) {
     if (!lobbies_.contains(event.lobby)) due_.erase(event.lobby);
 }
 
+// Whether what was told on it was read, nobody knows: it is told again.
+void NoticeJudge::closed(const Scene& scene, LinkNumber link) {
+    for (const auto& [lobby, last] : last_told_) {
+        const auto latest = latest_.find(lobby);
+        if (last.link != link || latest == latest_.end()) continue;
+        if (slots_.live(lobby) || scene.now - last.at < heard_after) due_[lobby] = latest->second;
+    }
+}
+
 void NoticeJudge::durable(Time, const RecordBatch& batch) {
     for (const Record& record : batch.records) {
         if (const auto* match = std::get_if<MatchRecord>(&record)) durable_[match->lobby] = *match;
         if (const auto* forgotten = std::get_if<MatchForgotten>(&record)) durable_.erase(forgotten->lobby);
+        if (const auto* told = std::get_if<EventTold>(&record)) {
+            if (const auto kept = durable_.find(told->lobby); kept != durable_.end()) kept->second.untold_event = 0;
+        }
     }
 }
 
 void NoticeJudge::run_began(const Scene&, const Core&) {
     due_.clear();
     told_.clear();
+    latest_.clear();
+    last_told_.clear();
+    withheld_since_.clear();
     std::map<LobbyId, Lobby> before = std::exchange(lobbies_, {});
     for (const auto& [id, record] : durable_) {
         const bool over = record.state == MatchState::ended || record.state == MatchState::aborted;
@@ -112,7 +142,10 @@ void NoticeJudge::run_began(const Scene&, const Core&) {
         lobby.matchmaker = record.matchmaker;
         lobby.answered = before[id].answered;
         lobby.recovered = true;
-        if (record.untold_event != 0) due_[id] = static_cast<MatchEventKind>(record.untold_event);
+        if (record.state != MatchState::allocated)
+            due_[id] = latest_[id] =
+                static_cast<MatchEventKind>(static_cast<int>(record.state) - static_cast<int>(MatchState::ready) +
+                                            static_cast<int>(MatchEventKind::ready));
     }
 }
 
@@ -122,12 +155,15 @@ void NoticeJudge::pass_ended(const Scene& scene, const Core&) {
     }
     for (const auto& [lobby, kind] : due_) {
         const auto known = lobbies_.find(lobby);
-        if (known == lobbies_.end()) continue;
-        const bool may_leave = known->second.answered || known->second.recovered;
-        if (may_leave && registry_.matchmaker_link(known->second.matchmaker) != 0) {
+        const bool may_leave = known != lobbies_.end() && (known->second.answered || known->second.recovered) &&
+                               registry_.matchmaker_link(known->second.matchmaker) != 0;
+        if (!may_leave) {
+            withheld_since_.erase(lobby);
+        } else if (scene.now - withheld_since_.try_emplace(lobby, scene.now).first->second > withheld_most) {
             object(scene, fmt::format("event {} is withheld from a matchmaker that is there", to_string(kind)), lobby);
         }
     }
+    std::erase_if(withheld_since_, [this](const auto& entry) { return !due_.contains(entry.first); });
 }
 
 void NoticeJudge::object(const Scene& scene, std::string what, LobbyId lobby) {

@@ -1,5 +1,5 @@
-// Judges what matchmakers are told of their matches: after the answer, to the right one, the latest, and soon.
-//
+// Judges what matchmakers are told of their matches: after the answer, to the right one, the latest, soon, and again
+// when the link that it was told on is lost..
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,7 @@ public:
     void happened(const Scene& scene, const event::MatchEnded& event);
     void happened(const Scene& scene, const event::MatchAborted& event);
     void happened(const Scene& scene, const event::MatchRefused& event);
+    void closed(const Scene& scene, LinkNumber link);
     void durable(Time now, const RecordBatch& batch);
     void run_began(const Scene& scene, const Core& core);
     void pass_ended(const Scene& scene, const Core& core);
@@ -51,6 +52,11 @@ private:
         LobbyId lobby;
         MatchEventKind kind;
     };
+    // The latest time that a lobby's matchmaker was told something of it.
+    struct Last {
+        LinkNumber link = 0;
+        Time at{};
+    };
 
     void came_about(LobbyId lobby, MatchEventKind kind);
     void object(const Scene& scene, std::string what, LobbyId lobby);
@@ -62,6 +68,9 @@ private:
     std::map<LobbyId, Lobby> lobbies_;
     std::map<LobbyId, MatchEventKind> due_;  // the latest that was not told
     std::vector<Told> told_;                 // in this pass, ahead of its event
+    std::map<LobbyId, MatchEventKind> latest_;  // that came about
+    std::map<LobbyId, Last> last_told_;
+    std::map<LobbyId, Time> withheld_since_;
     std::map<LobbyId, MatchRecord> durable_;
 };
 

@@ -213,6 +213,9 @@ void Process::handle(const Pass& pass, const Inbound& message) {
             if (has_link && (!socket->second.greeted || message.given_up == LinkFault::frame_deadline))
                 core_.gave_up(pass, socket->second.id, message.given_up);
             return;
+        case Inbound::Kind::drained:
+            if (has_link) core_.drained(socket->second.id);
+            return;
         case Inbound::Kind::closed:
             if (has_link) close_socket(pass, message.link);
             return;
@@ -289,6 +292,15 @@ void Process::send(ConnectionId to, std::span<const std::byte> frames) {
         parts_.court.said(one.link, one.port, one.bytes, published());
         outbox_.push_back(std::move(one));
     }
+}
+
+// The network takes all that it is given.
+void Process::report_drained(ConnectionId id) {
+    const LinkNumber link = link_of(id);
+    if (link == 0) return;
+    Inbound& message = inbox_.emplace_back();
+    message.kind = Inbound::Kind::drained;
+    message.link = link;
 }
 
 void Process::greeted(ConnectionId link) {

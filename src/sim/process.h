@@ -86,6 +86,7 @@ private:
             frame,
             malformed,
             deadline,
+            drained,
             closed,
             outcome,
             drain,
@@ -125,6 +126,7 @@ private:
     std::string_view last_handled() const override { return "message"; }
     std::size_t depth() const override { return inbox_.size(); }
     void send(ConnectionId to, std::span<const std::byte> frames) override;
+    void report_drained(ConnectionId link) override;
     void greeted(ConnectionId link) override;
     void close(ConnectionId link) override;
     bool submit(RecordBatch&& batch) override;

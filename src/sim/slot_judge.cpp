@@ -48,6 +48,9 @@ void SlotJudge::said(const Scene& scene, LinkNumber link, const AllocateMatch& m
     if (!server)
         return object(scene, "invariant 5", "an offer goes to a link that is no registered server", message.lobby);
     SeenLobby& lobby = lobbies_[message.lobby];
+    // After a restart its server is asked whether it still holds the match. Nothing is taken by that.
+    const SeenOffer* known = lobby.recovered ? lobby.held() : nullptr;
+    if (known && known->server == server->id && known->token == message.token.view()) return;
     if (!lobby.seeking)
         return object(scene, "A-6", "an offer for a lobby that nobody asked for", message.lobby, server->id);
     if (!tokens_.insert(message.token.string()).second) {

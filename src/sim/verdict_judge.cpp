@@ -50,7 +50,10 @@ void VerdictJudge::heard(const Scene& scene, LinkNumber link, const MatchEndedRe
 
 void VerdictJudge::heard(const Scene& scene, LinkNumber link, const ValidateToken& request) {
     ask(scene, link,
-        {.answer = ValidateTokenResponse::code, .lobby = request.lobby, .token = tokens_.ask(scene, link, request)});
+        {.answer = ValidateTokenResponse::code,
+         .lobby = request.lobby,
+         .account = request.account,
+         .token = tokens_.ask(scene, link, request)});
 }
 
 void VerdictJudge::heard(const Scene& scene, LinkNumber link, const SetDraining&) {
@@ -81,7 +84,7 @@ void VerdictJudge::said(const Scene& scene, LinkNumber link, const AllocationRes
     success_times_.push_back(took);
 }
 
-// An event is the answer to a CANCEL when one waits first in line and the reason is one of its two.
+// An event is the answer to a CANCEL when its reason is one of the two that such an answer has.
 void VerdictJudge::said(const Scene& scene, LinkNumber link, const MatchEventNotice& notice) {
     last_notice_answered_cancel_ = false;
     const bool fits = notice.event == MatchEventKind::aborted &&
@@ -109,7 +112,8 @@ void VerdictJudge::said(const Scene& scene, LinkNumber link, const ValidateToken
     const auto* accepted = std::get_if<ValidateTokenResponse::Accepted>(&answer.answer);
     const auto* refused = std::get_if<ValidateTokenResponse::Refused>(&answer.answer);
     const LobbyId lobby = accepted ? accepted->lobby : refused->lobby;
-    const auto asked = answered(scene, link, ValidateTokenResponse::code, lobby);
+    const AccountId account = accepted ? accepted->account : refused->account;
+    const auto asked = answered(scene, link, ValidateTokenResponse::code, lobby, account);
     if (asked && asked->token)
         tokens_.answered(scene, *asked->token, accepted != nullptr, refused ? refused->error.view() : "");
 }
@@ -118,7 +122,8 @@ void VerdictJudge::said(const Scene& scene, LinkNumber link, const ValidateToken
 void VerdictJudge::said(const Scene& scene, LinkNumber link, const ServerStatusNotice&) {
     const auto queue = queues_.find(link);
     const bool asked =
-        queue != queues_.end() && !queue->second.empty() && queue->second.front().answer == ServerStatusNotice::code;
+        queue != queues_.end() && std::any_of(queue->second.begin(), queue->second.end(),
+                                              [](const Asked& one) { return one.answer == ServerStatusNotice::code; });
     if (asked || scene.cause == SetDraining::code) answered(scene, link, ServerStatusNotice::code, {});
 }
 
@@ -126,30 +131,27 @@ void VerdictJudge::said(const Scene& scene, LinkNumber link, const ServerError& 
     if (error.refused_code == SetDraining::code) answered(scene, link, ServerStatusNotice::code, {});
 }
 
-std::optional<VerdictJudge::Asked> VerdictJudge::answered(const Scene& scene, LinkNumber link, Code code,
-                                                          LobbyId lobby) {
-    const auto queue = queues_.find(link);
-    const bool awaited = queue != queues_.end() &&
-                         std::any_of(queue->second.begin(), queue->second.end(),
-                                     [&](const Asked& asked) { return asked.answer == code && asked.lobby == lobby; });
-    if (!awaited) {
+std::optional<VerdictJudge::Asked> VerdictJudge::answered(const Scene& scene, LinkNumber link, Code code, LobbyId lobby,
+                                                          AccountId account) {
+    Queue& queue = queues_[link];
+    const auto fits = [&](const Asked& asked) {
+        return asked.answer == code && asked.lobby == lobby && asked.account == account;
+    };
+    const auto first =
+        std::find_if(queue.begin(), queue.end(), [lobby](const Asked& asked) { return asked.lobby == lobby; });
+    if (std::none_of(queue.begin(), queue.end(), fits)) {
         out_of_order_.try_emplace(
             link,
             Objection{"invariant 4", fmt::format("an answer {:#x} that nobody waits for", code), lobby, {}, scene.now});
         return std::nullopt;
     }
-    Asked& first = queue->second.front();
-    if (first.answer != code || first.lobby != lobby) {
-        out_of_order_.try_emplace(link, Objection{"W-8",
-                                                  fmt::format("an answer {:#x} overtakes {:#x} for lobby {}", code,
-                                                              first.answer, first.lobby.value),
-                                                  lobby,
-                                                  {},
-                                                  scene.now});
+    if (!fits(*first)) {
+        const std::string what = fmt::format("an answer {:#x} overtakes {:#x} for the same lobby", code, first->answer);
+        out_of_order_.try_emplace(link, Objection{"W-8", what, lobby, {}, scene.now});
         return std::nullopt;
     }
-    Asked asked = std::move(first);
-    queue->second.pop_front();
+    Asked asked = std::move(*first);
+    queue.erase(first);
     return asked;
 }
 

@@ -1,4 +1,5 @@
-// Judges answers: each request has exactly one, in the order of the requests, in time, and the counts agree.
+// Judges answers: each request has exactly one, in time, in the order asked where they name the same lobby, and the
+// counts agree.
 // Invariants 4 and 20; W-8, A-7.
 #pragma once
 
@@ -61,15 +62,18 @@ private:
     struct Asked {
         Code answer = 0;
         LobbyId lobby{};
+        AccountId account{};  // of a token's use
         Time heard{};
         std::optional<TokenQuestion> token{};
         std::vector<AccountId> accounts{};
     };
-    using Queue = std::deque<Asked>;
+    using Queue = std::deque<Asked>;  // oldest first
 
     void ask(const Scene& scene, LinkNumber link, Asked asked);
-    // Takes the question that this answers from the front of the link's queue; nothing when it is not there.
-    std::optional<Asked> answered(const Scene& scene, LinkNumber link, Code code, LobbyId lobby);
+    // Takes the question that this answers, the first that the link asked about the lobby; nothing when that is another
+    // one.
+    std::optional<Asked> answered(const Scene& scene, LinkNumber link, Code code, LobbyId lobby,
+                                  AccountId account = {});
     void object(const Scene& scene, std::string rule, std::string what, LobbyId lobby);
 
     Objections& objections_;

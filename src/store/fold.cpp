@@ -42,6 +42,7 @@ RecoveredState Fold::recovered(const KeptPast& kept) const {
     std::sort(state.accounts.begin(), state.accounts.end(), [](const AccountRecord& a, const AccountRecord& b) {
         return std::tie(a.account, a.name) < std::tie(b.account, b.name);
     });
+    for (const auto& [ip, port, lobby] : owed_aborts_) state.owed_aborts.push_back({*IpAddress::parse(ip), port, lobby});
     state.has_clock = has_clock_;
     state.clock = clock_;
     return state;
@@ -85,6 +86,20 @@ void Fold::apply_one(const PlayersForgotten& forgotten, UnixMs) {
 void Fold::apply_one(const TokenReleased& released, UnixMs) {
     const auto uses = uses_.find(released.lobby);
     if (uses != uses_.end()) uses->second.erase(released.account);
+}
+
+void Fold::apply_one(const EventTold& told, UnixMs) {
+    if (const auto match = matches_.find(told.lobby); match != matches_.end()) match->second.untold_event = 0;
+}
+
+void Fold::apply_one(const AbortOwed& owed, UnixMs) {
+    owed_aborts_.insert({owed.ip.to_string(), owed.port, owed.lobby});
+}
+
+void Fold::apply_one(const AbortsTold& told, UnixMs) {
+    const std::string ip = told.ip.to_string();
+    std::erase_if(owed_aborts_,
+                  [&](const auto& owed) { return std::get<0>(owed) == ip && std::get<1>(owed) == told.port; });
 }
 
 void Fold::apply_one(const NumbersReserved& numbers, UnixMs) {

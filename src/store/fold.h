@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "core/records.h"
 #include "store/kept_past.h"
@@ -23,6 +24,7 @@ constexpr bool is_over(MatchState state) {
 // - A token use counts only while its match lives, and once per account, until it is released.
 // - MatchForgotten removes the lobby's match and its token uses. The list of players stays: it was given to the lobby,
 //   not to the request, and counts for the next one. PlayersForgotten removes the list.
+// - EventTold says that nothing of the lobby is untold. An abort is owed to an endpoint until AbortsTold.
 // - Reserved numbers only grow. The latest clock counts, and the latest account of a name.
 //
 // `now` is Unix time. What is over is kept until it is older than the history; so is a list of players that was given
@@ -55,6 +57,9 @@ private:
     void apply_one(const TokenUsed& use, UnixMs now);
     void apply_one(const PlayersForgotten& forgotten, UnixMs now);
     void apply_one(const TokenReleased& released, UnixMs now);
+    void apply_one(const EventTold& told, UnixMs now);
+    void apply_one(const AbortOwed& owed, UnixMs now);
+    void apply_one(const AbortsTold& told, UnixMs now);
     void apply_one(const NumbersReserved& numbers, UnixMs now);
     void apply_one(const ClockRecord& clock, UnixMs now);
     void apply_one(const AccountRecord& account, UnixMs now);
@@ -71,6 +76,7 @@ private:
     std::map<LobbyId, std::set<AccountId>> uses_;
     std::map<LobbyId, Listed> players_;
     std::map<std::string, AccountId> accounts_;
+    std::set<std::tuple<std::string, std::uint16_t, LobbyId>> owed_aborts_;
     std::map<std::int64_t, EventRecord> events_;
     bool has_clock_ = false;
     ClockRecord clock_;

@@ -48,10 +48,20 @@ TEST_CASE_FIXTURE(Folding, "A-10: a match that is over stays whole until its mat
     apply(untold);
     CHECK(state().matches == std::vector{untold});
     CHECK(state().over.size() == 1);
-    untold.untold_event = 0;
-    apply(untold);
+    apply(EventTold{LobbyId(5)});
     CHECK(state().matches.empty());
     CHECK(state().over.size() == 1);
+}
+
+TEST_CASE_FIXTURE(Folding, "F-6: an abort is owed to its endpoint until that was told") {
+    const IpAddress ip = *IpAddress::parse("10.0.0.1");
+    const AbortOwed other{ip, 7002, LobbyId(5)};
+    for (const std::int32_t lobby : {6, 5, 6}) apply(AbortOwed{ip, 7001, LobbyId(lobby)});
+    apply(other);
+    CHECK(state().owed_aborts ==
+          std::vector{AbortOwed{ip, 7001, LobbyId(5)}, AbortOwed{ip, 7001, LobbyId(6)}, other});
+    apply(AbortsTold{ip, 7001});
+    CHECK(state().owed_aborts == std::vector{other});
 }
 
 TEST_CASE_FIXTURE(Folding, "K-3: the token goes when the match is over, even when the record still names it") {

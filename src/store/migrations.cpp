@@ -172,10 +172,19 @@ DROP INDEX matches_over;
 CREATE INDEX matches_over ON matches (ended_at, server, state) WHERE state >= 4;
 )sql";
 
+constexpr const char* version_4 = R"sql(
+CREATE TABLE owed_aborts (
+    ip TEXT NOT NULL,
+    port INTEGER NOT NULL,
+    lobby INTEGER NOT NULL,           -- a match to be dropped by whoever registers at ip and port
+    PRIMARY KEY (ip, port, lobby)
+) STRICT, WITHOUT ROWID;
+)sql";
+
 }  // namespace
 
 Migrations muster_migrations() {
-    static const std::array<std::string, 3> steps{version_1, version_2, version_3};
+    static const std::array<std::string, 4> steps{version_1, version_2, version_3, version_4};
     return steps;
 }
 

@@ -53,6 +53,9 @@ RecordWriter::RecordWriter(Database& database)
                                       " SELECT lobby, ?2, ?3 FROM matches WHERE lobby = ?1 AND state < 4")),
       drop_token_use_(database.prepare("DELETE FROM token_uses WHERE lobby IN (SELECT lobby FROM matches"
                                        " WHERE lobby = ?1 AND state < 4) AND account = ?2")),
+      end_event_(database.prepare("UPDATE matches SET untold_event = 0 WHERE lobby = ?1")),
+      put_owed_abort_(database.prepare("INSERT OR IGNORE INTO owed_aborts (ip, port, lobby) VALUES (?1, ?2, ?3)")),
+      drop_owed_aborts_(database.prepare("DELETE FROM owed_aborts WHERE ip = ?1 AND port = ?2")),
       put_numbers_(database.prepare(
           "INSERT INTO numbers_reserved (one, server_ids_below, epochs_below, event_ids_below) VALUES (1, ?1, ?2, ?3)"
           " ON CONFLICT (one) DO UPDATE SET server_ids_below = max(server_ids_below, ?1),"
@@ -113,6 +116,18 @@ void RecordWriter::write_one(const PlayersForgotten& forgotten, UnixMs) {
 
 void RecordWriter::write_one(const TokenReleased& released, UnixMs) {
     drop_token_use_.run(released.lobby.value, released.account.value);
+}
+
+void RecordWriter::write_one(const EventTold& told, UnixMs) {
+    end_event_.run(told.lobby.value);
+}
+
+void RecordWriter::write_one(const AbortOwed& owed, UnixMs) {
+    put_owed_abort_.run(owed.ip.to_string(), owed.port, owed.lobby.value);
+}
+
+void RecordWriter::write_one(const AbortsTold& told, UnixMs) {
+    drop_owed_aborts_.run(told.ip.to_string(), told.port);
 }
 
 void RecordWriter::write_one(const NumbersReserved& numbers, UnixMs) {

@@ -24,6 +24,9 @@ private:
     void write_one(const TokenUsed& use, UnixMs now);
     void write_one(const PlayersForgotten& forgotten, UnixMs now);
     void write_one(const TokenReleased& released, UnixMs now);
+    void write_one(const EventTold& told, UnixMs now);
+    void write_one(const AbortOwed& owed, UnixMs now);
+    void write_one(const AbortsTold& told, UnixMs now);
     void write_one(const NumbersReserved& numbers, UnixMs now);
     void write_one(const ClockRecord& clock, UnixMs now);
     void write_one(const AccountRecord& account, UnixMs now);
@@ -42,6 +45,9 @@ private:
     Statement drop_player_list_;
     Statement put_token_use_;
     Statement drop_token_use_;
+    Statement end_event_;
+    Statement put_owed_abort_;
+    Statement drop_owed_aborts_;
     Statement put_numbers_;
     Statement put_clock_;
     Statement put_account_;

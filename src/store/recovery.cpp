@@ -64,6 +64,7 @@ public:
         read_token_uses();
         read_players();
         read_accounts();
+        read_owed_aborts();
         return std::move(state_);
     }
 
@@ -188,6 +189,15 @@ private:
         Statement query = database_.prepare("SELECT name, account FROM accounts ORDER BY account, name");
         const Row row(query, path_, "accounts");
         while (query.step()) state_.accounts.push_back({row.text(0), AccountId(row.number<std::int32_t>(1))});
+    }
+
+    void read_owed_aborts() {
+        Statement query = database_.prepare("SELECT ip, port, lobby FROM owed_aborts ORDER BY ip, port, lobby");
+        const Row row(query, path_, "owed_aborts");
+        while (query.step()) {
+            state_.owed_aborts.push_back(
+                {row.ip(0), row.number<std::uint16_t>(1), LobbyId(row.number<std::int32_t>(2))});
+        }
     }
 
     Database& database_;

@@ -111,7 +111,8 @@ EventRecord sample_event(std::int64_t id, UnixMs time) {
 Record random_record(Random& random, UnixMs now) {
     const LobbyId lobby(static_cast<std::int32_t>(random.between(1, 8)));
     const AccountId account(static_cast<std::int32_t>(random.between(1, 5)));
-    switch (random.below(14)) {
+    const auto port = static_cast<std::uint16_t>(random.between(7000, 7002));
+    switch (random.below(17)) {
         case 0:
             return random_server(random, now);
         case 1:
@@ -136,6 +137,12 @@ Record random_record(Random& random, UnixMs now) {
             return PlayersForgotten{lobby};
         case 11:
             return TokenReleased{lobby, account};
+        case 12:
+            return EventTold{lobby};
+        case 13:
+            return AbortOwed{*IpAddress::parse("10.0.0.1"), port, lobby};
+        case 14:
+            return AbortsTold{*IpAddress::parse("10.0.0.1"), port};
         default:
             return random_match(random, now);
     }
@@ -175,6 +182,8 @@ std::string as_text(const RecoveredState& state) {
     for (const LobbyOver& o : state.over)
         text += fmt::format("over {} {} server {} state {}\n", o.lobby.value, o.at.value, o.server.value,
                             static_cast<int>(o.how));
+    for (const AbortOwed& o : state.owed_aborts)
+        text += fmt::format("owed abort {}:{} {}\n", o.ip.to_string(), o.port, o.lobby.value);
     if (state.has_clock) text += fmt::format("clock {} {}\n", state.clock.elapsed_game_ms, state.clock.speed);
     // A zero byte would end the text where it is shown.
     std::replace(text.begin(), text.end(), '\0', '~');

@@ -41,11 +41,6 @@ void sync(const std::string& path, int flags) {
     if (!synced) fail(path + " cannot be synced", reason);
 }
 
-void sync_directory_of(const std::string& path) {
-    const fs::path parent = fs::absolute(path).parent_path();
-    sync(parent.string(), O_RDONLY | O_DIRECTORY);
-}
-
 // An unfinished file that is removed again unless it is moved to its place.
 class Draft {
 public:

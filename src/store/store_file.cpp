@@ -111,15 +111,6 @@ void restrict_mode(const std::string& path) {
         throw StoreError(exit_io, fmt::format("{}: cannot set its mode: {}", path, strerror(errno)));
 }
 
-void sync_directory_of(const std::string& path) {
-    const std::string parent = std::filesystem::path(path).parent_path().string();
-    const int directory = open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const bool synced = directory >= 0 && fsync(directory) == 0;
-    const int reason = errno;
-    if (directory >= 0) close(directory);
-    if (!synced) throw StoreError(exit_io, fmt::format("{}: cannot sync its directory: {}", path, strerror(reason)));
-}
-
 // Made under another name and moved into place whole: whatever stops us, there is a complete store or none.
 void create(const std::string& path, const StoreFileOptions& options) {
     const std::string unfinished = path + ".new";
@@ -207,6 +198,15 @@ Database open_checked(const std::string& path, const StoreFileOptions& options) 
 }
 
 }  // namespace
+
+void sync_directory_of(const std::string& path) {
+    const std::string parent = std::filesystem::absolute(path).parent_path().string();
+    const int directory = open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool synced = directory >= 0 && fsync(directory) == 0;
+    const int reason = errno;
+    if (directory >= 0) close(directory);
+    if (!synced) throw StoreError(exit_io, fmt::format("{}: cannot sync its directory: {}", path, strerror(reason)));
+}
 
 StoreFile::StoreFile(const StoreFileOptions& options)
     : path_(absolute_path(options.path)),

@@ -43,4 +43,7 @@ private:
     Database database_;
 };
 
+// What was renamed or made beside `path` is there after a power loss. Throws StoreError.
+void sync_directory_of(const std::string& path);
+
 }  // namespace muster

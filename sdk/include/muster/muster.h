@@ -89,7 +89,8 @@ enum muster_error {
     MUSTER_MATCH_TOKEN_EXPIRED = 128,
     MUSTER_MATCH_TOKEN_ALREADY_USED = 129,
     MUSTER_STORE_UNAVAILABLE = 130,
-    MUSTER_SERVER_SHUTTING_DOWN = 131
+    MUSTER_SERVER_SHUTTING_DOWN = 131,
+    MUSTER_TOO_MANY_LOGINS = 132
 };
 
 /* "no_servers_available"; "none" for MUSTER_OK, "unknown" for a number that is no error. */

@@ -58,6 +58,7 @@ enum class ErrorCode : std::uint16_t {
     match_token_already_used = 129,
     store_unavailable = 130,
     server_shutting_down = 131,
+    too_many_logins = 132,
 };
 
 // The enumerator's own name, such as "no_servers_available"; "unknown" for a number that is none.

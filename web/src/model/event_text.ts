@@ -25,6 +25,7 @@ const TITLES: Record<string, string> = {
     "match.ended": "Match ended",
     "match.aborted": "Match aborted",
     "match.refused": "Allocation failed",
+    "match.wrong_tokens": "Ten wrong tokens in a minute",
     "player.login": "Player logged in",
     "player.resumed": "Player came back",
     "player.idle": "Player idle",
@@ -45,7 +46,7 @@ export function eventTitle(event: FleetEvent): string {
 }
 
 const BAD = ["server.offline", "brake.on", "match.aborted"];
-const WARN = ["server.removed", "server.draining", "match.refused", "server.refused", "matchmaker.refused", "operator.action"];
+const WARN = ["server.removed", "server.draining", "match.refused", "match.wrong_tokens", "server.refused", "matchmaker.refused", "operator.action"];
 
 // What deserves an eye at three in the morning.
 export function eventTone(event: FleetEvent): "bad" | "warn" | "plain" {
@@ -59,7 +60,7 @@ function isUndrain(event: FleetEvent): boolean {
 }
 
 // Everything but the everyday course of matches and players, which would wash all else away.
-export const NOTABLE_TYPES = ["server.", "matchmaker.", "brake.", "clock.", "operator.", "match.aborted", "match.refused", "gap"];
+export const NOTABLE_TYPES = ["server.", "matchmaker.", "brake.", "clock.", "operator.", "match.aborted", "match.refused", "match.wrong_tokens", "gap"];
 
 export function isNotable(event: FleetEvent): boolean {
     return NOTABLE_TYPES.some((type) => event.type.startsWith(type));

@@ -1,0 +1,91 @@
+// Every request and match that is not over, by lobby and by the game server that has it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/ids.h"
+#include "core/match.h"
+#include "core/visit_after.h"
+
+namespace muster {
+
+// Game thread only. A match stays where it is until it is erased.
+class MatchTable {
+public:
+    Match& add(LobbyId lobby) {
+        Match& match = matches_[lobby];
+        match.record.lobby = lobby;
+        return match;
+    }
+    void erase(const Match& match) { matches_.erase(match.lobby()); }
+
+    // Null when the lobby has no match now.
+    Match* find(LobbyId lobby) {
+        const auto found = matches_.find(lobby);
+        return found == matches_.end() ? nullptr : &found->second;
+    }
+    const Match* find(LobbyId lobby) const {
+        const auto found = matches_.find(lobby);
+        return found == matches_.end() ? nullptr : &found->second;
+    }
+    std::size_t size() const { return matches_.size(); }
+
+    // Which server has it, offered or held: its record names the server.
+    void offered(const Match& match) { on_server_[match.record.server].offered.push_back(match.lobby()); }
+    void offer_over(const Match& match) { take_from(match, &OnServer::offered); }
+    void held(const Match& match) { on_server_[match.record.server].held.push_back(match.lobby()); }
+    void held_no_more(const Match& match) { take_from(match, &OnServer::held); }
+    // Oldest first.
+    const std::vector<LobbyId>& offered_on(ServerId server) const { return list(server, &OnServer::offered); }
+    const std::vector<LobbyId>& held_on(ServerId server) const { return list(server, &OnServer::held); }
+    // After a start: in the order of their acknowledgements.
+    void sort_held() {
+        for (auto& [server, on] : on_server_) {
+            std::sort(on.held.begin(), on.held.end(), [this](LobbyId one, LobbyId other) {
+                return std::pair(find(one)->record.allocated_at, one) <
+                       std::pair(find(other)->record.allocated_at, other);
+            });
+        }
+    }
+
+    // By ascending lobby.
+    template <class Visit>
+    void for_each(Visit visit) const {
+        for (const auto& [lobby, match] : matches_) visit(match);
+    }
+    // Those that come after `last`, at most `left`, which tells how many are still left. False when there are more.
+    template <class Visit>
+    bool visit_after(LobbyId last, std::size_t& left, Visit visit) const {
+        return muster::visit_after(matches_, last, left, visit);
+    }
+
+private:
+    struct OnServer {
+        std::vector<LobbyId> offered;
+        std::vector<LobbyId> held;
+    };
+    using List = std::vector<LobbyId> OnServer::*;
+
+    const std::vector<LobbyId>& list(ServerId server, List which) const {
+        static const std::vector<LobbyId> none;
+        const auto found = on_server_.find(server);
+        return found == on_server_.end() ? none : found->second.*which;
+    }
+    void take_from(const Match& match, List which) {
+        const auto found = on_server_.find(match.record.server);
+        MUSTER_CHECK(found != on_server_.end() && std::erase(found->second.*which, match.lobby()) == 1,
+                     "a match is taken from the server that has it");
+        if (found->second.offered.empty() && found->second.held.empty()) on_server_.erase(found);
+    }
+
+    std::map<LobbyId, Match> matches_;
+    std::unordered_map<ServerId, OnServer> on_server_;
+};
+
+}  // namespace muster

@@ -1,0 +1,55 @@
+#include "core/replies.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace muster {
+
+ReplyTo Replies::expect(ConnectionId link, LobbyId lobby) {
+    const ReplyTo to{link, lobby, next_number_++};
+    waiting_[{link, lobby}].push_back({to.number});
+    return to;
+}
+
+void Replies::answer(const ReplyTo& to, LobbyId lobby, const AllocationVerdict& verdict) {
+    if (!to.over_link()) {
+        answered_.push_back({to.number, verdict});
+    } else if (verdict) {
+        answer(to, AllocationResponse{*verdict});
+    } else {
+        answer(to, AllocationResponse{LobbyRefused{lobby, ErrorText(text(verdict.error()))}});
+    }
+}
+
+Replies::Place* Replies::find(const ReplyTo& to) {
+    const auto order = waiting_.find({to.link, to.lobby});
+    if (order == waiting_.end()) return nullptr;
+    const auto place = std::find_if(order->second.begin(), order->second.end(),
+                                    [&to](const Place& one) { return one.number == to.number; });
+    return place == order->second.end() ? nullptr : &*place;
+}
+
+void Replies::leave(const Order& order) {
+    const auto found = waiting_.find(order);
+    std::deque<Place>& places = found->second;
+    while (!places.empty() && places.front().known) {
+        links_.send_frame(order.first, places.front().frame);
+        places.pop_front();
+    }
+    if (places.empty()) waiting_.erase(found);
+}
+
+void Replies::closed(ConnectionId link) {
+    const auto first = waiting_.lower_bound({link, LobbyId(std::numeric_limits<std::int32_t>::min())});
+    auto last = first;
+    while (last != waiting_.end() && last->first.first == link) ++last;
+    waiting_.erase(first, last);
+}
+
+std::size_t Replies::size() const {
+    std::size_t count = 0;
+    for (const auto& [order, places] : waiting_) count += places.size();
+    return count;
+}
+
+}  // namespace muster

@@ -1,0 +1,93 @@
+// Answers that are not known yet, and where each of them goes.
+//
+// An answer leaves as soon as it is known. One rule orders them: answers on one link that name the same lobby leave in
+// the order in which they were asked for (W-8).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "core/link_table.h"
+#include "protocol/error_texts.h"
+#include "protocol/matchmaker_messages.h"
+
+namespace muster {
+
+// Who asked: a peer on its link, or somebody inside this process by the number of the question.
+struct ReplyTo {
+    ConnectionId link;
+    LobbyId lobby;
+    std::uint64_t number = 0;  // on a link, which of its questions; else the asker's own number
+
+    bool over_link() const { return link.generation != 0; }
+    static ReplyTo question(std::uint64_t number) { return {{}, {}, number}; }
+};
+
+// What came of a request for a server.
+using AllocationVerdict = Result<AllocationResponse::Accepted, Refusal>;
+
+struct AnsweredQuestion {
+    std::uint64_t number = 0;
+    AllocationVerdict verdict;
+};
+
+// Game thread only. The links outlive it.
+class Replies {
+public:
+    explicit Replies(LinkTable& links) : links_(links) {}
+
+    // Notes that an answer about the lobby is to come on the link. Later answers about that lobby wait for it there.
+    ReplyTo expect(ConnectionId link, LobbyId lobby);
+
+    // The answer is known. It may come after its link is gone: then nothing happens.
+    template <class M>
+    void answer(const ReplyTo& to, const M& message) {
+        Place* place = find(to);
+        if (!place) return;
+        place->known = true;
+        encode(message, links_.order(M::port), place->frame);
+        leave({to.link, to.lobby});
+    }
+    // The same for a request for a server, which may have been asked inside this process, too.
+    void answer(const ReplyTo& to, LobbyId lobby, const AllocationVerdict& verdict);
+
+    // An answer about the lobby that is known in the moment it is asked for.
+    template <class M>
+    void answer_at_once(ConnectionId link, LobbyId lobby, const M& message) {
+        if (!waiting_.contains({link, lobby})) return links_.send(link, message);
+        answer(expect(link, lobby), message);
+    }
+
+    // The link is gone, and nobody waits on it any more.
+    void closed(ConnectionId link);
+
+    // The questions that were answered since the last call.
+    std::vector<AnsweredQuestion> take_answered() { return std::exchange(answered_, {}); }
+
+    // Answers that wait, for their own outcome or for one before them.
+    std::size_t size() const;
+
+private:
+    struct Place {
+        std::uint64_t number = 0;
+        bool known = false;
+        std::vector<std::byte> frame{};
+    };
+    using Order = std::pair<ConnectionId, LobbyId>;
+
+    Place* find(const ReplyTo& to);
+    void leave(const Order& order);
+
+    LinkTable& links_;
+    std::map<Order, std::deque<Place>> waiting_;  // only orders in which something waits
+    std::vector<AnsweredQuestion> answered_;
+    std::uint64_t next_number_ = 1;
+};
+
+}  // namespace muster

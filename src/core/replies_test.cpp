@@ -1,0 +1,100 @@
+#include "core/replies.h"
+
+#include <doctest/doctest.h>
+
+#include "core/core_fixture.h"
+
+using namespace muster;
+using namespace muster::testing;
+
+namespace {
+
+struct Answering {
+    RememberedLinks output;
+    LinkTable links{output, {ByteOrder::little, ByteOrder::little, ByteOrder::big}};
+    Replies replies{links};
+    ConnectionId link = links.opened({5, 1}, Port::matchmakers, IpAddress())->id;
+
+    // The lobbies of the answers that have left; a refusal's is negative.
+    std::vector<std::int32_t> sent() {
+        std::vector<std::int32_t> lobbies;
+        for (const auto& frame : output.peers[link].frames) {
+            const auto message = decode<MatchPlayersResponse>(frame.payload, ByteOrder::little);
+            const auto* accepted = std::get_if<LobbyAccepted>(&message->answer);
+            lobbies.push_back(accepted ? accepted->lobby.value : -std::get<LobbyRefused>(message->answer).lobby.value);
+        }
+        return lobbies;
+    }
+};
+
+MatchPlayersResponse yes(std::int32_t lobby) {
+    return {LobbyAccepted{LobbyId(lobby)}};
+}
+MatchPlayersResponse no(std::int32_t lobby) {
+    return {LobbyRefused{LobbyId(lobby), "no"}};
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Answering, "W-8: an answer leaves as soon as it is known, and a slow one holds up no other lobby's") {
+    const ReplyTo one = replies.expect(link, LobbyId(1));
+    const ReplyTo two = replies.expect(link, LobbyId(2));
+    replies.answer(two, yes(2));
+    CHECK(sent() == std::vector{2});
+    replies.answer_at_once(link, LobbyId(3), yes(3));
+    CHECK(sent() == std::vector{2, 3});
+    replies.answer(one, yes(1));
+    CHECK(sent() == std::vector{2, 3, 1});
+    CHECK(replies.size() == 0);
+}
+
+TEST_CASE_FIXTURE(Answering, "W-8: answers that name the same lobby leave in the order asked, however they are known") {
+    const ReplyTo first = replies.expect(link, LobbyId(1));
+    const ReplyTo second = replies.expect(link, LobbyId(1));
+    replies.answer_at_once(link, LobbyId(1), no(1));
+    replies.answer(second, yes(1));
+    CHECK(sent().empty());
+    CHECK(replies.size() == 3);
+    replies.answer(first, yes(1));
+    CHECK(sent() == std::vector{1, 1, -1});
+    replies.answer_at_once(link, LobbyId(1), no(1));
+    CHECK(sent() == std::vector{1, 1, -1, -1});
+}
+
+TEST_CASE_FIXTURE(Answering, "W-8: two links that ask about one lobby do not wait for each other") {
+    const ConnectionId other = links.opened({6, 1}, Port::matchmakers, IpAddress())->id;
+    replies.expect(link, LobbyId(1));
+    replies.answer(replies.expect(other, LobbyId(1)), yes(1));
+    CHECK(sent().empty());
+    CHECK(output.peers[other].frames.size() == 1);
+}
+
+TEST_CASE_FIXTURE(Answering, "W-8: an answer for a link that is gone, closing or reused reaches nobody") {
+    const ReplyTo late = replies.expect(link, LobbyId(-7));
+    const ReplyTo later = replies.expect(link, LobbyId(7));
+    links.closed(link);
+    replies.closed(link);
+    CHECK(replies.size() == 0);
+    replies.answer(late, yes(1));
+    const ConnectionId next = links.opened({5, 2}, Port::matchmakers, IpAddress())->id;
+    replies.answer(later, yes(1));
+    CHECK(output.peers[next].frames.empty());
+
+    const ReplyTo unheard = replies.expect(next, LobbyId(1));
+    links.close(*links.find(next));
+    replies.answer(unheard, yes(1));
+    CHECK(output.peers[next].frames.empty());
+}
+
+TEST_CASE_FIXTURE(Answering, "A-8: a question from inside the process gets its verdict as a value") {
+    replies.answer(ReplyTo::question(4), LobbyId(1), Failure(Refusal::server_busy));
+    replies.answer(ReplyTo::question(3), LobbyId(1),
+                   AllocationResponse::Accepted{LobbyId(1), ServerId(9), GameEndpoint{"10.0.0.1", 7}, "t", UnixMs{5}});
+    const auto answered = replies.take_answered();
+    REQUIRE(answered.size() == 2);
+    CHECK(answered[0].number == 4);
+    CHECK(answered[0].verdict.error() == Refusal::server_busy);
+    CHECK(answered[1].verdict->server == ServerId(9));
+    CHECK(replies.take_answered().empty());
+    CHECK(sent().empty());
+}
