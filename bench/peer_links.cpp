@@ -35,7 +35,7 @@ PeerLinks::~PeerLinks() {
     ::close(poll_);
 }
 
-void PeerLinks::open(std::size_t number, std::uint16_t port) {
+void PeerLinks::open(std::size_t number, std::uint16_t port, PeerEnd end) {
     Link& link = links_[number];
     if (link.socket >= 0) throw std::runtime_error("a link is opened once at a time");
     link.socket = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -44,11 +44,16 @@ void PeerLinks::open(std::size_t number, std::uint16_t port) {
     setsockopt(link.socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     const linger reset{1, 0};
     setsockopt(link.socket, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    setsockopt(link.socket, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
     link.connecting = true;
+    link.unread = false;
+    link.end = end;
     link.in.clear();
     link.out.clear();
     sockaddr_in address{};
     address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(end.address);
+    if (bind(link.socket, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) fail("bind");
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     address.sin_port = htons(port);
     if (connect(link.socket, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 && errno != EINPROGRESS)
@@ -63,6 +68,11 @@ void PeerLinks::cut(std::size_t number) {
     Link& link = links_[number];
     if (link.socket >= 0) ::close(link.socket);
     link.socket = -1;
+}
+
+void PeerLinks::leave_unread(std::size_t number, bool unread) {
+    links_[number].unread = unread;
+    if (!unread && links_[number].socket >= 0 && !links_[number].connecting) read(number);
 }
 
 void PeerLinks::lose(std::size_t number) {
@@ -111,7 +121,7 @@ void PeerLinks::flush(std::size_t number) {
 
 void PeerLinks::read(std::size_t number) {
     std::array<std::byte, 64 * 1024> chunk;
-    while (links_[number].socket >= 0) {
+    while (links_[number].socket >= 0 && !links_[number].unread) {
         Link& link = links_[number];
         const ssize_t got = recv(link.socket, chunk.data(), chunk.size(), 0);
         if (got < 0 && errno == EAGAIN) return;
@@ -127,7 +137,7 @@ bool PeerLinks::hand_on(std::size_t number) {
     for (;;) {
         Link& link = links_[number];
         if (link.socket < 0) return true;
-        const FrameSplit split = next_frame(std::span(link.in).subspan(at), ByteOrder::little, any_length);
+        const FrameSplit split = next_frame(std::span(link.in).subspan(at), link.end.order, any_length);
         if (split.kind == FrameSplit::Kind::error) return false;
         if (split.kind == FrameSplit::Kind::need_more) {
             link.in.erase(link.in.begin(), link.in.begin() + static_cast<std::ptrdiff_t>(at));

@@ -23,7 +23,13 @@ public:
     virtual void closed(std::size_t link) = 0;
 };
 
-// One thread. Links are numbered from 0; each can be opened again after it was closed. All speak little-endian.
+// Our end of a link: which of the loopback's addresses it comes from, and how it writes numbers.
+struct PeerEnd {
+    std::uint32_t address = 0x7F00'0001;
+    ByteOrder order = ByteOrder::little;
+};
+
+// One thread. Links are numbered from 0; each can be opened again after it was closed.
 class PeerLinks {
 public:
     PeerLinks(std::size_t count, PeerEvents& events);
@@ -32,21 +38,24 @@ public:
     PeerLinks& operator=(const PeerLinks&) = delete;
 
     // Begins to connect to 127.0.0.1:`port`. The link must be closed. Throws std::runtime_error when there is no
-    // socket.
-    void open(std::size_t link, std::uint16_t port);
+    // socket. Not from inside an event of the same link.
+    void open(std::size_t link, std::uint16_t port, PeerEnd end = {});
 
     // Leaves at the end of the turn; dropped when the link is closed.
     template <Message M>
     void send(std::size_t link, const M& message) {
         Link& to = links_[link];
         if (to.socket < 0) return;
-        encode(message, ByteOrder::little, to.out);
+        encode(message, to.end.order, to.out);
         if (!to.listed) unsent_.push_back(link);
         to.listed = true;
     }
 
     // By a reset, so that no port number is held up for a minute. No closed() comes.
     void cut(std::size_t link);
+
+    // Leaves what arrives unread, or reads again; a link that is opened anew is read.
+    void leave_unread(std::size_t link, bool unread);
 
     // Sends what waits, waits for at most `wait` until something happens, and tells all of it.
     void turn(std::chrono::nanoseconds wait);
@@ -56,6 +65,8 @@ private:
         int socket = -1;
         bool connecting = false;
         bool listed = false;  // among unsent_
+        bool unread = false;
+        PeerEnd end;
         std::vector<std::byte> in;
         std::vector<std::byte> out;
     };

@@ -1,0 +1,176 @@
+#include "daemon_process.h"
+
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <new>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace muster::storm {
+namespace {
+
+// Ours without what would configure the daemon, and with `more`.
+std::vector<std::string> environment_with(const DaemonProcess::Settings& more) {
+    std::vector<std::string> all;
+    for (char** entry = environ; *entry; ++entry) {
+        const std::string text = *entry;
+        const std::string name = text.substr(0, text.find('='));
+        const bool replaced = more.contains(name) || name.starts_with("MUSTER_") || name == "JOURNAL_STREAM";
+        if (!replaced) all.push_back(text);
+    }
+    for (const auto& [name, value] : more) all.push_back(name + "=" + value);
+    return all;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+    std::vector<char*> pointers;
+    for (std::string& text : texts) pointers.push_back(text.data());
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
+std::string text_of(const std::filesystem::path& path) {
+    std::ifstream in(path);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// The ports file is one JSON object: {"servers":"127.0.0.1:11032",…}.
+std::uint16_t port_in(const std::string& json, const std::string& name) {
+    const std::size_t key = json.find('"' + name + '"');
+    if (key == json.npos) throw std::runtime_error("no port " + name + " in " + json);
+    const std::size_t first = json.find('"', key + name.size() + 2) + 1;
+    const std::string address = json.substr(first, json.find('"', first) - first);
+    return static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
+}
+
+FaultBlock* made_block(const std::filesystem::path& path) {
+    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0 || ::ftruncate(file, sizeof(FaultBlock)) != 0)
+        throw std::runtime_error("cannot make " + path.string());
+    void* at = ::mmap(nullptr, sizeof(FaultBlock), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    ::close(file);
+    if (at == MAP_FAILED) throw std::runtime_error("cannot map " + path.string());
+    return new (at) FaultBlock{};
+}
+
+}  // namespace
+
+DaemonProcess::DaemonProcess(std::filesystem::path program, const std::filesystem::path& preload,
+                             std::filesystem::path folder)
+    : program_(std::move(program)),
+      folder_(std::move(folder)),
+      ports_file_(folder_ / "ports.json"),
+      faults_(made_block(folder_ / "faults")) {
+    machine_ = {{fault_block_variable, (folder_ / "faults").string()},
+                {store_path_variable, (folder_ / "muster.db").string()}};
+    if (!preload.empty()) machine_["LD_PRELOAD"] = preload.string();
+    // The sanitizers want to be loaded first; our library works behind them, too.
+    machine_["ASAN_OPTIONS"] = "verify_asan_link_order=0:exitcode=99:quarantine_size_mb=16";
+    machine_["UBSAN_OPTIONS"] = "print_stacktrace=1";
+    machine_["TSAN_OPTIONS"] = "exitcode=99:halt_on_error=1";
+}
+
+DaemonProcess::~DaemonProcess() {
+    if (pid_ > 0) {
+        ::kill(pid_, SIGKILL);
+        ::waitpid(pid_, nullptr, 0);
+    }
+    ::munmap(faults_, sizeof(FaultBlock));
+}
+
+void DaemonProcess::start(const Settings& settings) {
+    if (pid_ > 0) throw std::runtime_error("the daemon runs already");
+    std::filesystem::remove(ports_file_);
+    ports_ = {};
+    Settings all = settings;
+    all.insert(machine_.begin(), machine_.end());
+    all["MUSTER_STORE_PATH"] = (folder_ / "muster.db").string();
+    for (const char* port : {"SERVERS", "MATCHMAKERS", "PLAYERS", "HTTP"})
+        all[std::string("MUSTER_LISTEN_") + port] = "127.0.0.1:0";
+
+    std::vector<std::string> command{program_.string(), "serve", "--ports-file", ports_file_.string()};
+    std::vector<std::string> environment = environment_with(all);
+    const std::vector<char*> words = pointers_to(command);
+    const std::vector<char*> variables = pointers_to(environment);
+    const std::string log_file = (folder_ / "log.txt").string();
+    const std::string here = folder_.string();
+    pid_ = ::fork();
+    if (pid_ < 0) throw std::runtime_error("fork");
+    if (pid_ == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it never outlives the storm
+        const int log = ::open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+        const bool placed = log >= 0 && ::dup2(log, STDERR_FILENO) >= 0 && ::chdir(here.c_str()) == 0;
+        if (placed) ::execve(words[0], words.data(), variables.data());
+        ::_exit(127);
+    }
+}
+
+bool DaemonProcess::ready() {
+    if (ports_.http != 0) return true;
+    if (!std::filesystem::exists(ports_file_)) return false;
+    const std::string json = text_of(ports_file_);
+    ports_ = {port_in(json, "servers"), port_in(json, "matchmakers"), port_in(json, "players"), port_in(json, "http")};
+    return true;
+}
+
+void DaemonProcess::send_signal(int signal) const {
+    if (pid_ > 0) ::kill(pid_, signal);
+}
+
+std::optional<int> DaemonProcess::ended() {
+    int status = 0;
+    if (pid_ <= 0 || ::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
+    pid_ = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+std::size_t DaemonProcess::limit_descriptors(std::size_t most) const {
+    rlimit limit{};
+    if (::prlimit(pid_, RLIMIT_NOFILE, nullptr, &limit) != 0) return most;
+    const rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = std::min<rlim_t>(most, limit.rlim_max);
+    ::prlimit(pid_, RLIMIT_NOFILE, &limit, nullptr);
+    return before;
+}
+
+std::optional<Footprint> DaemonProcess::footprint() const {
+    const std::filesystem::path proc = "/proc/" + std::to_string(pid_);
+    std::ifstream in(proc / "statm");
+    std::size_t all_pages = 0;
+    std::size_t resident_pages = 0;
+    std::error_code gone;
+    const auto table = std::filesystem::directory_iterator(proc / "fd", gone);
+    if (pid_ <= 0 || gone || !(in >> all_pages >> resident_pages)) return std::nullopt;
+    const auto descriptors = static_cast<std::size_t>(std::distance(begin(table), end(table)));
+    return Footprint{resident_pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)), descriptors};
+}
+
+std::size_t DaemonProcess::store_bytes() const {
+    std::size_t bytes = 0;
+    for (const char* end : {"", "-wal"}) {
+        std::error_code gone;
+        const auto size = std::filesystem::file_size(folder_ / (std::string("muster.db") + end), gone);
+        if (!gone) bytes += size;
+    }
+    return bytes;
+}
+
+std::string DaemonProcess::log_end() const {
+    constexpr std::size_t enough = 6'000;
+    const std::string all = text_of(folder_ / "log.txt");
+    return all.size() <= enough ? all : all.substr(all.size() - enough);
+}
+
+}  // namespace muster::storm

@@ -1,0 +1,112 @@
+#include "honest_operator.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <unistd.h>
+
+namespace muster::storm {
+namespace {
+
+constexpr timeval patience{15, 0};
+constexpr Span pause_between = 20ms;
+
+int connected(std::uint16_t port) {
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port);
+    if (::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) return socket;
+    ::close(socket);
+    return -1;
+}
+
+bool send_text(int socket, const std::string& text) {
+    return ::send(socket, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
+}
+
+}  // namespace
+
+HonestOperator::HonestOperator() : thread_([this] { run(); }) {}
+
+HonestOperator::~HonestOperator() {
+    ends_ = true;
+    thread_.join();
+    if (stream_ >= 0) ::close(stream_);
+}
+
+std::vector<OperatorSaw> HonestOperator::fetch() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(saw_, {});
+}
+
+void HonestOperator::saw(OperatorSaw one) {
+    const std::lock_guard lock(mutex_);
+    saw_.push_back(std::move(one));
+}
+
+void HonestOperator::run() {
+    const std::array<std::string, 8> lists{"/readyz",         "/api/v1/servers", "/api/v1/matches", "/api/v1/players",
+                                           "/api/v1/regions", "/metrics",        "/api/v1/events",  "/api/v1/clock"};
+    for (std::size_t turn = 0; !ends_; ++turn) {
+        const std::uint16_t port = port_;
+        if (port != 0) {
+            constexpr std::size_t list_every = 8;
+            const bool list = turn % list_every == 0;
+            ask(port, list ? lists[turn / list_every % lists.size()] : "/healthz");
+            listen(port);
+        }
+        std::this_thread::sleep_for(pause_between);
+    }
+}
+
+void HonestOperator::ask(std::uint16_t port, const std::string& path) {
+    OperatorSaw one{path, now(), {}, 0};
+    const int socket = connected(port);
+    const std::string request =
+        fmt::format("GET {} HTTP/1.1\r\nHost: localhost:{}\r\nConnection: close\r\n\r\n", path, port);
+    std::string answer;
+    if (socket >= 0 && send_text(socket, request)) {
+        std::array<char, 16 * 1024> part;
+        ssize_t got = 0;
+        while ((got = ::recv(socket, part.data(), part.size(), 0)) > 0)
+            answer.append(part.data(), static_cast<std::size_t>(got));
+    }
+    if (socket >= 0) ::close(socket);
+    constexpr std::string_view start = "HTTP/1.1 ";
+    if (answer.starts_with(start)) one.status = std::atoi(answer.c_str() + start.size());
+    one.at = now();
+    saw(std::move(one));
+}
+
+// Keeps one stream of events open, and takes what has come.
+void HonestOperator::listen(std::uint16_t port) {
+    if (stream_ < 0 || stream_port_ != port) {
+        if (stream_ >= 0) ::close(stream_);
+        stream_ = connected(port);
+        stream_port_ = port;
+        stream_began_ = now();
+        const std::string request =
+            fmt::format("GET /api/v1/events HTTP/1.1\r\nHost: localhost:{}\r\nAccept: text/event-stream\r\n\r\n", port);
+        if (stream_ >= 0) send_text(stream_, request);
+        return;
+    }
+    std::array<char, 64 * 1024> part;
+    const ssize_t got = ::recv(stream_, part.data(), part.size(), MSG_DONTWAIT);
+    if (got > 0 || (got < 0 && errno == EAGAIN)) return;
+    ::close(stream_);
+    stream_ = -1;
+    saw({"the live events", stream_began_, now(), 0});
+}
+
+}  // namespace muster::storm

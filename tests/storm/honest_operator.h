@@ -1,0 +1,55 @@
+// An operator as there should be one: asks for health all the time, looks at lists and figures, and listens to the live
+// events. On a thread of its own, with plain blocking sockets; what it saw is fetched by the judge's thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "moment.h"
+
+namespace muster::storm {
+
+// One request, or the end of the live events.
+struct OperatorSaw {
+    std::string what;  // the path
+    Moment asked;
+    Moment at;
+    int status = 0;  // 0: no answer, or a broken one
+};
+
+class HonestOperator {
+public:
+    HonestOperator();
+    ~HonestOperator();
+    HonestOperator(const HonestOperator&) = delete;
+    HonestOperator& operator=(const HonestOperator&) = delete;
+
+    // Where HTTP is; 0 while the daemon is away.
+    void aim(std::uint16_t port) { port_ = port; }
+    // Since the last call.
+    std::vector<OperatorSaw> fetch();
+
+private:
+    void run();
+    void ask(std::uint16_t port, const std::string& path);
+    void listen(std::uint16_t port);
+    void saw(OperatorSaw one);
+
+    std::atomic<std::uint16_t> port_ = 0;
+    std::atomic<bool> ends_ = false;
+    std::mutex mutex_;
+    std::vector<OperatorSaw> saw_;  // guarded by mutex_
+
+    // The thread's own.
+    int stream_ = -1;
+    std::uint16_t stream_port_ = 0;
+    Moment stream_began_;
+
+    std::thread thread_;
+};
+
+}  // namespace muster::storm

@@ -1,0 +1,328 @@
+#include "honest_server.h"
+
+#include <utility>
+#include <variant>
+
+#include <fmt/core.h>
+
+#include "protocol/codec.h"
+
+namespace muster::storm {
+namespace {
+
+constexpr Span ended_memory = 10s;
+
+// Decodes and visits both forms of an answer.
+template <class M>
+void with(std::span<const std::byte> payload, Judge& judge, auto&& use) {
+    if (const auto message = decode<M>(payload, ByteOrder::little)) {
+        use(*message);
+    } else {
+        judge.object(fmt::format("{} cannot be read", M::name));
+    }
+}
+
+template <class Response>
+std::pair<std::int32_t, std::optional<std::string_view>> lobby_of(const Response& response) {
+    if (const auto* yes = std::get_if<0>(&response.answer)) return {yes->lobby.value, std::nullopt};
+    const auto& no = std::get<1>(response.answer);
+    return {no.lobby.value, no.error.view()};
+}
+
+}  // namespace
+
+HonestServer::HonestServer(Stage& stage, std::size_t number, std::size_t link)
+    : stage_(stage), link_(link), port_(first_port + static_cast<std::int32_t>(number)) {}
+
+std::string HonestServer::name() const {
+    return fmt::format("game server {} (port {})", id_, port_);
+}
+
+void HonestServer::come(Span most) {
+    const std::uint64_t visit = ++visit_;
+    stage_.agenda.in(stage_.some(10ms, most), [this, visit] {
+        if (visit == visit_) connect();
+    });
+}
+
+void HonestServer::connect() {
+    if (stage_.ports.servers == 0) return come(stage_.pace.reconnect_most);
+    came_ = now();
+    if (!away_since_) away_since_ = came_;
+    stage_.links.open(link_, stage_.ports.servers, {address, ByteOrder::little});
+}
+
+void HonestServer::opened() {
+    stage_.links.send(
+        link_, ServerHandshake{stage_.secrets.server_token, {"127.0.0.1", port_}, RegionId(region), max_matches});
+}
+
+void HonestServer::closed() {
+    stage_.judge.link_lost(name(), now());
+    unlinked();
+}
+
+// A server whose link is lost for reasons of its own.
+void HonestServer::leave_for_a_moment() {
+    stage_.links.cut(link_);
+    unlinked();
+}
+
+void HonestServer::unlinked() {
+    if (registered_) away_since_ = now();
+    registered_ = false;
+    beats_.clear();
+    std::erase_if(holds_, [](const auto& each) { return each.second.step == Step::offered; });
+    for (auto& [lobby, hold] : holds_) {
+        hold.asked.reset();
+        if (hold.step != Step::validating) continue;
+        for (const std::int32_t account : hold.expected) stage_.book.token_unanswered(lobby, account);
+    }
+    come(stage_.pace.reconnect_most);
+}
+
+void HonestServer::later(Span least, Span most, std::function<void()> deed) {
+    const std::uint64_t visit = visit_;
+    stage_.agenda.in(stage_.some(least, most), [this, visit, deed = std::move(deed)] {
+        if (visit == visit_ && registered_) deed();
+    });
+}
+
+void HonestServer::frame(Code code, std::span<const std::byte> payload) {
+    Judge& judge = stage_.judge;
+    switch (code) {
+        case ServerHandshakeResponse::code:
+            return with<ServerHandshakeResponse>(payload, judge, [this](const auto& m) { welcomed(m); });
+        case ServerHeartbeatAck::code:
+            return with<ServerHeartbeatAck>(payload, judge, [this](const auto& m) { beat_answered(m); });
+        case AllocateMatch::code:
+            return with<AllocateMatch>(payload, judge, [this](const auto& m) { offered(m); });
+        case AbortMatch::code:
+            return with<AbortMatch>(payload, judge, [this](const auto& m) { aborted(m); });
+        case ReadyForMatchResponse::code:
+            return with<ReadyForMatchResponse>(payload, judge, [this](const auto& m) {
+                const auto [lobby, refusal] = lobby_of(m);
+                ready_answered(lobby, refusal);
+            });
+        case MatchResponse::code:
+            return with<MatchResponse>(payload, judge, [this](const auto& m) {
+                const auto [lobby, refusal] = lobby_of(m);
+                report_answered(lobby, refusal);
+            });
+        case ValidateTokenResponse::code:
+            return with<ValidateTokenResponse>(payload, judge, [this](const ValidateTokenResponse& m) {
+                if (const auto* yes = std::get_if<0>(&m.answer))
+                    return token_judged(yes->lobby.value, yes->account.value, std::nullopt);
+                const auto& no = std::get<1>(m.answer);
+                token_judged(no.lobby.value, no.account.value, no.error.view());
+            });
+        case ServerError::code:
+            return with<ServerError>(payload, judge, [this](const ServerError& m) {
+                if (!stage_.weather.met({Trouble::down}, now() - 1s, now()))
+                    stage_.judge.object(fmt::format("{} was told of an error: {}", name(), m.error.view()));
+            });
+        default:
+            return;
+    }
+}
+
+void HonestServer::welcomed(const ServerHandshakeResponse& answer) {
+    const auto* yes = std::get_if<0>(&answer.answer);
+    if (!yes) {
+        const auto why = std::get<1>(answer.answer).error.view();
+        // The daemon may hear of the new link before it hears that the old one is gone.
+        const bool early = why == "Server already registered" && now() - *away_since_ < 5s;
+        if (!early && !stage_.weather.met({Trouble::down, Trouble::cut_short}, *away_since_, now()))
+            stage_.judge.object(fmt::format("{} was turned away: {}", name(), why));
+        stage_.links.cut(link_);
+        return come(stage_.pace.reconnect_most);
+    }
+    if (id_ != 0 && yes->server.value != id_) {
+        stage_.judge.object(fmt::format("{} had been removed: it is now {}", name(), yes->server.value));
+    }
+    id_ = yes->server.value;
+    registered_ = true;
+    away_since_.reset();
+    stage_.judge.answered(Service::liveness, came_, now());
+    later(10ms, stage_.pace.heartbeat, [this] { beat(); });
+    later(5s, 30s, [this] { leave_for_a_moment(); });
+    resume();
+}
+
+void HonestServer::beat() {
+    stage_.links.send(link_, ServerHeartbeat{ServerId(id_), static_cast<std::int32_t>(holds_.size()), 20.0F, 30.0F});
+    beats_.push_back(now());
+    later(stage_.pace.heartbeat * 9 / 10, stage_.pace.heartbeat, [this] { beat(); });
+}
+
+void HonestServer::beat_answered(const ServerHeartbeatAck& ack) {
+    const auto* yes = std::get_if<0>(&ack.answer);
+    if (!yes) {
+        return stage_.judge.object(
+            fmt::format("{} was refused its heartbeat: {}", name(), std::get<1>(ack.answer).error.view()));
+    }
+    if (beats_.empty()) return stage_.judge.object(name() + " was acknowledged more than it sent");
+    stage_.judge.answered(Service::liveness, beats_.front(), now());
+    beats_.pop_front();
+    // A restarted daemon knows the date only.
+    if (yes->time.value < issued_ms_ && !stage_.weather.met({Trouble::down}, issued_at_, now()))
+        stage_.judge.object(fmt::format("issued times went back: {} after {}", yes->time.value, issued_ms_));
+    issued_ms_ = yes->time.value;
+    issued_at_ = now();
+}
+
+void HonestServer::offered(const AllocateMatch& offer) {
+    const std::int32_t lobby = offer.lobby.value;
+    Hold& hold = holds_[lobby];
+    if (hold.token != offer.token.view()) hold = {};
+    hold.token = offer.token.view();
+    later(2ms, 40ms, [this, lobby] { acknowledge(lobby); });
+}
+
+void HonestServer::acknowledge(std::int32_t lobby) {
+    const auto found = holds_.find(lobby);
+    if (found == holds_.end()) return;
+    Hold& hold = found->second;
+    constexpr double declines = 0.02;
+    const bool accept = hold.step != Step::offered || !stage_.random.chance(declines);
+    stage_.links.send(link_, AllocateMatchAck{accept, LobbyId(lobby)});
+    if (!accept) {
+        holds_.erase(found);
+        return;
+    }
+    if (hold.step != Step::offered) return;  // it holds it already, and says yes again
+    hold.step = Step::taken;
+    stage_.book.taken(lobby, self(hold));
+    later(5ms, 150ms, [this, lobby] { report_ready(lobby); });
+}
+
+void HonestServer::report_ready(std::int32_t lobby) {
+    const auto found = holds_.find(lobby);
+    if (found == holds_.end() || found->second.asked) return;
+    found->second.asked = now();
+    if (found->second.step < Step::reporting_ready) found->second.step = Step::reporting_ready;
+    stage_.links.send(link_, ReadyForMatch{ServerId(id_), LobbyId(lobby), found->second.token});
+}
+
+void HonestServer::ready_answered(std::int32_t lobby, std::optional<std::string_view> refusal) {
+    const auto found = holds_.find(lobby);
+    if (found == holds_.end()) return;
+    Hold& hold = found->second;
+    hold.asked.reset();
+    if (refusal) {
+        stage_.judge.object(stage_.book.disowned(lobby, self(hold), *refusal, now()));
+        holds_.erase(found);
+        return;
+    }
+    stage_.book.reported(lobby, MatchEventKind::ready, now());
+    if (hold.started) return report_start(lobby, hold);
+    validate(lobby, hold);
+}
+
+void HonestServer::validate(std::int32_t lobby, Hold& hold) {
+    hold.step = Step::validating;
+    const Lobby* known = stage_.book.find(lobby);
+    hold.expected.clear();
+    if (known) hold.expected.insert(known->guests.begin(), known->guests.end());
+    if (hold.expected.empty()) return report_start(lobby, hold);
+    hold.asked = now();
+    // Those that were let in before come as replays: they must be refused.
+    for (const std::int32_t account : hold.expected)
+        stage_.links.send(link_, ValidateToken{ServerId(id_), LobbyId(lobby), AccountId(account), hold.token});
+}
+
+void HonestServer::token_judged(std::int32_t lobby, std::int32_t account, std::optional<std::string_view> refusal) {
+    stage_.judge.object(refusal ? stage_.book.token_refused(lobby, account, *refusal, now())
+                                : stage_.book.token_accepted(lobby, account));
+    const auto found = holds_.find(lobby);
+    if (found == holds_.end() || found->second.step != Step::validating) return;
+    Hold& hold = found->second;
+    if (hold.expected.erase(account) == 0 || !hold.expected.empty()) return;
+    if (hold.asked) stage_.judge.answered(Service::promises, *hold.asked, now());
+    hold.asked.reset();
+    constexpr double replays = 0.2;
+    if (stage_.random.chance(replays))
+        stage_.links.send(link_, ValidateToken{ServerId(id_), LobbyId(lobby), AccountId(account), hold.token});
+    later(10ms, 500ms, [this, lobby] {
+        if (const auto held = holds_.find(lobby); held != holds_.end()) report_start(lobby, held->second);
+    });
+}
+
+void HonestServer::report_start(std::int32_t lobby, Hold& hold) {
+    hold.step = Step::reporting_start;
+    hold.asked = now();
+    stage_.links.send(link_, MatchStartedReport{ServerId(id_), LobbyId(lobby)});
+}
+
+void HonestServer::report_end(std::int32_t lobby) {
+    const auto found = holds_.find(lobby);
+    if (found == holds_.end()) return;
+    found->second.step = Step::reporting_end;
+    found->second.asked = now();
+    if (Lobby* known = stage_.book.find(lobby)) known->ending = true;
+    stage_.links.send(link_, MatchEndedReport{ServerId(id_), LobbyId(lobby)});
+}
+
+void HonestServer::report_answered(std::int32_t lobby, std::optional<std::string_view> refusal) {
+    const auto found = holds_.find(lobby);
+    if (found == holds_.end()) {
+        const bool known = stage_.book.find(lobby) != nullptr;
+        if (refusal && known) stage_.judge.object(fmt::format("lobby {} had ended, and is now: {}", lobby, *refusal));
+        return;
+    }
+    Hold& hold = found->second;
+    hold.asked.reset();
+    if (refusal) {
+        stage_.judge.object(stage_.book.disowned(lobby, self(hold), *refusal, now()));
+        holds_.erase(found);
+        return;
+    }
+    if (hold.step == Step::reporting_end) {
+        stage_.book.reported(lobby, MatchEventKind::ended, now());
+        ended_.emplace_back(now(), lobby);
+        holds_.erase(found);
+        return;
+    }
+    stage_.book.reported(lobby, MatchEventKind::started, now());
+    hold.started = true;
+    hold.step = Step::playing;
+    if (!hold.ends) hold.ends = now() + stage_.some(500ms, 5s);
+    later(std::max<Span>(*hold.ends - now(), 1ms), std::max<Span>(*hold.ends - now(), 1ms) + 10ms,
+          [this, lobby] { report_end(lobby); });
+}
+
+void HonestServer::aborted(const AbortMatch& abort) {
+    const auto found = holds_.find(abort.lobby.value);
+    if (found == holds_.end()) return;
+    stage_.judge.object(stage_.book.aborted(abort.lobby.value, self(found->second), abort.reason.view(), now()));
+    holds_.erase(found);
+}
+
+// A new link: whatever was under way is said once more. What was reported shortly before a crash may be forgotten.
+void HonestServer::resume() {
+    while (!ended_.empty() && now() - ended_.front().first > ended_memory) ended_.pop_front();
+    for (const auto& [when, lobby] : ended_) stage_.links.send(link_, MatchEndedReport{ServerId(id_), LobbyId(lobby)});
+    for (auto& [lobby, hold] : holds_) {
+        const std::int32_t id = lobby;
+        if (hold.step == Step::reporting_end) {
+            later(1ms, 20ms, [this, id] { report_end(id); });
+        } else {
+            later(1ms, 20ms, [this, id] { report_ready(id); });
+        }
+    }
+}
+
+void HonestServer::sweep(Moment at) const {
+    if (!registered_) {
+        if (away_since_ && stage_.judge.overdue(*away_since_, at)) stage_.judge.object(name() + " could not register");
+        return;
+    }
+    if (!beats_.empty() && stage_.judge.overdue(beats_.front(), at))
+        stage_.judge.object(name() + " has no answer to its heartbeat");
+    for (const auto& [lobby, hold] : holds_) {
+        if (hold.asked && stage_.judge.overdue(*hold.asked, at))
+            stage_.judge.object(fmt::format("{} has no answer about lobby {}", name(), lobby));
+    }
+}
+
+}  // namespace muster::storm

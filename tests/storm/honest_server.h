@@ -1,0 +1,98 @@
+// A game server as it should be: it heartbeats, takes matches, plays them to their end, and comes back when its link is
+// gone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "protocol/port.h"
+#include "protocol/server_messages.h"
+#include "stage.h"
+
+namespace muster::storm {
+
+// One thread, that of the links.
+class HonestServer {
+public:
+    static constexpr std::int32_t first_port = 20'000;
+    static constexpr std::uint32_t address = 0x7F00'000B;
+    static constexpr std::int8_t region = 2;
+    static constexpr std::int32_t max_matches = 50;
+
+    HonestServer(Stage& stage, std::size_t number, std::size_t link);
+
+    // Connects within `most`, whenever the daemon is there.
+    void come(Span most);
+    void opened();
+    void frame(Code code, std::span<const std::byte> payload);
+    void closed();
+
+    bool registered() const { return registered_; }
+    std::size_t matches() const { return holds_.size(); }
+    // Objects to what was never answered.
+    void sweep(Moment at) const;
+
+private:
+    enum class Step : std::uint8_t {
+        offered,
+        taken,
+        reporting_ready,
+        validating,
+        reporting_start,
+        playing,
+        reporting_end
+    };
+    struct Hold {
+        std::string token;
+        Step step = Step::offered;
+        bool started = false;
+        std::optional<Moment> asked;      // a report without an answer
+        std::set<std::int32_t> expected;  // accounts whose token is being judged
+        std::optional<Moment> ends;
+    };
+
+    void connect();
+    void leave_for_a_moment();
+    void unlinked();
+    void beat();
+    void welcomed(const ServerHandshakeResponse& answer);
+    void beat_answered(const ServerHeartbeatAck& ack);
+    void offered(const AllocateMatch& offer);
+    void acknowledge(std::int32_t lobby);
+    void report_ready(std::int32_t lobby);
+    void ready_answered(std::int32_t lobby, std::optional<std::string_view> refusal);
+    void validate(std::int32_t lobby, Hold& hold);
+    void token_judged(std::int32_t lobby, std::int32_t account, std::optional<std::string_view> refusal);
+    void report_start(std::int32_t lobby, Hold& hold);
+    void report_end(std::int32_t lobby);
+    void report_answered(std::int32_t lobby, std::optional<std::string_view> refusal);
+    void aborted(const AbortMatch& abort);
+    // Does it in a while, unless the link is another by then.
+    void later(Span least, Span most, std::function<void()> deed);
+    void resume();
+    std::string name() const;
+    Answer self(const Hold& hold) const { return {id_, port_, hold.token}; }
+
+    Stage& stage_;
+    const std::size_t link_;
+    const std::int32_t port_;
+    std::uint64_t visit_ = 0;  // counts connections
+    bool registered_ = false;
+    std::int32_t id_ = 0;
+    Moment came_;                       // the last time it connected
+    std::optional<Moment> away_since_;  // while it is not registered
+    std::deque<Moment> beats_;          // without an answer
+    std::int64_t issued_ms_ = 0;        // in the latest answer
+    Moment issued_at_;
+    std::map<std::int32_t, Hold> holds_;
+    std::deque<std::pair<Moment, std::int32_t>> ended_;  // the latest, to be reported again after a restart
+};
+
+}  // namespace muster::storm

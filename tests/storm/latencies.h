@@ -1,0 +1,54 @@
+// How long honest peers waited, act by act, against the calm before the storm.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "moment.h"
+
+namespace muster::storm {
+
+enum class Service : std::uint8_t { liveness, promises, http };
+inline constexpr std::size_t service_count = 3;
+std::string_view to_string(Service service);
+
+// An act's p99 may be twice the calm's, or `floor`, whichever is more; and what the machine itself adds: four times the
+// p99 of how late a thread that only sleeps woke up in the same act. The floor is what a busy machine needs.
+struct LatencyLimits {
+    Span floor{50'000'000};
+};
+
+// One thread.
+class Latencies {
+public:
+    explicit Latencies(LatencyLimits limits) : limits_(limits) {}
+
+    void add(Service service, Span waited) { waited_[index(service)].push_back(waited); }
+    void add_noise(Span late) { noise_.push_back(late); }
+
+    // What was added since the last of these calls is the calm that all acts are measured against.
+    void end_calm();
+    // What was added since is an act; which service was too slow, if any.
+    std::optional<std::string> end_act();
+    // Since the act began, for the line that tells of it.
+    std::string figures() const;
+
+private:
+    // Fewer say nothing about a hundredth.
+    static constexpr std::size_t samples_least = 100;
+
+    static std::size_t index(Service service) { return static_cast<std::size_t>(service); }
+    static Span p99(std::vector<Span> all);
+    void clear();
+
+    LatencyLimits limits_;
+    std::array<std::vector<Span>, service_count> waited_;
+    std::vector<Span> noise_;
+    std::array<Span, service_count> calm_{};
+};
+
+}  // namespace muster::storm

@@ -1,0 +1,46 @@
+// What all honest peers share: the links, the agenda, and who judges.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "agenda.h"
+#include "base/random.h"
+#include "daemon_process.h"
+#include "judge.h"
+#include "lobby_book.h"
+#include "peer_links.h"
+#include "weather.h"
+
+namespace muster::storm {
+
+// The daemon's secrets. Attackers with a valid one are part of the storm.
+struct Secrets {
+    std::string server_token = "storm-server-token-0123456789";
+    std::string matchmaker_token = "storm-matchmaker-token-0123456789";
+    std::string admin_token = "storm-admin-token-0123456789";
+    std::string player_key = "storm-player-key-0123456789-0123456789";
+};
+
+// How fast honest peers must be. The daemon's settings say the same.
+struct Pace {
+    Span heartbeat = 1s;
+    Span reconnect_most = 500ms;
+};
+
+// One thread.
+struct Stage {
+    bench::PeerLinks& links;
+    Agenda& agenda;
+    Weather& weather;
+    Judge& judge;
+    LobbyBook& book;
+    Random random;
+    Secrets secrets{};
+    Pace pace{};
+    Ports ports{};  // 0 while the daemon is away
+
+    Span some(Span least, Span most) { return Span(random.between(least.count(), most.count())); }
+};
+
+}  // namespace muster::storm

@@ -1,0 +1,286 @@
+#include "storm.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <thread>
+
+#include <fmt/core.h>
+
+namespace muster::storm {
+namespace {
+
+constexpr Span look_every = 100ms;
+constexpr Span start_most = 15s;
+constexpr Span end_most = 15s;       // the daemon itself gives up after ten
+constexpr Span back_after = 2500ms;  // honest peers are back so long after a restart
+constexpr int exit_io = 74;
+constexpr int exit_killed = 128 + SIGKILL;
+
+DaemonProcess::Settings settings_of(const Life& life) {
+    const Secrets secrets;
+    return {
+        {"MUSTER_AUTH_SERVER_TOKEN", secrets.server_token},
+        {"MUSTER_AUTH_MATCHMAKER_TOKEN", secrets.matchmaker_token},
+        {"MUSTER_AUTH_ADMIN_TOKEN", secrets.admin_token},
+        {"MUSTER_AUTH_PLAYER_KEY", secrets.player_key},
+        {"MUSTER_GAME_IDLE_CPU_ENABLED", life.spins ? "false" : "true"},
+        {"MUSTER_NET_THREADS", std::to_string(life.net_threads)},
+        {"MUSTER_FLEET_HEARTBEAT_INTERVAL", "1s"},
+        {"MUSTER_FLEET_HEARTBEAT_TIMEOUT", "4s"},
+        {"MUSTER_FLEET_ALLOCATION_ACK_TIMEOUT", "2s"},
+        {"MUSTER_FLEET_ALLOCATION_DEADLINE", "10s"},
+        {"MUSTER_MATCHMAKERS_HEARTBEAT_INTERVAL", "1s"},
+        {"MUSTER_MATCHMAKERS_HEARTBEAT_TIMEOUT", "4s"},
+        {"MUSTER_PLAYERS_PING_INTERVAL", "1s"},
+        {"MUSTER_PLAYERS_PING_TIMEOUT", "4s"},
+        {"MUSTER_PLAYERS_RESUME_GRACE", "10s"},
+        {"MUSTER_PLAYERS_HEARTBEAT_ENABLED", life.entity_heartbeats ? "true" : "false"},
+        {"MUSTER_PLAYERS_HEARTBEAT_INTERVAL", "1s"},
+        {"MUSTER_LIMITS_HANDSHAKE_DEADLINE", "2s"},
+        {"MUSTER_LIMITS_FRAME_DEADLINE", "2s"},
+        {"MUSTER_LIMITS_FLOOD_CLOSE_AFTER", "2s"},
+        {"MUSTER_LIMITS_UNSENT_BYTES", "64KiB"},
+        {"MUSTER_LIMITS_TOTAL_BUFFERS", "32MiB"},
+    };
+}
+
+}  // namespace
+
+Storm::Storm(const StormOptions& options)
+    : options_(options),
+      began_(now()),
+      judge_(weather_, options.limits),
+      daemon_(options.program, options.preload, options.folder),
+      crowd_(options.crowd, weather_, judge_, options.seed),
+      raid_(options.seed) {}
+
+std::optional<std::string> Storm::run(const Plan& plan) {
+    play_lives(plan);
+    if (!objected()) return std::nullopt;
+    // What a peer saw first may be the daemon's end.
+    std::optional<int> code = ended_;
+    for (int i = 0; i < 50 && !code; ++i) {
+        std::this_thread::sleep_for(10ms);
+        code = daemon_.ended();
+    }
+    return *judge_.objection() +
+           (code ? fmt::format("\nThe daemon ended with {}. It said last:\n{}", *code, daemon_.log_end()) : "");
+}
+
+void Storm::play_lives(const Plan& plan) {
+    weather_.begin(Trouble::down, now());
+    for (const Life& life : plan.lives) {
+        const bool first = &life == &plan.lives.front();
+        say(to_string(life));
+        begin_life(life);
+        if (objected()) return;
+        if (first) {
+            go_on_until([this] { return crowd_.complete(); }, 10s, "the honest peers did not all come in");
+            go_on(1s);
+            look();
+            judge_.act_over("the first second");
+            say("calm");
+            go_on(plan.calm);
+            say("calm: " + judge_.act_figures());
+            if (const auto footprint = daemon_.footprint()) judge_.calm_over(*footprint, daemon_.store_bytes());
+        }
+        for (const Act& act : life.acts) {
+            if (objected()) return;
+            play(act);
+        }
+    }
+    if (!objected()) {
+        say("the last life: everything is asked for once more, and played to its end");
+        begin_life(plan.lives.front());
+        finish();
+    }
+}
+
+std::string Storm::figures() const {
+    return fmt::format("{} allocations answered, at most {} MiB of memory", crowd_.answered(), memory_most_ >> 20);
+}
+
+void Storm::begin_life(const Life& life) {
+    daemon_.start(settings_of(life));
+    go_on_until([this] { return daemon_.ready(); }, options_.slowness * start_most, "the daemon does not start");
+    if (objected()) return;
+    crowd_.aim(daemon_.ports());
+    operator_.aim(daemon_.ports().http);
+    raid_.aim(daemon_.ports());
+    weather_.end(Trouble::down, now(), back_after);
+}
+
+void Storm::play(const Act& act) {
+    const std::string text = to_string(act);
+    say(text);
+    const Moment began = now();
+    raid_.attack(act.attacks);
+    go_on(act.fault_after);
+    switch (act.fault) {
+        case FaultKind::none:
+            break;
+        case FaultKind::stop:
+            stop_and_continue(act);
+            break;
+        case FaultKind::date:
+            step_date(act);
+            break;
+        case FaultKind::slow_disk:
+            slow_disk(act);
+            break;
+        case FaultKind::full_disk:
+            full_disk(act);
+            break;
+        case FaultKind::descriptors:
+            no_descriptors(act);
+            break;
+        case FaultKind::kill:
+        case FaultKind::terminate:
+        case FaultKind::broken_disk:
+            end_life(act.fault);
+            break;
+    }
+    go_on(act.length - (now() - began));
+    say("  " + judge_.act_figures());
+    judge_.act_over(text);
+}
+
+void Storm::stop_and_continue(const Act& act) {
+    weather_.begin(Trouble::stopped, now());
+    daemon_.send_signal(SIGSTOP);
+    go_on(act.fault_length);
+    daemon_.send_signal(SIGCONT);
+    weather_.end(Trouble::stopped, now(), 1500ms);
+}
+
+void Storm::step_date(const Act& act) {
+    weather_.begin(Trouble::date, now());
+    daemon_.faults().date_offset_ms = act.date_step_ms;
+    go_on(act.fault_length);
+    daemon_.faults().date_offset_ms = 0;
+    weather_.end(Trouble::date, now(), 1s);
+}
+
+void Storm::slow_disk(const Act& act) {
+    weather_.begin(Trouble::slow_disk, now());
+    daemon_.faults().sync_delay_ms = act.sync_delay_ms;
+    go_on(act.fault_length);
+    daemon_.faults().sync_delay_ms = 0;
+    weather_.end(Trouble::slow_disk, now(), 2s);
+}
+
+void Storm::full_disk(const Act& act) {
+    weather_.begin(Trouble::full_disk, now());
+    daemon_.faults().disk_full = 1;
+    go_on(act.fault_length);
+    daemon_.faults().disk_full = 0;
+    weather_.end(Trouble::full_disk, now(), 2500ms);  // the store is tried again twice a second
+}
+
+void Storm::no_descriptors(const Act& act) {
+    const auto footprint = daemon_.footprint();
+    if (!footprint) return;
+    constexpr std::size_t left = 3;
+    weather_.begin(Trouble::descriptors, now());
+    const std::size_t before = daemon_.limit_descriptors(footprint->descriptors + left);
+    go_on(act.fault_length);
+    daemon_.limit_descriptors(before);
+    weather_.end(Trouble::descriptors, now(), 2s);
+}
+
+void Storm::end_life(FaultKind how) {
+    if (objected()) return;
+    weather_.begin(Trouble::down, now());
+    may_end_ = true;
+    ended_.reset();
+    int expected = 0;
+    if (how == FaultKind::kill) {
+        daemon_.send_signal(SIGKILL);
+        expected = exit_killed;
+    } else if (how == FaultKind::terminate) {
+        daemon_.send_signal(SIGTERM);
+    } else {
+        daemon_.faults().sync_fails = 1;
+        expected = exit_io;
+    }
+    go_on_until([this] { return ended_.has_value(); }, options_.slowness * end_most, "the daemon does not end");
+    may_end_ = false;
+    daemon_.faults().sync_fails = 0;
+    crowd_.aim({});
+    operator_.aim(0);
+    raid_.aim({});
+    if (ended_ && *ended_ != expected) {
+        judge_.object(fmt::format("{} must end the daemon with {}, and it was {}:\n{}", to_string(how), expected,
+                                  *ended_, daemon_.log_end()));
+    }
+}
+
+void Storm::finish() {
+    raid_.attack({});
+    go_on(4s);
+    crowd_.rest();
+    go_on_until([this] { return crowd_.open() == 0; }, 30s, "some lobbies never come to an end");
+    go_on(1s);
+    if (const auto footprint = daemon_.footprint()) judge_.attackers_gone(*footprint);
+    end_life(FaultKind::terminate);
+}
+
+void Storm::go_on(Span length) {
+    const Moment until = now() + length;
+    while (!objected() && now() < until) {
+        crowd_.turn(std::min<Span>(until - now(), look_every / 4));
+        if (now() - looked_ >= look_every) look();
+    }
+}
+
+void Storm::go_on_until(const std::function<bool()>& done, Span most, const std::string& otherwise) {
+    const Moment until = now() + most;
+    while (!objected() && !done()) {
+        go_on(5ms);
+        if (may_end_ || !daemon_.runs()) look();
+        if (now() > until) judge_.object(otherwise + ":\n" + daemon_.log_end());
+    }
+}
+
+// What can be seen from outside, apart from what the crowd sees by itself.
+void Storm::look() {
+    looked_ = now();
+    if (!ended_ || !may_end_) {
+        if (const auto code = daemon_.ended()) {
+            ended_ = code;
+            if (!may_end_) judge_.object(std::string("the daemon ended by itself"));
+        }
+    }
+    if (const auto footprint = daemon_.footprint()) {
+        memory_most_ = std::max(memory_most_, footprint->memory_bytes);
+        judge_.footprint(*footprint, daemon_.store_bytes());
+    }
+    for (const Span late : noise_.fetch()) judge_.noise(late);
+    hear_operator();
+    if (auto objection = raid_.objection()) judge_.object(std::move(*objection));
+    if (const auto some = crowd_.some_lobby())
+        raid_.show({some->first, some->second.guests.front(), some->second.answer->token});
+}
+
+void Storm::hear_operator() {
+    using enum Trouble;
+    for (const OperatorSaw& saw : operator_.fetch()) {
+        const bool health = saw.what == "/healthz";
+        if (health && saw.status == 200) judge_.answered(Service::http, saw.asked, saw.at);
+        const Moment since = saw.asked - 1s;
+        const bool excused = weather_.met({down, stopped, descriptors, cut_short}, since, saw.at) ||
+                             (saw.status == 503 && weather_.met({slow_disk, full_disk}, since, saw.at));
+        if (saw.status == 200 || excused) continue;
+        judge_.object(fmt::format("the operator got {} for {} after {:.1f} s",
+                                  saw.status == 0 ? "no answer" : std::to_string(saw.status), saw.what,
+                                  seconds(saw.at - saw.asked)));
+    }
+}
+
+void Storm::say(const std::string& line) const {
+    fmt::print("{:6.1f} s  {}\n", seconds(now() - began_), line);
+    std::fflush(stdout);
+}
+
+}  // namespace muster::storm
