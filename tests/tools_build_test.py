@@ -39,7 +39,7 @@ class SharedFolder(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name) / "muster"
         (self.root / "tools").mkdir(parents=True)
-        for name in ("run", "test", "CMakePresets.json", "tools/build.sh", "tools/setup.sh"):
+        for name in ("run", "test", "CMakePresets.json", "tools/build.sh", "tools/setup.sh", "tools/test_report.py"):
             shutil.copy(ROOT / name, self.root / name)
         bin_folder = pathlib.Path(folder.name) / "bin"
         bin_folder.mkdir()

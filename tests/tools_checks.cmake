@@ -14,7 +14,7 @@ set(checks
   "check: no machine's paths, no unfinished work"
   "check: every built requirement has a test that names it")
 
-foreach(tool IN ITEMS build check_includes check_requirements check_words setup)
+foreach(tool IN ITEMS build check_includes check_requirements check_words setup test_report)
   add_test(NAME "tools: ${tool}" COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/tools_${tool}_test.py)
   list(APPEND checks "tools: ${tool}")
 endforeach()
