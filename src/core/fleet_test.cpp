@@ -272,7 +272,7 @@ TEST_CASE_FIXTURE(CoreWorld,
     forget_frames(matchmaker);
     for (int i = 0; i < 2; ++i) CHECK(heartbeat_error(*this, back, beat_of(back, 0)) == "");
     CHECK(state_of(*this, back).held == 1);
-    send(back.link, beat_of(back, 0));
+    CHECK(heartbeat_error(*this, back, beat_of(back, 0)) == "");
     CHECK(next<AbortMatch>(back.link).lobby == LobbyId(1));
     CHECK(state_of(*this, back).held == 0);
     const auto event = next<MatchEventNotice>(matchmaker);
