@@ -71,6 +71,7 @@ std::optional<std::string> Storm::run(const Plan& plan) {
 void Storm::play_lives(const Plan& plan) {
     weather_.begin(Trouble::down, now());
     for (const Life& life : plan.lives) {
+        if (objected()) return;
         const bool first = &life == &plan.lives.front();
         say(to_string(life));
         begin_life(life);
@@ -86,8 +87,7 @@ void Storm::play_lives(const Plan& plan) {
             if (const auto footprint = daemon_.footprint()) judge_.calm_over(*footprint, daemon_.store_bytes());
         }
         for (const Act& act : life.acts) {
-            if (objected()) return;
-            play(act);
+            if (!objected()) play(act);
         }
     }
     if (!objected()) {
