@@ -25,9 +25,11 @@ class Peer:
 
     order = "<"
 
-    def __init__(self, address):
+    def __init__(self, address, source=""):
+        """`source` is the loopback address to come from, if it matters."""
         host, port = address.rsplit(":", 1)
-        self.socket = socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE_S)
+        self.socket = socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE_S,
+                                               source_address=(source, 0) if source else None)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.buffer = b""
 
@@ -79,8 +81,8 @@ class Reader:
 
 
 class GameServer(Peer):
-    def __init__(self, address, port, max_matches=10, region=EU, token="", ip="127.0.0.1"):
-        super().__init__(address)
+    def __init__(self, address, port, max_matches=10, region=EU, token="", ip="127.0.0.1", source=""):
+        super().__init__(address, source)
         self.send(0x1000, text(token) + text(ip) + struct.pack("<ibi", port, region, max_matches))
         answer = self.expect(0x1001)
         self.refused = None if answer.take("b") == 1 else answer.string()
@@ -100,8 +102,8 @@ class GameServer(Peer):
 
 
 class Matchmaker(Peer):
-    def __init__(self, address, name="chat-1", regions=(EU,), token=""):
-        super().__init__(address)
+    def __init__(self, address, name="chat-1", regions=(EU,), token="", source=""):
+        super().__init__(address, source)
         self.send(0x2000, text(token) + text(name) + struct.pack(f"<b{len(regions)}b", len(regions), *regions))
         answer = self.expect(0x2001)
         self.refused = None if answer.take("b") == 1 else answer.string()
@@ -202,8 +204,8 @@ class Daemon:
         self.peers.append(peer)
         return peer
 
-    def peer(self, port):
-        return self.keep(Peer(self.ports[port]))
+    def peer(self, port, source=""):
+        return self.keep(Peer(self.ports[port], source))
 
     def game_server(self, port, **more):
         return self.keep(GameServer(self.ports["servers"], port, **more))

@@ -21,9 +21,11 @@ class WrongSecrets(Served):
         "MUSTER_AUTH_PLAYER_KEY": "right player key",
     }
 
+    sources = {"servers": "127.0.0.2", "matchmakers": "127.0.0.3", "players": "127.0.0.4"}
+
     def guess(self, port, number):
         """A connection that has shown a wrong secret."""
-        peer = self.daemon.peer(port)
+        peer = self.daemon.peer(port, self.sources[port])
         if port == "servers":
             peer.send(0x1000, text(f"guess {number}") + text("127.0.0.1") + struct.pack("<ibi", 7000, 2, 10))
         elif port == "matchmakers":
@@ -47,9 +49,9 @@ class WrongSecrets(Served):
             slow = [self.guess(port, number) for number in range(9, 40)]
             began = time.monotonic()
             if port == "servers":
-                self.assertIsNone(self.daemon.game_server(7100, token="right server token").refused)
+                self.assertIsNone(self.daemon.game_server(7100, token="right server token", source="127.0.0.2").refused)
             elif port == "matchmakers":
-                self.assertIsNone(self.daemon.matchmaker(token="right matchmaker token").refused)
+                self.assertIsNone(self.daemon.matchmaker(token="right matchmaker token", source="127.0.0.3").refused)
             for peer in slow:
                 with self.assertRaises(TimeoutError):
                     peer.receive(0.01)
@@ -58,8 +60,9 @@ class WrongSecrets(Served):
             self.assertGreater(time.monotonic() - began, 3)
             self.soon(lambda: self.figure(f'muster_auth_failures_total{{port="{port}"}}') == 40, "not all were counted")
         log = self.daemon.log_text()
-        for secret in ("server token", "matchmaker token", "player credential"):
-            self.assertEqual(log.count(f"Wrong {secret} from 127.0.0.1"), 1, log)
+        for secret, source in (("server token", "127.0.0.2"), ("matchmaker token", "127.0.0.3"),
+                               ("player credential", "127.0.0.4")):
+            self.assertEqual(log.count(f"Wrong {secret} from {source}"), 1, log)
         self.assertNotIn("guess", log)
         self.assertEqual(self.daemon.stop(), 0)
 
