@@ -95,7 +95,7 @@ constexpr ConfigKey keys[] = {
     {"fleet", "token_ttl", DurationKey{AT(fleet.token_ttl), 10ms, day}, at_reload,
      "How long a match token admits players after the game server acknowledged the match."},
     {"fleet", "lobby_memory", DurationKey{AT(fleet.lobby_memory), 1s, 30 * day}, at_reload,
-     "How long the id of an ended lobby is refused. The latest million are remembered in any case."},
+     "How long the id of an ended lobby is refused; the latest million are always remembered."},
     {"fleet", "ready_timeout", DurationKey{AT(fleet.ready_timeout), 1s, day}, at_reload,
      "A match whose server is ready is aborted when no player was let in and it did not start for this long."},
     {"fleet", "reconcile_heartbeats", WholeKey{AT(fleet.reconcile_heartbeats), 1, 1'000}, at_reload,

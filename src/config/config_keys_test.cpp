@@ -43,7 +43,7 @@ TEST_CASE("X-1: the keys and their defaults are those that tests and users rely 
         {"fleet.allocation_deadline", "\"25s\""},
         {"fleet.allocations_in_flight", "10000"},
         {"fleet.token_ttl", "\"120s\""},
-        {"fleet.lobby_memory", "\"24h\""},
+        {"fleet.lobby_memory", "\"1d\""},
         {"fleet.ready_timeout", "\"10m\""},
         {"fleet.reconcile_heartbeats", "3"},
         {"fleet.brake_share", "0.15"},

@@ -279,10 +279,10 @@ void Core::store_outcome(const Pass& pass, BatchOutcome outcome) {
 
 void Core::end_of_pass(const Pass& pass) {
     player_port_.end_of_pass();
+    // While the store is down everything that would be promised is refused: somebody must try.
+    if (!ledger_.store_up() && !ledger_.waiting() && ledger_.in_flight() == 0) numbers_.write_again();
     // Refused at the start: nobody can come and ask for a number, so they are asked for again here.
     if (!numbers_.ready()) numbers_.reserve();
-    // While the store is down everything that would be written is refused: somebody must try.
-    if (!ledger_.store_up() && !ledger_.waiting() && ledger_.in_flight() == 0) numbers_.write_again();
     ledger_.end_of_pass(pass.now);
 }
 

@@ -73,16 +73,17 @@ TEST_CASE_FIXTURE(Refusing, "A-1: every refused matchmaker is counted by its rea
 }
 
 TEST_CASE_FIXTURE(Refusing, "F-1: a flood of refused registrations fills neither the log nor the history") {
-    for (int i = 0; i < 500; ++i) refused_server("10.0.0.9", wrong_token());
+    const ServerHandshake no_capacity = hello_of("10.0.0.1", 7777, eu, 0);
+    for (int i = 0; i < 500; ++i) refused_server("10.0.0.9", no_capacity);
     CHECK(events_named("server.refused") == 1);
     for (int i = 0; i < 500; ++i)
-        refused_server("10.1." + std::to_string(i / 250) + "." + std::to_string(i % 250), wrong_token());
+        refused_server("10.1." + std::to_string(i / 250) + "." + std::to_string(i % 250), no_capacity);
     CHECK(events_named("server.refused") == RefusedRegistrations::told_max);
-    CHECK(total(Port::servers, Refusal::invalid_token) == 1000);
+    CHECK(total(Port::servers, Refusal::invalid_capacity) == 1000);
 
     // The next minute's first says how many were not told.
     advance(RefusedRegistrations::window);
-    refused_server("10.0.0.9", wrong_token());
+    refused_server("10.0.0.9", no_capacity);
     CHECK(log_lines.has("peer=10.0.0.9 endpoint=10.0.0.1:7777 region=2 count=500"));
 }
 

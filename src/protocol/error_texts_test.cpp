@@ -21,7 +21,7 @@ std::set<std::string_view> texts(What last) {
 
 }  // namespace
 
-TEST_CASE("F-1, F-3, F-4, A-1, A-2, A-6, A-10, K-2, P-1, W-6, X-3: each refusal has the specification's words") {
+TEST_CASE("F-1, F-3, F-4, A-1, A-2, A-6, A-10, K-2, P-1, S-7, W-6, X-3: each refusal has the specification's words") {
     CHECK(texts(last_refusal) == std::set<std::string_view>{"Invalid token",
                                                             "Invalid IP address",
                                                             "Invalid port",
@@ -51,6 +51,7 @@ TEST_CASE("F-1, F-3, F-4, A-1, A-2, A-6, A-10, K-2, P-1, W-6, X-3: each refusal 
                                                             "Invalid credential",
                                                             "Credential expired",
                                                             "Invalid name",
+                                                            "Too many logins",
                                                             "Not logged in",
                                                             "Already logged in",
                                                             "Server shutting down"});

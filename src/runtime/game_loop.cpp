@@ -146,6 +146,8 @@ Time GameLoop::begin() {
         if (const Duration still = work_.stood_still(now); still > gap_least) missed(still);
         work_.begin(now);
     }
+    // Less is not worth a catching up, and does not add up to one: this pass reads what there is.
+    if (unheard_ <= late_least) unheard_ = Duration::zero();
     return now;
 }
 

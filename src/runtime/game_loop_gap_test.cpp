@@ -148,8 +148,7 @@ TEST_CASE("L-8, fault 11: wherever in a pass the process is stopped, deadlines m
             in.loop.timers().start({.first_delay = 30s}, [&](const TimerFired&) { in.heard.emplace_back("silence"); });
             in.loop.timers().start({.first_delay = 30s, .base = TimeBase::real},
                                    [&](const TimerFired&) { in.heard.emplace_back("token"); });
-            in.clock.advance_to(start + 500ms);
-            in.loop.turn();
+            in.turn_each_ms_until(start + 500ms);
             bool stopped = false;
             spot.prepare(in, [&] {
                 if (!std::exchange(stopped, true)) in.clock.stand_still(300s);
@@ -194,9 +193,10 @@ TEST_CASE_FIXTURE(GapFixture, "L-8, K-2: what is said after a stop is not judged
 
 TEST_CASE_FIXTURE(GapFixture, "L-8: stops in a row, in the wait, while catching up and in the pass, all count") {
     bool fired = false;
+    const Time start = clock.now();
     loop.timers().start({.first_delay = 10s}, [&](const TimerFired&) { fired = true; });
-    loop.turn();
-    clock.stand_still(20s);  // in the wait: 10 s of it were planned
+    run_until(start + 10s - 1ms);
+    clock.stand_still(1ms + 10s);  // in the wait: 1 ms of it was planned
     int stops = 2;
     servers.when_catching_up = [&] {
         heard.emplace_back("catch up");
@@ -219,12 +219,13 @@ TEST_CASE_FIXTURE(GapFixture, "L-8: stops in a row, in the wait, while catching 
 }
 
 TEST_CASE_FIXTURE(GapFixture, "L-8: a process that is stopped again and again while it catches up still gets on") {
+    const Time start = clock.now();
     loop.timers().start({.first_delay = 1s, .interval = 1s}, [](const TimerFired&) {});
-    loop.turn();
+    run_until(start + 999ms);
     servers.when_catching_up = [&] { clock.stand_still(2s); };
     bool handled = false;
     servers.post("m", [&](const Pass&) { handled = true; });
-    clock.advance(5s);
+    clock.advance_to(start + 5s);
     loop.turn();
     CHECK(handled);
     CHECK(loop.time().stood_still() == 4s + 3 * 2s);

@@ -90,7 +90,7 @@ Court::Court(Trace& trace, const Rules& rules)
       verdicts_(objections_, registry_, slots_, tokens_),
       notices_(objections_, registry_, slots_, verdicts_),
       players_(objections_, rules),
-      keepalive_(objections_, rules),
+      keepalive_(objections_, rules, players_),
       clock_(objections_, rules),
       invitations_(objections_, slots_, players_),
       limits_(objections_, rules) {}

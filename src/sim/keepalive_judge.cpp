@@ -29,28 +29,33 @@ void KeepaliveJudge::closed(const Scene&, LinkNumber link) {
         life->owed_syncs.clear();
     }
     opened_.erase(link);
+    early_.erase(link);
 }
 
 void KeepaliveJudge::happened(const Scene& scene, const event::PlayerLogin& event) {
     Life& life = lives_[event.player];
     life = {};
-    came(scene, life);
+    came(scene, event.player, life);
 }
 
 void KeepaliveJudge::happened(const Scene& scene, const event::PlayerResumed& event) {
     const auto life = lives_.find(event.player);
     if (life == lives_.end()) return;
-    came(scene, life->second);
+    came(scene, event.player, life->second);
 }
 
-void KeepaliveJudge::came(const Scene& scene, Life& life) {
-    life.link = scene.cause_link;
+void KeepaliveJudge::came(const Scene& scene, AccountId player, Life& life) {
+    const KnownSession* session = players_.of(player);
+    if (!session) return;  // objected to already
+    life.link = session->link;
     life.echoed = life.active = life.responsive = life.asked_at = scene.running;
     life.pinged = opened_[life.link];
     life.asked = false;
     life.owes_active = life.idle;
-    life.owed_replies = 0;
-    life.owed_syncs.clear();
+    Early early = std::move(early_[life.link]);
+    early_.erase(life.link);
+    life.owed_replies = early.replies;
+    life.owed_syncs = std::move(early.syncs);
 }
 
 void KeepaliveJudge::heard(const Scene& scene, LinkNumber link, const PingEcho&) {
@@ -66,7 +71,8 @@ void KeepaliveJudge::heard(const Scene& scene, LinkNumber link, const EntityHear
 
 void KeepaliveJudge::heard(const Scene& scene, LinkNumber link, const PingRequest&) {
     acted(scene, link);
-    if (Life* life = on(link)) ++life->owed_replies;
+    Life* life = on(link);
+    ++(life ? life->owed_replies : early_[link].replies);
 }
 
 void KeepaliveJudge::heard(const Scene& scene, LinkNumber link, const PlayerActivity&) {
@@ -78,7 +84,8 @@ void KeepaliveJudge::heard(const Scene& scene, LinkNumber link, const GameMessag
 }
 
 void KeepaliveJudge::heard(const Scene&, LinkNumber link, const ClockSync& question) {
-    if (Life* life = on(link)) life->owed_syncs.push_back(question.client_send_us);
+    Life* life = on(link);
+    (life ? life->owed_syncs : early_[link].syncs).push_back(question.client_send_us);
 }
 
 void KeepaliveJudge::acted(const Scene& scene, LinkNumber link) {
@@ -173,6 +180,7 @@ void KeepaliveJudge::happened(const Scene& scene, const event::PlayerClosed& eve
 
 void KeepaliveJudge::run_began(const Scene&, const Core&) {
     opened_.clear();
+    early_.clear();
     lives_.clear();
 }
 

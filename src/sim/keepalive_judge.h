@@ -12,13 +12,16 @@
 #include "protocol/dispatch.h"
 #include "protocol/messages.h"
 #include "sim/judge.h"
+#include "sim/player_judge.h"
 #include "sim/rules.h"
 
 namespace muster::sim {
 
 class KeepaliveJudge final : public Judge {
 public:
-    KeepaliveJudge(Objections& objections, const Rules& rules) : objections_(objections), rules_(rules) {}
+    // `players` hears of each login before this judge does, and outlives it.
+    KeepaliveJudge(Objections& objections, const Rules& rules, const PlayerJudge& players)
+        : objections_(objections), rules_(rules), players_(players) {}
 
     using Judge::happened;
     using Judge::heard;
@@ -68,15 +71,23 @@ private:
         Time responsive{};  // when it last answered well, came, or came back
     };
 
+    // What a link asked while its login waited for its account; answered when the session begins.
+    struct Early {
+        int replies = 0;
+        std::deque<std::int64_t> syncs;
+    };
+
     Life* on(LinkNumber link);
-    void came(const Scene& scene, Life& life);
+    void came(const Scene& scene, AccountId player, Life& life);
     void acted(const Scene& scene, LinkNumber link);
     void judge_lateness(const Scene& scene, const Life& life);
     void object(const Scene& scene, std::string rule, std::string what);
 
     Objections& objections_;
     const Rules rules_;
+    const PlayerJudge& players_;
     std::map<LinkNumber, Time> opened_;
+    std::map<LinkNumber, Early> early_;
     std::map<AccountId, Life> lives_;
     std::uint64_t idles_ = 0;
     std::uint64_t heartbeats_ = 0;

@@ -44,11 +44,13 @@ void PlayerJudge::heard(const Scene&, LinkNumber link, const PlayerLogin& login)
     const auto session = sessions_.find(login.player_name.string());
     place->expects_resume = session != sessions_.end() && !session->second.token.empty() &&
                             login.resume_token.view() == session->second.token;
+    if (!told_.contains(login.player_name.string())) place->waits = ++waits_;
 }
 
 void PlayerJudge::heard(const Scene&, LinkNumber link, const PlayerLogout&) {
     Place* place = place_of(link);
-    if (place && on(link) && !place->last_word) place->logged_out = true;
+    const bool is_in = place && (on(link) || (place->waits != 0 && !place->answered));
+    if (is_in && !place->last_word) place->logged_out = true;
 }
 
 void PlayerJudge::kicked(const Scene&, AccountId player) {
@@ -59,27 +61,39 @@ void PlayerJudge::shut_down(const Scene&) {
     shutting_down_ = true;
 }
 
-// The link whose login core was handling.
-PlayerJudge::Place* PlayerJudge::login_of(const Scene& scene, const std::string& name) {
-    Place* place = scene.cause == PlayerLogin::code ? place_of(scene.cause_link) : nullptr;
-    if (!place || !place->login || place->login->player_name.view() != name || on(scene.cause_link)) return nullptr;
-    return place;
+// The link whose login core was handling, or the first of those that waited for the name's account; 0 when there is none.
+LinkNumber PlayerJudge::login_of(const Scene& scene, const std::string& name) {
+    const Place* cause = scene.cause == PlayerLogin::code ? place_of(scene.cause_link) : nullptr;
+    if (cause && cause->login && cause->login->player_name.view() == name && !on(scene.cause_link))
+        return scene.cause_link;
+    LinkNumber first = 0;
+    for (const auto& [link, place] : places_) {
+        if (waits(link, place, name) && (first == 0 || place.waits < place_of(first)->waits)) first = link;
+    }
+    return first;
+}
+
+bool PlayerJudge::waits(LinkNumber link, const Place& place, const std::string& name) const {
+    return place.waits != 0 && !place.answered && !place.last_word && !on(link) &&
+           place.login->player_name.view() == name;
 }
 
 void PlayerJudge::happened(const Scene& scene, const event::PlayerLogin& event) {
     ++logins_;
-    const Place* place = login_of(scene, event.player_name);
+    const LinkNumber link = login_of(scene, event.player_name);
+    const Place* place = place_of(link);
     if (!place) return object(scene, "P-1", "a session begins without a login under its name");
     if (place->expects_resume) return object(scene, "P-6", "the newest token does not take its session back");
     if (sessions_.contains(event.player_name)) return object(scene, "P-7", "a name has two sessions");
     if (of(event.player)) return object(scene, "P-7", "an account has two sessions");
     if (!entities_.insert(event.entity).second) return object(scene, "P-7", "a new session has an old entity");
-    sessions_[event.player_name] = {event.player_name, event.player, event.entity, scene.cause_link, {}, {}, false};
+    sessions_[event.player_name] = {event.player_name, event.player, event.entity, link, {}, {}, false};
 }
 
 void PlayerJudge::happened(const Scene& scene, const event::PlayerResumed& event) {
     ++resumes_;
-    const Place* place = login_of(scene, event.player_name);
+    const LinkNumber link = login_of(scene, event.player_name);
+    const Place* place = place_of(link);
     if (!place) return object(scene, "P-6", "a session is resumed without a login under its name");
     const auto found = sessions_.find(event.player_name);
     if (found == sessions_.end()) return object(scene, "P-6", "a session is resumed that is over");
@@ -88,7 +102,7 @@ void PlayerJudge::happened(const Scene& scene, const event::PlayerResumed& event
     if (session.player != event.player) return object(scene, "P-6", "a resumed session has another player id");
     if (const Place* old = place_of(session.link); old && !old->last_word)
         return object(scene, "P-5", "a link whose session went elsewhere is not told");
-    session.link = scene.cause_link;
+    session.link = link;
     session.token.clear();
 }
 
@@ -146,9 +160,12 @@ void PlayerJudge::judge_reason(const Scene& scene, LinkNumber link, const Place&
 }
 
 bool PlayerJudge::named_elsewhere(const Scene& scene, LinkNumber link, const std::string& name) const {
-    const auto place = places_.find(scene.cause_link);
-    return scene.cause == PlayerLogin::code && scene.cause_link != link && place != places_.end() &&
-           place->second.login && place->second.login->player_name.view() == name;
+    const auto cause = places_.find(scene.cause_link);
+    if (scene.cause == PlayerLogin::code && scene.cause_link != link && cause != places_.end() && cause->second.login &&
+        cause->second.login->player_name.view() == name)
+        return true;
+    return std::any_of(places_.begin(), places_.end(),
+                       [&](const auto& entry) { return waits(entry.first, entry.second, name); });
 }
 
 void PlayerJudge::happened(const Scene& scene, const event::EntityDeleted& event) {
@@ -209,7 +226,8 @@ void PlayerJudge::pass_ended(const Scene& scene, const Core& core) {
         if (place.owes_time) return object(scene, "P-1", "the world's time does not follow a login");
         if ((place.last_word || place.logged_out) && !place.closing)
             return object(scene, "P-5", "a link stays open after the last word");
-        if (place.login && !place.last_word && !place.logged_out && !on(link))
+        const bool may_wait = place.waits != 0 && !place.answered;
+        if (place.login && !may_wait && !place.last_word && !place.logged_out && !on(link))
             return object(scene, "P-1", "a login comes to nothing");
     }
     for (const auto& [name, session] : sessions_) {

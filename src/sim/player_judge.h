@@ -78,6 +78,8 @@ private:
     struct Place {
         std::optional<PlayerLogin> login;  // the first that was heard
         bool expects_resume = false;       // its token was the newest then
+        // Its place among the logins under names that had no id then: the session begins when that is kept. 0: it had one.
+        std::uint64_t waits = 0;
         bool answered = false;
         bool owes_time = false;  // the world's time must be the next word
         bool logged_out = false;
@@ -94,7 +96,8 @@ private:
                        const PlayerLoginResponse::Accepted& accepted);
     void judge_reason(const Scene& scene, LinkNumber link, const Place& place, std::string_view reason);
     bool named_elsewhere(const Scene& scene, LinkNumber link, const std::string& name) const;
-    Place* login_of(const Scene& scene, const std::string& name);
+    LinkNumber login_of(const Scene& scene, const std::string& name);
+    bool waits(LinkNumber link, const Place& place, const std::string& name) const;
     Place* place_of(LinkNumber link);
     KnownSession* mutable_on(LinkNumber link);
     KnownSession* mutable_of(AccountId player);
@@ -112,6 +115,7 @@ private:
     std::map<AccountId, std::string> told_names_;   // the same
     std::set<AccountId> kicked_;                    // in this pass
     bool shutting_down_ = false;
+    std::uint64_t waits_ = 0;  // logins that waited for their account, ever
     std::uint64_t logins_ = 0;
     std::uint64_t resumes_ = 0;
     std::map<std::string, std::uint64_t> closes_;

@@ -69,7 +69,7 @@ struct PlayerJudgesFixture {
     Objections objections;
     Rules rules;
     PlayerJudge players{objections, rules};
-    KeepaliveJudge keepalive{objections, rules};
+    KeepaliveJudge keepalive{objections, rules, players};
     LimitJudge limits{objections, rules};
     LinkNumber last_link = 0;
 };
