@@ -14,6 +14,7 @@ from served import LONG, Served, main
 
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER: a close resets
 CHURN_S = 60 if LONG else 5
+ROUNDS_LEAST, CHURNS_LEAST = 10, 100  # however slow the machine is
 
 
 class Churn(threading.Thread):
@@ -48,7 +49,8 @@ class ChurnOnOnePort(Served):
             churn.start()
         end = time.monotonic() + CHURN_S
         rounds = 0
-        while time.monotonic() < end:
+        while (time.monotonic() < end or rounds < ROUNDS_LEAST or
+               min(churn.connected for churn in churns) < CHURNS_LEAST):
             honest(rounds)
             rounds += 1
             self.assertIsNone(self.daemon.process.poll(), self.daemon.log_text()[-2000:])
@@ -56,8 +58,6 @@ class ChurnOnOnePort(Served):
             churn.done.set()
         for churn in churns:
             churn.join()
-            self.assertGreater(churn.connected, 100)
-        self.assertGreater(rounds, 10)
         self.assertEqual(self.get("/healthz")[0], 200)
 
     def test_servers_come_while_players_are_churned_fault_32(self):
