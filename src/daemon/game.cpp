@@ -145,6 +145,8 @@ void Game::post(Command command) {
 
 void Game::publish(const Pass& pass) {
     health_.loop_turned(pass.now);
+    // An idle store writes nothing that could fail.
+    health_.set_store_misplaced(store_.figures().misplaced || core_->ledger().fault() == StoreFault::misplaced);
     core_->observe_wall(pass, clock_.wall());
     auto next = std::make_shared<GameSnapshot>(GameSnapshot{loop_.snapshot(), snapshot_of(*core_)});
     next->taken = pass.now;

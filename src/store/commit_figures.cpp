@@ -33,10 +33,11 @@ void CommitFigures::died() {
     ++figures_.faults_fatal;
 }
 
-void CommitFigures::measured(std::int64_t history_bytes, std::int64_t free_bytes) {
+void CommitFigures::measured(std::int64_t history_bytes, std::int64_t free_bytes, bool misplaced) {
     const std::lock_guard lock(mutex_);
     figures_.history_bytes = history_bytes;
     figures_.free_bytes = free_bytes;
+    figures_.misplaced = misplaced;
 }
 
 StoreFigures CommitFigures::now() const {

@@ -21,8 +21,8 @@ public:
     // The store went beyond repair.
     void died();
 
-    // How much the store holds, and how much room is left on its disk.
-    void measured(std::int64_t history_bytes, std::int64_t free_bytes);
+    // How much the store holds, how much room is left on its disk, and whether its file is still in its place.
+    void measured(std::int64_t history_bytes, std::int64_t free_bytes, bool misplaced);
 
     // Everything but the queue's depth, which the store knows.
     StoreFigures now() const;

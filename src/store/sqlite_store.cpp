@@ -202,7 +202,7 @@ void SqliteStore::look() {
     }
     date_.observe(clock_.now(), clock_.wall());
     disk_ = disk_space(committer_.path());
-    figures_.measured(committer_.used_bytes(), disk_.free_bytes);
+    figures_.measured(committer_.used_bytes(), disk_.free_bytes, committer_.misplaced());
 }
 
 // At least as much goes as came, so that a flood cannot outrun it.

@@ -35,6 +35,7 @@ struct StoreFigures {
     double commit_seconds_sum = 0;
     std::int64_t history_bytes = 0;  // what the store holds; the past is nearly all of it
     std::int64_t free_bytes = 0;     // on the store's disk
+    bool misplaced = false;          // the store's file was deleted or replaced under us
 };
 
 // The upper bounds of the commit histogram, in seconds.
