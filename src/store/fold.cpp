@@ -42,7 +42,8 @@ RecoveredState Fold::recovered(const KeptPast& kept) const {
     std::sort(state.accounts.begin(), state.accounts.end(), [](const AccountRecord& a, const AccountRecord& b) {
         return std::tie(a.account, a.name) < std::tie(b.account, b.name);
     });
-    for (const auto& [ip, port, lobby] : owed_aborts_) state.owed_aborts.push_back({*IpAddress::parse(ip), port, lobby});
+    for (const auto& [ip, port, lobby] : owed_aborts_)
+        state.owed_aborts.push_back({*IpAddress::parse(ip), port, lobby});
     state.has_clock = has_clock_;
     state.clock = clock_;
     return state;

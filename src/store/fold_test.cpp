@@ -58,8 +58,7 @@ TEST_CASE_FIXTURE(Folding, "F-6: an abort is owed to its endpoint until that was
     const AbortOwed other{ip, 7002, LobbyId(5)};
     for (const std::int32_t lobby : {6, 5, 6}) apply(AbortOwed{ip, 7001, LobbyId(lobby)});
     apply(other);
-    CHECK(state().owed_aborts ==
-          std::vector{AbortOwed{ip, 7001, LobbyId(5)}, AbortOwed{ip, 7001, LobbyId(6)}, other});
+    CHECK(state().owed_aborts == std::vector{AbortOwed{ip, 7001, LobbyId(5)}, AbortOwed{ip, 7001, LobbyId(6)}, other});
     apply(AbortsTold{ip, 7001});
     CHECK(state().owed_aborts == std::vector{other});
 }
