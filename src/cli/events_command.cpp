@@ -127,7 +127,7 @@ std::string filter_of(const Arguments& arguments) {
 }
 
 std::int64_t newest_id(const JsonValue& page) {
-    const auto& events = page["events"].items();
+    const auto events = page["events"].items();
     return events.empty() ? 0 : events.back()["id"].integer();
 }
 

@@ -2,8 +2,7 @@
 
 #include <cmath>
 
-#include <boost/json/parse.hpp>
-#include <boost/json/value.hpp>
+#include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "base/json_fields.h"
@@ -13,111 +12,104 @@ namespace {
 
 constexpr std::size_t depth_max = 16;
 
-template <class Wanted>
-const Wanted& as(const JsonValue::Kind& kind) {
-    static const Wanted none{};
-    const Wanted* found = std::get_if<Wanted>(&kind);
-    return found ? *found : none;
-}
-
-// As deep as the parser lets it be.
-JsonValue copied(const boost::json::value& from) {
-    if (const bool* flag = from.if_bool()) return JsonValue(*flag);
-    if (const std::int64_t* number = from.if_int64()) return JsonValue(*number);
-    if (const std::uint64_t* number = from.if_uint64()) return JsonValue(static_cast<double>(*number));
-    if (const double* number = from.if_double()) return JsonValue(*number);
-    if (const auto* text = from.if_string()) return JsonValue(std::string(text->data(), text->size()));
-    if (const auto* array = from.if_array()) {
-        JsonValue::List items;
-        items.reserve(array->size());
-        for (const boost::json::value& item : *array) items.push_back(copied(item));
-        return JsonValue(std::move(items));
+// Boost.JSON writes 1.5 as 1.5E0, and people read this. As deep as the parser lets it be.
+void write(const boost::json::value& value, std::string& out) {
+    if (const double* real = value.if_double()) {
+        out += std::isfinite(*real) ? fmt::to_string(*real) : "null";
+    } else if (const auto* text = value.if_string()) {
+        out += json_quoted(std::string_view(text->data(), text->size()));
+    } else if (const auto* items = value.if_array()) {
+        std::string_view before = "[";
+        for (const boost::json::value& item : *items) {
+            out += std::exchange(before, ",");
+            write(item, out);
+        }
+        out += items->empty() ? "[]" : "]";
+    } else if (const auto* fields = value.if_object()) {
+        std::string_view before = "{";
+        for (const auto& [name, field] : *fields) {
+            out += std::exchange(before, ",");
+            out += json_quoted(std::string_view(name.data(), name.size())) + ':';
+            write(field, out);
+        }
+        out += fields->empty() ? "{}" : "}";
+    } else {
+        out += boost::json::serialize(value);
     }
-    if (const auto* object = from.if_object()) {
-        JsonValue::Fields fields;
-        for (const auto& [name, value] : *object)
-            fields.emplace_back(std::string(name.data(), name.size()), copied(value));
-        return JsonValue(std::move(fields));
-    }
-    return {};
 }
 
 }  // namespace
+
+JsonValue::JsonValue(boost::json::value&& whole)
+    : here_(std::make_shared<const boost::json::value>(std::move(whole))) {}
 
 std::optional<JsonValue> JsonValue::parse(std::string_view text) {
     boost::json::parse_options options;
     options.max_depth = depth_max;
     boost::json::error_code failure;
-    const boost::json::value whole = boost::json::parse({text.data(), text.size()}, failure, {}, options);
+    boost::json::value whole = boost::json::parse({text.data(), text.size()}, failure, {}, options);
     if (failure) return std::nullopt;
-    return copied(whole);
+    return JsonValue(std::move(whole));
 }
 
-const JsonValue& JsonValue::operator[](std::string_view field) const {
-    static const JsonValue none;
-    for (const auto& [name, value] : fields())
-        if (name == field) return value;
-    return none;
+JsonValue JsonValue::at(const boost::json::value& inner) const {
+    JsonValue place;
+    place.here_ = std::shared_ptr<const boost::json::value>(here_, &inner);
+    return place;
 }
 
-const JsonValue::List& JsonValue::items() const {
-    return as<List>(kind_);
+JsonValue JsonValue::operator[](std::string_view field) const {
+    const auto* object = here_ ? here_->if_object() : nullptr;
+    const auto* found = object ? object->if_contains({field.data(), field.size()}) : nullptr;
+    return found ? at(*found) : JsonValue();
 }
 
-const JsonValue::Fields& JsonValue::fields() const {
-    return as<Fields>(kind_);
+std::vector<JsonValue> JsonValue::items() const {
+    std::vector<JsonValue> all;
+    if (const auto* array = here_ ? here_->if_array() : nullptr) {
+        all.reserve(array->size());
+        for (const boost::json::value& item : *array) all.push_back(at(item));
+    }
+    return all;
+}
+
+std::vector<std::pair<std::string, JsonValue>> JsonValue::fields() const {
+    std::vector<std::pair<std::string, JsonValue>> all;
+    if (const auto* object = here_ ? here_->if_object() : nullptr) {
+        for (const auto& [name, value] : *object) all.emplace_back(std::string(name.data(), name.size()), at(value));
+    }
+    return all;
+}
+
+bool JsonValue::is_null() const {
+    return !here_ || here_->is_null();
 }
 
 bool JsonValue::flag() const {
-    return as<bool>(kind_);
+    return here_ && here_->is_bool() && here_->get_bool();
 }
 
 std::int64_t JsonValue::integer() const {
-    return as<std::int64_t>(kind_);
+    return here_ && here_->is_int64() ? here_->get_int64() : 0;
 }
 
 double JsonValue::number() const {
-    if (const std::int64_t* whole = std::get_if<std::int64_t>(&kind_)) return static_cast<double>(*whole);
-    return as<double>(kind_);
+    return here_ && here_->is_number() ? here_->to_number<double>() : 0;
 }
 
 std::string_view JsonValue::text() const {
-    return as<std::string>(kind_);
+    const auto* text = here_ ? here_->if_string() : nullptr;
+    return text ? std::string_view(text->data(), text->size()) : std::string_view();
+}
+
+boost::json::value JsonValue::copy() const {
+    return here_ ? *here_ : boost::json::value();
 }
 
 std::string JsonValue::to_json() const {
     std::string out;
-    write(out);
+    write(here_ ? *here_ : boost::json::value(), out);
     return out;
-}
-
-void JsonValue::write(std::string& out) const {
-    if (is_null()) {
-        out += "null";
-    } else if (const bool* flag_value = std::get_if<bool>(&kind_)) {
-        out += *flag_value ? "true" : "false";
-    } else if (const std::int64_t* whole = std::get_if<std::int64_t>(&kind_)) {
-        out += fmt::to_string(*whole);
-    } else if (const double* real = std::get_if<double>(&kind_)) {
-        out += std::isfinite(*real) ? fmt::to_string(*real) : "null";
-    } else if (std::holds_alternative<std::string>(kind_)) {
-        out += json_quoted(text());
-    } else if (std::holds_alternative<List>(kind_)) {
-        out += '[';
-        for (std::size_t i = 0; i < items().size(); ++i) {
-            if (i > 0) out += ',';
-            items()[i].write(out);
-        }
-        out += ']';
-    } else {
-        out += '{';
-        for (std::size_t i = 0; i < fields().size(); ++i) {
-            if (i > 0) out += ',';
-            out += json_quoted(fields()[i].first) + ':';
-            fields()[i].second.write(out);
-        }
-        out += '}';
-    }
 }
 
 }  // namespace muster

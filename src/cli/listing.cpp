@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <utility>
 
+#include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "cli/standard_output.h"
@@ -65,7 +66,12 @@ void Listing::cut_to(std::int64_t limit, std::string_view id) {
 }
 
 std::string Listing::to_json(std::string_view name) const {
-    return JsonValue(JsonValue::Fields{{std::string(name), JsonValue(rows)}, {"next", next}}).to_json();
+    boost::json::array all;
+    for (const JsonValue& row : rows) all.push_back(row.copy());
+    boost::json::object answer;
+    answer[{name.data(), name.size()}] = std::move(all);
+    answer["next"] = next.copy();
+    return JsonValue(std::move(answer)).to_json();
 }
 
 CommandOption json_option(bool& target) {

@@ -8,7 +8,7 @@
 namespace muster {
 
 void RecentAllocations::take(const JsonValue& overview) {
-    const JsonValue& allocations = overview["allocations"];
+    const JsonValue allocations = overview["allocations"];
     Look now{overview["time_ms"].integer(), allocations["requests"].integer(), allocations["successes"].integer()};
     for (const JsonValue& bound : allocations["latency_ms"]["buckets_ms"].items())
         now.bounds_ms.push_back(bound.number());

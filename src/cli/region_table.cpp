@@ -20,8 +20,8 @@ Cell count_cell(const JsonValue& count, Style style) {
 
 TextTable region_table(const JsonValue& regions) {
     constexpr auto right = Column::Align::right;
-    const bool noted = std::any_of(regions.items().begin(), regions.items().end(),
-                                   [](const JsonValue& region) { return region["brake"].flag(); });
+    const bool noted =
+        std::ranges::any_of(regions.items(), [](const JsonValue& region) { return region["brake"].flag(); });
     TextTable table({{"REGION"},
                      {"AVAILABLE", right},
                      {"FULL", right},
@@ -35,7 +35,7 @@ TextTable region_table(const JsonValue& regions) {
                      {"FAILED", right},
                      {noted ? "NOTE" : ""}});
     for (const JsonValue& region : regions.items()) {
-        const JsonValue& servers = region["servers"];
+        const JsonValue servers = region["servers"];
         const auto load = static_cast<double>(region["load"].integer());
         const auto capacity = static_cast<double>(region["capacity"].integer());
         table.add({{safe_text(region["name"].text())},

@@ -20,9 +20,10 @@ struct Arguments {
 std::string lobbies_text(const JsonValue& lobbies) {
     constexpr std::size_t shown_max = 20;
     std::string text;
-    for (std::size_t i = 0; i < lobbies.items().size() && i < shown_max; ++i)
-        text += fmt::format("{}{}", i == 0 ? "" : ", ", lobbies.items()[i].integer());
-    if (lobbies.items().size() > shown_max) text += fmt::format(" and {} more", lobbies.items().size() - shown_max);
+    const auto items = lobbies.items();
+    for (std::size_t i = 0; i < items.size() && i < shown_max; ++i)
+        text += fmt::format("{}{}", i == 0 ? "" : ", ", items[i].integer());
+    if (items.size() > shown_max) text += fmt::format(" and {} more", items.size() - shown_max);
     return text.empty() ? "none" : text;
 }
 
@@ -40,7 +41,7 @@ TextTable history_table(const JsonValue& history) {
     constexpr auto right = Column::Align::right;
     constexpr std::size_t shown_max = 12;
     TextTable table({{"AT"}, {"MATCHES", right}, {"CPU", right}, {"MEMORY", right}, {"RTT", right}});
-    const auto& samples = history.items();
+    const auto samples = history.items();
     for (std::size_t i = samples.size() > shown_max ? samples.size() - shown_max : 0; i < samples.size(); ++i) {
         table.add({{moment_text(samples[i]["time_ms"].integer()).substr(0, 8)},
                    {fmt::to_string(samples[i]["matches"].integer())},

@@ -36,11 +36,11 @@ std::string failures_text(const JsonValue& failures) {
 }
 
 std::string status_text(const JsonValue& overview, bool colours) {
-    const JsonValue& allocations = overview["allocations"];
-    const JsonValue& matches = overview["matches"];
-    const JsonValue& players = overview["players"];
-    const JsonValue& loop = overview["loop"];
-    const JsonValue& store = overview["store"];
+    const JsonValue allocations = overview["allocations"];
+    const JsonValue matches = overview["matches"];
+    const JsonValue players = overview["players"];
+    const JsonValue loop = overview["loop"];
+    const JsonValue store = overview["store"];
     const auto succeeded = static_cast<double>(allocations["successes"].integer());
     const auto requested = static_cast<double>(allocations["requests"].integer());
 

@@ -120,10 +120,10 @@ std::vector<std::string> TopView::head(std::size_t columns, bool colours) const 
 
 std::vector<std::string> TopView::figures(std::size_t columns) const {
     const JsonValue& overview = overview_;
-    const JsonValue& allocations = overview["allocations"];
-    const JsonValue& matches = overview["matches"];
-    const JsonValue& players = overview["players"];
-    const JsonValue& loop = overview["loop"];
+    const JsonValue allocations = overview["allocations"];
+    const JsonValue matches = overview["matches"];
+    const JsonValue players = overview["players"];
+    const JsonValue loop = overview["loop"];
     const auto percentile = [&](double share) {
         const auto seconds = allocations_.seconds(share);
         return seconds ? span_text(*seconds) : std::string("-");
@@ -149,7 +149,7 @@ std::vector<std::string> TopView::figures(std::size_t columns) const {
 
 std::vector<std::string> TopView::event_lines(std::size_t most, bool colours) const {
     std::vector<std::string> lines;
-    const auto& events = events_.items();
+    const auto events = events_.items();
     for (std::size_t i = events.size() > most ? events.size() - most : 0; i < events.size(); ++i)
         lines.push_back(event_line(events[i], regions_, {.colours = colours}));
     return lines;
