@@ -1,86 +1,108 @@
 #include "http/metrics_text.h"
 
-#include <algorithm>
+#include <cmath>
 #include <exception>
 #include <iterator>
-#include <limits>
 #include <map>
+#include <string_view>
 #include <utility>
 
-#include <prometheus/metric_family.h>
-#include <prometheus/text_serializer.h>
+#include <fmt/format.h>
 
 #include "base/check.h"
 
 namespace muster {
 namespace {
 
-prometheus::MetricType to_prometheus(MetricType type) {
+// The text format of Prometheus, version 0.0.4.
+
+std::string_view name_of(MetricType type) {
     switch (type) {
         case MetricType::counter:
-            return prometheus::MetricType::Counter;
+            return "counter";
         case MetricType::gauge:
-            return prometheus::MetricType::Gauge;
+            return "gauge";
         case MetricType::histogram:
-            return prometheus::MetricType::Histogram;
+            return "histogram";
     }
-    return prometheus::MetricType::Untyped;
+    return "untyped";
 }
 
-std::vector<prometheus::ClientMetric::Label> to_prometheus(const std::vector<MetricLabel>& labels) {
-    std::vector<prometheus::ClientMetric::Label> out;
-    out.reserve(labels.size());
-    for (const MetricLabel& label : labels) out.push_back({label.name, label.value});
+std::string number_text(double value) {
+    if (std::isnan(value)) return "NaN";
+    if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
+    constexpr double exact_max = 9007199254740992.0;  // 2^53: whole numbers up to here are exact
+    if (std::abs(value) < exact_max && std::trunc(value) == value) return fmt::format("{:.0f}", value);
+    return fmt::format("{}", value);
+}
+
+std::string escaped(std::string_view text, bool in_quotes) {
+    std::string out;
+    for (const char c : text) {
+        if (c == '\\' || (c == '"' && in_quotes)) out += '\\';
+        if (c == '\n') {
+            out += "\\n";
+        } else {
+            out += c;
+        }
+    }
     return out;
 }
 
-prometheus::ClientMetric to_prometheus(const MetricSample& sample, MetricType type) {
-    prometheus::ClientMetric out;
-    out.label = to_prometheus(sample.labels);
-    if (type == MetricType::counter) out.counter.value = sample.value;
-    if (type == MetricType::gauge) out.gauge.value = sample.value;
-    return out;
+// {a="b",c="d"}, or nothing.
+std::string label_text(const std::vector<MetricLabel>& labels) {
+    std::string out;
+    for (const MetricLabel& label : labels)
+        out += fmt::format("{}{}=\"{}\"", out.empty() ? "{" : ",", label.name, escaped(label.value, true));
+    return out.empty() ? out : out + "}";
 }
 
-prometheus::ClientMetric to_prometheus(const MetricHistogram& histogram) {
-    prometheus::ClientMetric out;
-    out.label = to_prometheus(histogram.labels);
-    out.histogram.sample_count = histogram.count;
-    out.histogram.sample_sum = histogram.sum;
+void write_line(std::string& out, const std::string& name, const std::vector<MetricLabel>& labels, double value) {
+    out += fmt::format("{}{} {}\n", name, label_text(labels), number_text(value));
+}
+
+std::string series_of(const std::string& name, const MetricHistogram& histogram) {
+    std::string out;
+    write_line(out, name + "_count", histogram.labels, static_cast<double>(histogram.count));
+    write_line(out, name + "_sum", histogram.labels, histogram.sum);
+    const auto write_bucket = [&](std::string bound, std::uint64_t count) {
+        std::vector<MetricLabel> labels = histogram.labels;
+        labels.push_back({"le", std::move(bound)});
+        write_line(out, name + "_bucket", labels, static_cast<double>(count));
+    };
     for (const MetricBucket& bucket : histogram.buckets)
-        out.histogram.bucket.push_back({bucket.cumulative_count, bucket.upper_bound});
-    out.histogram.bucket.push_back({histogram.count, std::numeric_limits<double>::infinity()});
+        write_bucket(number_text(bucket.upper_bound), bucket.cumulative_count);
+    write_bucket("+Inf", histogram.count);
     return out;
 }
 
 // All that was told under one name. Sorted by labels; the first of equal ones stays.
 struct Family {
-    prometheus::MetricFamily head;
-    std::map<std::vector<MetricLabel>, prometheus::ClientMetric> series;
+    std::string help;
+    MetricType type = MetricType::gauge;
+    std::map<std::vector<MetricLabel>, std::string> series;
 };
-
-void add(Family& family, const Metric& metric) {
-    for (const MetricSample& sample : metric.samples)
-        family.series.try_emplace(sample.labels, to_prometheus(sample, metric.type));
-    for (const MetricHistogram& histogram : metric.histograms)
-        family.series.try_emplace(histogram.labels, to_prometheus(histogram));
-}
 
 std::string serialize(const std::vector<Metric>& metrics) {
     std::map<std::string, Family> by_name;
     for (const Metric& metric : metrics) {
-        Family& family = by_name[metric.name];
-        if (family.head.name.empty()) family.head = {metric.name, metric.help, to_prometheus(metric.type), {}};
-        MUSTER_CHECK(family.head.type == to_prometheus(metric.type), "a metric is of one type");
-        add(family, metric);
+        Family& family = by_name.try_emplace(metric.name, Family{metric.help, metric.type, {}}).first->second;
+        MUSTER_CHECK(family.type == metric.type, "a metric is of one type");
+        for (const MetricSample& sample : metric.samples) {
+            std::string line;
+            write_line(line, metric.name, sample.labels, sample.value);
+            family.series.try_emplace(sample.labels, std::move(line));
+        }
+        for (const MetricHistogram& histogram : metric.histograms)
+            family.series.try_emplace(histogram.labels, series_of(metric.name, histogram));
     }
-    std::vector<prometheus::MetricFamily> families;
-    families.reserve(by_name.size());
-    for (auto& [name, family] : by_name) {
-        for (auto& [labels, series] : family.series) family.head.metric.push_back(std::move(series));
-        families.push_back(std::move(family.head));
+    std::string out;
+    for (const auto& [name, family] : by_name) {
+        out +=
+            fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, escaped(family.help, false), name, name_of(family.type));
+        for (const auto& [labels, text] : family.series) out += text;
     }
-    return prometheus::TextSerializer().Serialize(families);
+    return out;
 }
 
 }  // namespace

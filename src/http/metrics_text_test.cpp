@@ -97,7 +97,7 @@ TEST_CASE("fault 45: a hostile label cannot fake a series, and odd numbers have 
              {}}};
     });
     const std::string text = text_of(metrics);
-    CHECK(text.find("muster_x{a=\"\\\"} 1\\nfake 2\\\\\"} Nan\n") != std::string::npos);
+    CHECK(text.find("muster_x{a=\"\\\"} 1\\nfake 2\\\\\"} NaN\n") != std::string::npos);
     CHECK(text.find("muster_x{a=\"z\"} +Inf\n") != std::string::npos);
     CHECK(text.find("\nfake") == std::string::npos);
 }
