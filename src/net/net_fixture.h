@@ -117,7 +117,7 @@ class TestClock final : public Clock {
 public:
     Time now() const override {
         const Time told = clock_.now();
-        if (reads_until_stop_ > 0 && --reads_until_stop_ == 0) clock_.advance(stop_);
+        if (reads_until_stop_ > 0 && --reads_until_stop_ == 0) clock_.stand_still(stop_);
         return told;
     }
     UnixMs wall() const override { return clock_.wall(); }
