@@ -83,12 +83,17 @@ void FleetJudge::happened(const Scene& scene, const event::ServerRemoved& event)
 
 void FleetJudge::said(const Scene& scene, LinkNumber link, const AbortMatch& abort) {
     if (abort.reason != text(Reason::lost_by_server)) return;
+    if (in_doubt_.erase(abort.lobby) != 0) return;
     const SeenLobby* lobby = slots_.lobby(abort.lobby);
     const SeenOffer* held = lobby ? lobby->held() : nullptr;
     if (link != reconciled_link_ || !held || held->server != reconciled_ || held->link == link) {
         object(scene, "F-7", "a match is lost by a server that did not show so by three reports", reconciled_,
                abort.lobby);
     }
+}
+
+void FleetJudge::happened(const Scene&, const event::MatchReady& event) {
+    in_doubt_.erase(event.lobby);
 }
 
 void FleetJudge::happened(const Scene& scene, const event::MatchEnded& event) {
@@ -119,6 +124,10 @@ void FleetJudge::run_began(const Scene& scene, const Core& core) {
     braked_.clear();
     reconciled_ = {};
     reconciled_link_ = 0;
+    in_doubt_.clear();
+    core.matches().for_each([this](const Match& match) {
+        if (match.record.state == MatchState::allocated) in_doubt_.insert(match.lobby());
+    });
     pass_ended(scene, core);
 }
 
