@@ -266,8 +266,11 @@ void HonestServer::report_end(std::int32_t lobby) {
 void HonestServer::report_answered(std::int32_t lobby, std::optional<std::string_view> refusal) {
     const auto found = holds_.find(lobby);
     if (found == holds_.end()) {
-        const bool known = stage_.book.find(lobby) != nullptr;
-        if (refusal && known) stage_.judge.object(fmt::format("lobby {} had ended, and is now: {}", lobby, *refusal));
+        // A match that nobody was promised may be forgotten, and one that was cancelled is no more.
+        const Lobby* known = stage_.book.find(lobby);
+        const bool promised = known && known->answer && !known->cancelled;
+        if (refusal && promised)
+            stage_.judge.object(fmt::format("lobby {} had ended, and is now: {}", lobby, *refusal));
         return;
     }
     Hold& hold = found->second;

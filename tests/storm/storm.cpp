@@ -28,7 +28,7 @@ DaemonProcess::Settings settings_of(const Life& life) {
         {"MUSTER_NET_THREADS", std::to_string(life.net_threads)},
         {"MUSTER_FLEET_HEARTBEAT_INTERVAL", "1s"},
         {"MUSTER_FLEET_HEARTBEAT_TIMEOUT", "4s"},
-        {"MUSTER_FLEET_ALLOCATION_ACK_TIMEOUT", "2s"},
+        {"MUSTER_FLEET_ALLOCATION_ACK_TIMEOUT", "4s"},
         {"MUSTER_FLEET_ALLOCATION_DEADLINE", "10s"},
         {"MUSTER_MATCHMAKERS_HEARTBEAT_INTERVAL", "1s"},
         {"MUSTER_MATCHMAKERS_HEARTBEAT_TIMEOUT", "4s"},
@@ -102,6 +102,7 @@ std::string Storm::figures() const {
 }
 
 void Storm::begin_life(const Life& life) {
+    ended_.reset();
     daemon_.start(settings_of(life));
     go_on_until([this] { return daemon_.ready(); }, options_.slowness * start_most, "the daemon does not start");
     if (objected()) return;
@@ -256,11 +257,29 @@ void Storm::look() {
         memory_most_ = std::max(memory_most_, footprint->memory_bytes);
         judge_.footprint(*footprint, daemon_.store_bytes());
     }
-    for (const Span late : noise_.fetch()) judge_.noise(late);
+    hear_machine();
     hear_operator();
     if (auto objection = raid_.objection()) judge_.object(std::move(*objection));
     if (const auto some = crowd_.some_lobby())
         raid_.show({some->first, some->second.guests.front(), some->second.answer->token});
+}
+
+// While the machine wakes sleeping threads this late, a daemon that has work to do may stand still for seconds.
+void Storm::hear_machine() {
+    constexpr Span busy_machine = 150ms;
+    constexpr Span looks_back = 3s;
+    bool busy = false;
+    for (const Span late : noise_.fetch()) {
+        judge_.noise(late);
+        busy = busy || late > busy_machine;
+    }
+    if (busy) {
+        if (!busy_at_) weather_.begin(Trouble::cut_short, looked_ - looks_back);
+        busy_at_ = looked_;
+    } else if (busy_at_ && looked_ - *busy_at_ > 2s) {
+        weather_.end(Trouble::cut_short, looked_, 1s);
+        busy_at_.reset();
+    }
 }
 
 void Storm::hear_operator() {

@@ -54,6 +54,7 @@ private:
     // The same until `done`; objects with `otherwise` when that takes longer than `most`.
     void go_on_until(const std::function<bool()>& done, Span most, const std::string& otherwise);
     void look();
+    void hear_machine();
     void hear_operator();
     void say(const std::string& line) const;
     bool objected() const { return judge_.objection().has_value(); }
@@ -70,6 +71,7 @@ private:
     bool may_end_ = false;  // the daemon's end is part of the plan
     std::optional<int> ended_;
     Moment looked_;
+    std::optional<Moment> busy_at_;  // when the machine was last too busy to judge anybody's silence
     std::size_t memory_most_ = 0;
 };
 
