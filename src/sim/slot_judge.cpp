@@ -49,8 +49,11 @@ void SlotJudge::said(const Scene& scene, LinkNumber link, const AllocateMatch& m
         return object(scene, "invariant 5", "an offer goes to a link that is no registered server", message.lobby);
     SeenLobby& lobby = lobbies_[message.lobby];
     // After a restart its server is asked whether it still holds the match. Nothing is taken by that.
-    const SeenOffer* known = lobby.recovered ? lobby.held() : nullptr;
-    if (known && known->server == server->id && known->token == message.token.view()) return;
+    SeenOffer* known = lobby.recovered ? on_server(lobby, server->id) : nullptr;
+    if (known && known->state == SeenOffer::State::held && known->token == message.token.view()) {
+        known->asked_again_on = link;
+        return;
+    }
     if (!lobby.seeking)
         return object(scene, "A-6", "an offer for a lobby that nobody asked for", message.lobby, server->id);
     if (!tokens_.insert(message.token.string()).second) {
@@ -98,9 +101,19 @@ void SlotJudge::heard(const Scene& scene, LinkNumber link, const AllocateMatchAc
     const auto found = lobbies_.find(ack.lobby);
     if (found == lobbies_.end()) return;
     SeenOffer* offer = on_server(found->second, server->id);
+    if (offer && offer->state == SeenOffer::State::held && offer->asked_again_on == link) {
+        if (ack.accepted) confirm(*offer);
+        return;
+    }
     if (!offer || offer->state != SeenOffer::State::offered || offer->link != link) return;
     if (ack.accepted) return hold(scene, ack.lobby, found->second, *offer);
     free_offer(*offer);
+}
+
+// The server holds it after the restart, too: from now on it is a match of its present registration.
+void SlotJudge::confirm(SeenOffer& offer) {
+    offer.link = std::exchange(offer.asked_again_on, 0);
+    if (KnownServer* server = registry_.server(offer.server)) server->low_reports = 0;
 }
 
 void SlotJudge::hold(const Scene& scene, LobbyId id, SeenLobby& lobby, SeenOffer& offer) {

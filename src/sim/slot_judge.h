@@ -19,7 +19,8 @@ struct SeenOffer {
     enum class State : std::uint8_t { offered, held, over };
 
     ServerId server;
-    LinkNumber link = 0;  // 0: recovered
+    LinkNumber link = 0;            // 0: recovered
+    LinkNumber asked_again_on = 0;  // held, and its server was asked once more there
     std::string token;
     State state = State::offered;
     Time offered_at;  // running time
@@ -91,6 +92,7 @@ private:
     void object(const Scene& scene, std::string rule, std::string what, LobbyId lobby, ServerId server = {});
     SeenOffer* on_server(SeenLobby& lobby, ServerId server);
     void free_offer(SeenOffer& offer);
+    void confirm(SeenOffer& offer);
     void hold(const Scene& scene, LobbyId id, SeenLobby& lobby, SeenOffer& offer);
     void close_lobby(LobbyId id);
     void judge_refusal(const Scene& scene, LobbyId id, const SeenLobby& lobby, std::string_view reason);
