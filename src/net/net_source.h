@@ -26,8 +26,8 @@ namespace muster {
 // any more, and the handler answers and closes it; but a handshake deadline may cross the handshake's acceptance, and
 // then the link goes on and the handler ignores it. A paused link sends too fast and is read no faster than its limit,
 // or its port's inbox has been full for a second while it had something to say; its silence means nothing until it has
-// resumed (B-1). drained() says once that all has left which was sent before Links::report_drained(). handler_failed() says that frame() threw; the handler closes the link, and the loop counts and logs
-// (fault 13).
+// resumed (B-1). drained() says once that all has left which was sent before Links::report_drained(). handler_failed()
+// says that frame() threw; the handler closes the link, and the loop counts and logs (fault 13).
 template <class T>
 concept LinkHandler = requires(T& handler, const Pass& pass, ConnectionId link, const PeerFrame& frame) {
     handler.opened(pass, link, Port::servers, IpAddress());

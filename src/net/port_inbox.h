@@ -20,9 +20,9 @@
 
 namespace muster {
 
-// Of one connection come: opened; frames, paused and resumed in turn, drained where the loop asked for it; malformed or gave_up, after which no frame comes,
-// unless what was missed is the handshake deadline and the loop had accepted the handshake; closed. Opened and closed
-// come exactly once.
+// Of one connection come: opened; frames, paused and resumed in turn, drained where the loop asked for it; malformed or
+// gave_up, after which no frame comes, unless what was missed is the handshake deadline and the loop had accepted the
+// handshake; closed. Opened and closed come exactly once.
 enum class InboundKind : std::uint8_t { opened, frame, malformed, gave_up, paused, resumed, drained, closed };
 
 constexpr std::string_view to_string(InboundKind kind) {

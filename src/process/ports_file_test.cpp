@@ -30,9 +30,10 @@ TEST_CASE("the ports file holds the open ports as JSON, and nothing else is left
     {
         PortsFile file(path);
         file.write({"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3", "[::1]:4"});
-        CHECK(content(path) ==
-              "{\"servers\":\"127.0.0.1:1\",\"matchmakers\":\"127.0.0.1:2\",\"players\":\"127.0.0.1:3\",\"http\":\"[::1]:"
-              "4\"}\n");
+        CHECK(
+            content(path) ==
+            "{\"servers\":\"127.0.0.1:1\",\"matchmakers\":\"127.0.0.1:2\",\"players\":\"127.0.0.1:3\",\"http\":\"[::1]:"
+            "4\"}\n");
         CHECK(files_in(folder.path()) == 1);
     }
     CHECK(files_in(folder.path()) == 0);
