@@ -45,6 +45,7 @@ public:
     void gave_up(const Pass&, ConnectionId link, LinkFault) { links_.cut(link); }
     void paused(const Pass&, ConnectionId) {}
     void resumed(const Pass&, ConnectionId) {}
+    void drained(ConnectionId) {}
     void closed(const Pass&, ConnectionId) {}
     void handler_failed(const Pass&, ConnectionId link) { links_.cut(link); }
 

@@ -23,9 +23,12 @@ set_target_properties(storm storm_preload PROPERTIES
   RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 add_dependencies(storm muster storm_preload)
 
+set(storm_flags "")
+if(MUSTER_SANITIZE)
+  set(storm_flags --sanitized)
+endif()
 add_test(NAME "storm: honest peers notice nothing of attackers and a bad machine"
-  COMMAND storm --program $<TARGET_FILE:muster> --preload $<TARGET_FILE:storm_preload> $<$<BOOL:${MUSTER_SANITIZE}>:--sanitized>
-  COMMAND_EXPAND_LISTS)
+  COMMAND storm --program $<TARGET_FILE:muster> --preload $<TARGET_FILE:storm_preload> ${storm_flags})
 # Alone: it judges how long things take. The long one takes an hour.
 set_tests_properties("storm: honest peers notice nothing of attackers and a bad machine" PROPERTIES
   LABELS storm TIMEOUT 4500 RUN_SERIAL ON)
