@@ -31,7 +31,10 @@ void Latencies::clear() {
 }
 
 void Latencies::end_calm() {
-    for (std::size_t i = 0; i < service_count; ++i) calm_[i] = p99(waited_[i]);
+    for (std::size_t i = 0; i < service_count; ++i) {
+        calm_[i] = p99(waited_[i]);
+        calm_known_[i] = waited_[i].size() >= samples_least;
+    }
     clear();
 }
 
@@ -40,10 +43,14 @@ std::optional<std::string> Latencies::end_act() {
     constexpr int noise_times = 4;
     const Span noise = p99(noise_);
     std::optional<std::string> slow;
+    if (noise > limits_.noise_most) {
+        clear();
+        return slow;
+    }
     for (std::size_t i = 0; i < service_count; ++i) {
         const Span limit = std::max(calm_times * calm_[i], limits_.floor) + noise_times * noise;
         const Span waited = p99(waited_[i]);
-        if (waited_[i].size() < samples_least || waited <= limit) continue;
+        if (!calm_known_[i] || waited_[i].size() < samples_least || waited <= limit) continue;
         slow = fmt::format(
             "{} was starved: p99 {:.1f} ms over {} answers; the calm's was {:.1f} ms, the machine's own "
             "lateness {:.1f} ms, the limit {:.1f} ms",

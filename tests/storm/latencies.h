@@ -17,9 +17,11 @@ inline constexpr std::size_t service_count = 3;
 std::string_view to_string(Service service);
 
 // An act's p99 may be twice the calm's, or `floor`, whichever is more; and what the machine itself adds: four times the
-// p99 of how late a thread that only sleeps woke up in the same act. The floor is what a busy machine needs.
+// p99 of how late a thread that only sleeps woke up in the same act. The floor is what a busy machine needs. Without a
+// calm to compare with, or on a machine too busy to tell, nobody is slow.
 struct LatencyLimits {
     Span floor{50'000'000};
+    Span noise_most{100'000'000};  // a machine that is later than this tells nothing about a daemon
 };
 
 // One thread.
@@ -49,6 +51,7 @@ private:
     std::array<std::vector<Span>, service_count> waited_;
     std::vector<Span> noise_;
     std::array<Span, service_count> calm_{};
+    std::array<bool, service_count> calm_known_{};  // it had enough samples to compare with
 };
 
 }  // namespace muster::storm
