@@ -10,7 +10,7 @@
 # The one list of what Muster is built, tested and checked with (Debian 12 names).
 declare -A packages=(
     [build]="cmake ninja-build ccache g++ pkg-config libboost1.81-dev libboost-json1.81-dev libexpected-dev
-        libspdlog-dev libfmt-dev libtomlplusplus-dev libcli11-dev libsqlite3-dev libssl-dev
+        libfmt-dev libtomlplusplus-dev libcli11-dev libsqlite3-dev libssl-dev
         libsystemd-dev zlib1g-dev"
     [test]="doctest-dev librapidcheck-dev python3 sqlite3 curl dpkg-dev strace"
     [lint]="clang-format-19 clang-tidy-19"

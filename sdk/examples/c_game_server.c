@@ -55,6 +55,7 @@ int main(int count, char** arguments) {
     const long port = count > 2 ? number(arguments[2], 65535) : 27016;
     const long region = count > 3 ? number(arguments[3], 127) : 2;
     muster_game_server_options options = {.size = sizeof options};
+    char why[64] = "out of memory";
     if (count > 1 && strcmp(arguments[1], "--help") == 0) return usage(stdout, 0);
     if (count > 4 || port < 0 || region < 0) return usage(stderr, 64);
     options.token = getenv("MUSTER_AUTH_SERVER_TOKEN");
@@ -67,12 +68,12 @@ int main(int count, char** arguments) {
     options.on_error = on_error;
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 
-    server = muster_game_server_new(&options, NULL, 0);
+    server = muster_game_server_new(&options, why, sizeof why);
     runner = muster_runner_new(on_error, NULL);
-    if (!server || !runner) return 1;
+    if (!server || !runner) return fprintf(stderr, "c_game_server: %s\n", why), 1;
     if (muster_runner_add(runner, muster_game_server_client(server), count > 1 ? arguments[1] : "127.0.0.1:11032"))
         return usage(stderr, 64);
-    muster_runner_run(runner); /* until the process is ended */
+    if (muster_runner_run(runner)) return 1; /* until the process is ended */
     muster_runner_free(runner);
     muster_game_server_free(server);
     return 0;

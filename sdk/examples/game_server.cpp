@@ -51,7 +51,7 @@ int main(int count, char** values) try {
             std::printf("lobby %d: player 1 %s\n", lobby.value, verdict ? "is in" : verdict.text.c_str());
             server->start(lobby);
             std::printf("lobby %d: started, %d running here\n", lobby.value, server->match_count());
-            runner.post_after(match_time, [&, lobby] {
+            runner.post_after(*server, match_time, [&, lobby] {  // not run once the server is gone
                 if (server->end(lobby)) std::printf("lobby %d: ended\n", lobby.value);
             });
         });
@@ -77,14 +77,17 @@ int main(int count, char** values) try {
     sigaddset(&leaving, SIGINT);
     sigaddset(&leaving, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &leaving, nullptr);
-    runner.start();
+    if (const Outcome started = runner.start(); !started) throw std::runtime_error(started.text);
     int signal = 0;
     sigwait(&leaving, &signal);
-    runner.post([&] { game_server.goodbye(); });
+    runner.post(game_server, [&] { game_server.goodbye(); });
     runner.stop();
     runner.wait();
     std::printf("left\n");
 } catch (const std::invalid_argument& wrong) {
     std::fprintf(stderr, "game_server: %s\nusage: game_server [HOST:PORT] [PORT] [REGION] [SECONDS]\n", wrong.what());
     return 64;
+} catch (const std::exception& wrong) {
+    std::fprintf(stderr, "game_server: %s\n", wrong.what());
+    return 1;
 }

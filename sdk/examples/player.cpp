@@ -61,11 +61,11 @@ int main(int count, char** arguments) try {
     sigaddset(&leaving, SIGINT);
     sigaddset(&leaving, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &leaving, nullptr);
-    runner.start();
+    if (const Outcome started = runner.start(); !started) throw std::runtime_error(started.text);
     int signal = 0;
     sigwait(&leaving, &signal);
     bool sent_away = false;
-    runner.post([&] {
+    runner.post(player, [&] {
         sent_away = player.link_state() == LinkState::closed;
         player.logout();
     });
@@ -76,4 +76,7 @@ int main(int count, char** arguments) try {
 } catch (const std::invalid_argument& wrong) {
     std::fprintf(stderr, "player: %s\nusage: player [HOST:PORT] [NAME]\n", wrong.what());
     return 64;
+} catch (const std::exception& wrong) {
+    std::fprintf(stderr, "player: %s\n", wrong.what());
+    return 1;
 }

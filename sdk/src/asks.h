@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "muster/matchmaker.h"
 #include "muster/ids.h"
+#include "muster/matchmaker.h"
 #include "muster/outcome.h"
 #include "muster/time.h"
 

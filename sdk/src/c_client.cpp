@@ -35,35 +35,38 @@ const char* muster_error_name(int error) {
     return fits ? to_string(static_cast<ErrorCode>(error)).data() : "unknown";
 }
 
-void muster_client_seed_jitter(muster_client* client, uint64_t seed) {
-    client->client().seed_jitter(seed);
+bool muster_client_seed_jitter(muster_client* client, uint64_t seed) {
+    return attempt_on(client, [&](muster_client& it) { it.client().seed_jitter(seed); });
 }
 
 bool muster_client_wants_connection(const muster_client* client) {
-    return const_cast<muster_client*>(client)->client().wants_connection();
+    return client && const_cast<muster_client*>(client)->client().wants_connection();
 }
 
-void muster_client_connected(muster_client* client, int64_t now_us) {
-    client->unsent.clear();
-    client->unsent_from = 0;
-    attempt([&] { client->client().connected(c_time(now_us)); });
+bool muster_client_connected(muster_client* client, int64_t now_us) {
+    return attempt_on(client, [&](muster_client& it) {
+        it.forget_unsent();
+        it.client().connected(c_time(now_us));
+    });
 }
 
-void muster_client_disconnected(muster_client* client, int64_t now_us) {
-    client->unsent.clear();
-    client->unsent_from = 0;
-    attempt([&] { client->client().disconnected(c_time(now_us)); });
+bool muster_client_disconnected(muster_client* client, int64_t now_us) {
+    return attempt_on(client, [&](muster_client& it) {
+        it.forget_unsent();
+        it.client().disconnected(c_time(now_us));
+    });
 }
 
-void muster_client_receive(muster_client* client, const void* bytes, size_t count, int64_t now_us) {
+bool muster_client_receive(muster_client* client, const void* bytes, size_t count, int64_t now_us) {
+    if (!is_list(bytes, count)) return false;
     const std::span given(static_cast<const std::byte*>(bytes), count);
-    attempt([&] { client->client().receive(given, c_time(now_us)); });
+    return attempt_on(client, [&](muster_client& it) { it.client().receive(given, c_time(now_us)); });
 }
 
 size_t muster_client_take_output(muster_client* client, void* buffer, size_t size) {
+    if (!client || !buffer) return 0;
     if (client->unsent_from == client->unsent.size()) {
-        client->unsent.clear();
-        client->unsent_from = 0;
+        client->forget_unsent();
         attempt([&] { client->unsent = client->client().take_output(); });
     }
     const std::size_t taken = std::min(size, client->unsent.size() - client->unsent_from);
@@ -72,19 +75,20 @@ size_t muster_client_take_output(muster_client* client, void* buffer, size_t siz
     return taken;
 }
 
-void muster_client_tick(muster_client* client, int64_t now_us) {
-    attempt([&] { client->client().tick(c_time(now_us)); });
+bool muster_client_tick(muster_client* client, int64_t now_us) {
+    return attempt_on(client, [&](muster_client& it) { it.client().tick(c_time(now_us)); });
 }
 
 int64_t muster_client_next_tick(const muster_client* client) {
+    if (!client) return MUSTER_NEVER;
     const std::optional<Time> next = const_cast<muster_client*>(client)->client().next_tick();
     if (!next) return MUSTER_NEVER;
     return std::chrono::ceil<std::chrono::microseconds>(next->time_since_epoch()).count();
 }
 
 bool muster_client_clock(const muster_client* client, int64_t now_us, muster_clock* clock) {
+    if (!client || !clock || !client->clock().known()) return false;
     const ClockEstimate& estimate = client->clock();
-    if (!estimate.known()) return false;
     const Time now = c_time(now_us);
     clock->server_time_us = estimate.server_time(now).time_since_epoch().count();
     clock->error_bound_us = estimate.error_bound(now).count();
@@ -94,5 +98,5 @@ bool muster_client_clock(const muster_client* client, int64_t now_us, muster_clo
 }
 
 enum muster_link_state muster_client_link_state(const muster_client* client) {
-    return static_cast<enum muster_link_state>(client->link_state());
+    return client ? static_cast<enum muster_link_state>(client->link_state()) : MUSTER_LEFT;
 }

@@ -8,15 +8,17 @@
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "muster/matchmaker.h"
 #include "muster/client.h"
 #include "muster/clock_estimate.h"
 #include "muster/game_server.h"
+#include "muster/matchmaker.h"
 #include "muster/muster.h"
 #include "muster/outcome.h"
 #include "muster/player.h"
@@ -33,6 +35,11 @@ struct muster_client {
     virtual muster::sdk::Client& client() = 0;
     virtual const muster::sdk::ClockEstimate& clock() const = 0;
     virtual muster::sdk::LinkState link_state() const = 0;
+
+    void forget_unsent() {
+        unsent.clear();
+        unsent_from = 0;
+    }
 
     std::vector<std::byte> unsent;
     std::size_t unsent_from = 0;
@@ -72,25 +79,35 @@ struct muster_player final : muster_client {
 
 namespace muster::sdk {
 
+// So far from the ends of its range that no sum with one overflows.
+inline Duration c_duration(std::int64_t microseconds) {
+    constexpr std::int64_t most = std::chrono::microseconds(std::chrono::hours(24 * 365 * 100)).count();
+    return std::chrono::microseconds(std::clamp(microseconds, -most, most));
+}
+
 inline Time c_time(std::int64_t microseconds) {
-    return Time(std::chrono::microseconds(microseconds));
+    return Time(c_duration(microseconds));
 }
 
 inline std::string c_string(const char* text) {
     return text ? text : "";
 }
 
-// Options of the size that the caller was compiled with: what it does not know of is zero.
+// Options of the size that the caller was compiled with: what it does not know of is zero. All have had on_error as
+// their last member since 0.1, so anything shorter was never filled in. Throws std::invalid_argument.
 template <class Options>
-Options known_part(const Options& options) {
+Options known_part(const Options* options) {
+    if (!options) throw std::invalid_argument("options");
+    constexpr std::size_t least = offsetof(Options, on_error) + sizeof(Options::on_error);
+    if (options->size < least) throw std::invalid_argument("size");
     Options known{};
-    std::memcpy(static_cast<void*>(&known), &options, std::min(options.size, sizeof known));
+    std::memcpy(static_cast<void*>(&known), options, std::min(options->size, sizeof known));
     return known;
 }
 
 // A time of 0 leaves the default.
 inline void set_time(Duration& option, std::int64_t microseconds) {
-    if (microseconds != 0) option = std::chrono::microseconds(microseconds);
+    if (microseconds != 0) option = c_duration(microseconds);
 }
 
 inline std::function<void(const Outcome&)> c_on_error(muster_on_error on_error, void* user) {
@@ -126,6 +143,23 @@ bool attempt(Command command) noexcept {
     } catch (...) {
         return false;
     }
+}
+
+// The same for what needs a handle: false without one. A command that gives a bool gives it on.
+template <class Handle, class Command>
+bool attempt_on(Handle* handle, Command command) noexcept {
+    if (!handle) return false;
+    if constexpr (std::is_same_v<decltype(command(*handle)), bool>) {
+        bool done = false;
+        return attempt([&] { done = command(*handle); }) && done;
+    } else {
+        return attempt([&] { command(*handle); });
+    }
+}
+
+// A list that the caller gives by its start and length; none may start nowhere.
+inline bool is_list(const void* start, std::size_t count) {
+    return start || count == 0;
 }
 
 }  // namespace muster::sdk

@@ -65,7 +65,7 @@ GameServerCallbacks callbacks_of(const muster_game_server_options& given) {
 
 muster_game_server* muster_game_server_new(const muster_game_server_options* options, char* why, size_t why_size) {
     const auto make = [&] {
-        const auto known = known_part(*options);
+        const auto known = known_part(options);
         return std::make_unique<muster_game_server>(options_of(known), callbacks_of(known)).release();
     };
     return made_or_null(make, why, why_size);
@@ -83,53 +83,48 @@ bool muster_game_server_answer(muster_game_server* server, int32_t lobby, enum m
     const OfferAnswer given = answer == MUSTER_ACCEPT  ? OfferAnswer::accept
                               : answer == MUSTER_LATER ? OfferAnswer::later
                                                        : OfferAnswer::decline;
-    bool open = false;
-    return attempt([&] { open = server->server.answer(LobbyId{lobby}, given); }) && open;
+    return attempt_on(server, [&](auto& it) { return it.server.answer(LobbyId{lobby}, given); });
 }
 
 bool muster_game_server_ready(muster_game_server* server, int32_t lobby) {
-    bool held = false;
-    return attempt([&] { held = server->server.ready(LobbyId{lobby}); }) && held;
+    return attempt_on(server, [&](auto& it) { return it.server.ready(LobbyId{lobby}); });
 }
 
 bool muster_game_server_start(muster_game_server* server, int32_t lobby) {
-    bool held = false;
-    return attempt([&] { held = server->server.start(LobbyId{lobby}); }) && held;
+    return attempt_on(server, [&](auto& it) { return it.server.start(LobbyId{lobby}); });
 }
 
 bool muster_game_server_end(muster_game_server* server, int32_t lobby) {
-    bool held = false;
-    return attempt([&] { held = server->server.end(LobbyId{lobby}); }) && held;
+    return attempt_on(server, [&](auto& it) { return it.server.end(LobbyId{lobby}); });
 }
 
-void muster_game_server_validate(muster_game_server* server, int32_t lobby, int32_t account, const char* token,
+bool muster_game_server_validate(muster_game_server* server, int32_t lobby, int32_t account, const char* token,
                                  void (*done)(void* user, int32_t lobby, int32_t account, int error, const char* text),
                                  void* user) {
-    attempt([&] {
-        server->server.validate(LobbyId{lobby}, AccountId{account}, c_string(token), [=](const Outcome& outcome) {
-            if (done) {
-                done(user, lobby, account, static_cast<int>(outcome.code), outcome.text.c_str());
-            }
-        });
-    });
+    const auto judged = [=](const Outcome& outcome) {
+        if (done) done(user, lobby, account, static_cast<int>(outcome.code), outcome.text.c_str());
+    };
+    return attempt_on(
+        server, [&](auto& it) { it.server.validate(LobbyId{lobby}, AccountId{account}, c_string(token), judged); });
 }
 
-void muster_game_server_drain(muster_game_server* server, bool draining) {
-    attempt([&] { server->server.drain(draining); });
+bool muster_game_server_drain(muster_game_server* server, bool draining) {
+    return attempt_on(server, [&](auto& it) { it.server.drain(draining); });
 }
 
-void muster_game_server_goodbye(muster_game_server* server) {
-    attempt([&] { server->server.goodbye(); });
+bool muster_game_server_goodbye(muster_game_server* server) {
+    return attempt_on(server, [&](auto& it) { it.server.goodbye(); });
 }
 
-void muster_game_server_report_load(muster_game_server* server, float cpu_percent, float memory_percent) {
-    server->server.report_load({.cpu_percent = cpu_percent, .memory_percent = memory_percent});
+bool muster_game_server_report_load(muster_game_server* server, float cpu_percent, float memory_percent) {
+    const Load load{.cpu_percent = cpu_percent, .memory_percent = memory_percent};
+    return attempt_on(server, [&](auto& it) { it.server.report_load(load); });
 }
 
 int32_t muster_game_server_id(const muster_game_server* server) {
-    return server->server.id().value_or(ServerId{}).value;
+    return server ? server->server.id().value_or(ServerId{}).value : 0;
 }
 
 int32_t muster_game_server_match_count(const muster_game_server* server) {
-    return server->server.match_count();
+    return server ? server->server.match_count() : 0;
 }

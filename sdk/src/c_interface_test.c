@@ -28,6 +28,8 @@ int c_names_errors(void) {
         {MUSTER_CALLBACK_FAILED, "callback_failed"},
         {MUSTER_REFUSED_UNKNOWN_TEXT, "refused_unknown_text"},
         {MUSTER_ADDRESS_NOT_FOUND, "address_not_found"},
+        {MUSTER_INVALID_CALL, "invalid_call"},
+        {MUSTER_SYSTEM_ERROR, "system_error"},
         {MUSTER_INVALID_TOKEN, "invalid_token"},
         {MUSTER_INVALID_IP_ADDRESS, "invalid_ip_address"},
         {MUSTER_INVALID_PORT, "invalid_port"},
@@ -286,7 +288,8 @@ int c_plays_a_match(const char* servers_address, const char* matchmakers_address
     CHECK(match.runner && match.server && match.matchmaker);
     CHECK(muster_runner_add(match.runner, muster_game_server_client(match.server), "nonsense") ==
           MUSTER_INVALID_ARGUMENT);
-    CHECK(muster_runner_add(match.runner, muster_matchmaker_client(match.matchmaker), matchmakers_address) == MUSTER_OK);
+    CHECK(muster_runner_add(match.runner, muster_matchmaker_client(match.matchmaker), matchmakers_address) ==
+          MUSTER_OK);
     CHECK(muster_runner_add(match.runner, muster_game_server_client(match.server), servers_address) == MUSTER_OK);
     CHECK(muster_runner_post_after(match.runner, patience_us, gives_up, &match));
     muster_runner_run(match.runner);

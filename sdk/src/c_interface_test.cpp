@@ -35,6 +35,27 @@ TEST_CASE("O-4: the C interface has the names of days, the night, and frames as 
     CHECK(c_knows_the_worlds_time() == 0);
 }
 
+TEST_CASE("SDK: the C interface refuses NULL for handles, options, lists and functions, and changes nothing") {
+    CHECK(c_refuses_null() == 0);
+}
+
+TEST_CASE("SDK: the C interface refuses options whose size was not filled in, rather than ignore callbacks") {
+    CHECK(c_refuses_short_options() == 0);
+}
+
+TEST_CASE("SDK: times at both ends of their range overflow nothing in the C interface") {
+    CHECK(c_survives_huge_times() == 0);
+}
+
+TEST_CASE("SDK: a C runner that is started twice, or run from a callback, says so and does not hang") {
+    CHECK(c_refuses_to_run_twice() == 0);
+}
+
+TEST_CASE("SDK: a C program may free a client while its runner runs, and a runner before its client") {
+    FakeMuster muster;
+    CHECK(c_frees_in_any_order(muster.servers_address().c_str()) == 0);
+}
+
 TEST_CASE("P-1: a C program logs a player in and out over TCP") {
     FakeMuster muster;
     CHECK(c_logs_a_player_in(muster.players_address().c_str()) == 0);

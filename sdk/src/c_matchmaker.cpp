@@ -10,6 +10,7 @@ namespace {
 
 MatchmakerOptions options_of(const muster_matchmaker_options& given) {
     MatchmakerOptions options{.token = c_string(given.token), .matchmaker_id = c_string(given.matchmaker_id)};
+    if (!is_list(given.regions, given.region_count)) throw std::invalid_argument("regions");
     for (std::size_t i = 0; i < given.region_count; ++i) options.regions.emplace_back(given.regions[i]);
     set_time(options.heartbeat_interval, given.heartbeat_interval_us);
     set_time(options.request_timeout, given.request_timeout_us);
@@ -36,7 +37,7 @@ MatchmakerCallbacks callbacks_of(const muster_matchmaker_options& given) {
 
 muster_matchmaker* muster_matchmaker_new(const muster_matchmaker_options* options, char* why, size_t why_size) {
     const auto make = [&] {
-        const auto known = known_part(*options);
+        const auto known = known_part(options);
         return std::make_unique<muster_matchmaker>(options_of(known), callbacks_of(known)).release();
     };
     return made_or_null(make, why, why_size);
@@ -50,8 +51,9 @@ muster_client* muster_matchmaker_client(muster_matchmaker* matchmaker) {
     return matchmaker;
 }
 
-void muster_matchmaker_request(muster_matchmaker* matchmaker, const muster_match_request* match,
-                              void (*done)(void* user, const muster_allocation* allocation), void* user) {
+bool muster_matchmaker_request(muster_matchmaker* matchmaker, const muster_match_request* match,
+                               void (*done)(void* user, const muster_allocation* allocation), void* user) {
+    if (!match) return false;
     const MatchRequest request{.lobby = LobbyId{match->lobby},
                                .game_type = match->game_type,
                                .game_mode = match->game_mode,
@@ -72,29 +74,33 @@ void muster_matchmaker_request(muster_matchmaker* matchmaker, const muster_match
             .allocated_at_ms = std::chrono::duration_cast<std::chrono::milliseconds>(since).count()};
         done(user, &shown);
     };
-    attempt([&] { matchmaker->matchmaker.request(request, answered); });
+    return attempt_on(matchmaker, [&](auto& it) { it.matchmaker.request(request, answered); });
 }
 
-void muster_matchmaker_cancel(muster_matchmaker* matchmaker, int32_t lobby) {
-    attempt([&] { matchmaker->matchmaker.cancel(LobbyId{lobby}); });
+bool muster_matchmaker_cancel(muster_matchmaker* matchmaker, int32_t lobby) {
+    return attempt_on(matchmaker, [&](auto& it) { it.matchmaker.cancel(LobbyId{lobby}); });
 }
 
-void muster_matchmaker_players(muster_matchmaker* matchmaker, int32_t lobby, const int32_t* accounts, size_t account_count,
-                              void (*done)(void* user, int32_t lobby, int error, const char* text), void* user) {
-    attempt([&] {
+bool muster_matchmaker_players(muster_matchmaker* matchmaker, int32_t lobby, const int32_t* accounts,
+                               size_t account_count,
+                               void (*done)(void* user, int32_t lobby, int error, const char* text), void* user) {
+    if (!is_list(accounts, account_count)) return false;
+    return attempt_on(matchmaker, [&](auto& it) {
         std::vector<AccountId> list;
         for (std::size_t i = 0; i < account_count; ++i) list.emplace_back(accounts[i]);
-        matchmaker->matchmaker.players(LobbyId{lobby}, list, [=](const Outcome& outcome) {
+        it.matchmaker.players(LobbyId{lobby}, list, [=](const Outcome& outcome) {
             if (done) done(user, lobby, static_cast<int>(outcome.code), outcome.text.c_str());
         });
     });
 }
 
-void muster_matchmaker_close(muster_matchmaker* matchmaker) {
-    attempt([&] { matchmaker->matchmaker.close(); });
+bool muster_matchmaker_close(muster_matchmaker* matchmaker) {
+    return attempt_on(matchmaker, [&](auto& it) { it.matchmaker.close(); });
 }
 
 size_t muster_matchmaker_servers(const muster_matchmaker* matchmaker, muster_known_server* servers, size_t size) {
+    if (!matchmaker) return 0;
+    if (!servers) size = 0;
     const auto& known = matchmaker->matchmaker.servers();
     for (std::size_t i = 0; i < std::min(size, known.size()); ++i) {
         servers[i] = {.server = known[i].server.value,

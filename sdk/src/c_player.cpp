@@ -85,7 +85,7 @@ PlayerCallbacks callbacks_of(const muster_player_options& given) {
 
 muster_player* muster_player_new(const muster_player_options* options, char* why, size_t why_size) {
     const auto make = [&] {
-        const auto known = known_part(*options);
+        const auto known = known_part(options);
         return std::make_unique<muster_player>(options_of(known), callbacks_of(known)).release();
     };
     return made_or_null(make, why, why_size);
@@ -99,33 +99,34 @@ muster_client* muster_player_client(muster_player* player) {
     return player;
 }
 
-void muster_player_login(muster_player* player, const char* name, const char* credential) {
-    attempt([&] { player->player.login(c_string(name), c_string(credential)); });
+bool muster_player_login(muster_player* player, const char* name, const char* credential) {
+    return attempt_on(player, [&](auto& it) { it.player.login(c_string(name), c_string(credential)); });
 }
 
-void muster_player_logout(muster_player* player) {
-    attempt([&] { player->player.logout(); });
+bool muster_player_logout(muster_player* player) {
+    return attempt_on(player, [&](auto& it) { it.player.logout(); });
 }
 
 bool muster_player_request_ping(muster_player* player) {
-    return player->player.request_ping();
+    return attempt_on(player, [&](auto& it) { return it.player.request_ping(); });
 }
 
-void muster_player_activity(muster_player* player) {
-    player->player.activity();
+bool muster_player_activity(muster_player* player) {
+    return attempt_on(player, [&](auto& it) { it.player.activity(); });
 }
 
 bool muster_player_send(muster_player* player, uint16_t code, const void* bytes, size_t count) {
+    if (!is_list(bytes, count)) return false;
     const std::span payload(static_cast<const std::byte*>(bytes), count);
-    bool sent = false;
-    return attempt([&] { sent = player->player.send(code, payload); }) && sent;
+    return attempt_on(player, [&](auto& it) { return it.player.send(code, payload); });
 }
 
 int32_t muster_player_id(const muster_player* player) {
-    return player->player.id().value_or(AccountId{}).value;
+    return player ? player->player.id().value_or(AccountId{}).value : 0;
 }
 
 bool muster_player_world_time(const muster_player* player, muster_world_time* time) {
+    if (!player || !time) return false;
     const std::optional<WorldTime> known = player->player.world_time();
     if (known) *time = c_world_time(*known);
     return known.has_value();

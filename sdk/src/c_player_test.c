@@ -97,8 +97,12 @@ int c_refuses_bad_player_options(void) {
     CHECK(muster_player_new(&options, why, sizeof why) == NULL);
     CHECK(strcmp(why, "clock_sync_interval") == 0);
 
-    /* All that the program does not know of is as by default. */
+    /* A program that filled in no more than this has said nothing about its callbacks. */
+    options.clock_sync_interval_us = 0;
     options.size = sizeof options.size;
+    CHECK(muster_player_new(&options, why, sizeof why) == NULL);
+    CHECK(strcmp(why, "size") == 0);
+    options.size = sizeof options;
     player = muster_player_new(&options, NULL, 0);
     CHECK(player != NULL);
     muster_player_free(player);

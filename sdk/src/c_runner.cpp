@@ -1,6 +1,4 @@
-#include <chrono>
 #include <memory>
-#include <stdexcept>
 
 #include "muster/tcp_runner.h"
 #include "sdk/src/c_client.h"
@@ -23,35 +21,39 @@ void muster_runner_free(muster_runner* runner) {
 }
 
 int muster_runner_add(muster_runner* runner, muster_client* client, const char* address) {
-    const bool added = attempt([&] { runner->runner.add(client->client(), c_string(address)); });
-    return added ? MUSTER_OK : MUSTER_INVALID_ARGUMENT;
+    if (!client) return MUSTER_INVALID_ARGUMENT;
+    const auto add = [&](muster_runner& it) { it.runner.add(client->client(), c_string(address)); };
+    return attempt_on(runner, add) ? MUSTER_OK : MUSTER_INVALID_ARGUMENT;
 }
 
-void muster_runner_remove(muster_runner* runner, muster_client* client) {
-    attempt([&] { runner->runner.remove(client->client()); });
+int muster_runner_remove(muster_runner* runner, muster_client* client) {
+    if (!client) return MUSTER_INVALID_ARGUMENT;
+    const auto remove = [&](muster_runner& it) { it.runner.remove(client->client()); };
+    return attempt_on(runner, remove) ? MUSTER_OK : MUSTER_INVALID_ARGUMENT;
 }
 
-void muster_runner_run(muster_runner* runner) {
-    attempt([&] { runner->runner.run(); });
+int muster_runner_run(muster_runner* runner) {
+    return runner ? static_cast<int>(runner->runner.run().code) : MUSTER_INVALID_ARGUMENT;
 }
 
-bool muster_runner_start(muster_runner* runner) {
-    return attempt([&] { runner->runner.start(); });
+int muster_runner_start(muster_runner* runner) {
+    return runner ? static_cast<int>(runner->runner.start().code) : MUSTER_INVALID_ARGUMENT;
 }
 
-void muster_runner_wait(muster_runner* runner) {
-    attempt([&] { runner->runner.wait(); });
+int muster_runner_wait(muster_runner* runner) {
+    return runner ? static_cast<int>(runner->runner.wait().code) : MUSTER_INVALID_ARGUMENT;
 }
 
 void muster_runner_stop(muster_runner* runner) {
-    runner->runner.stop();
+    if (runner) runner->runner.stop();
 }
 
 bool muster_runner_post(muster_runner* runner, void (*function)(void* user), void* user) {
-    return attempt([&] { runner->runner.post([function, user] { function(user); }); });
+    return muster_runner_post_after(runner, 0, function, user);
 }
 
 bool muster_runner_post_after(muster_runner* runner, int64_t delay_us, void (*function)(void* user), void* user) {
-    const std::chrono::microseconds delay(delay_us);
-    return attempt([&] { runner->runner.post_after(delay, [function, user] { function(user); }); });
+    if (!function) return false;
+    const auto posted = [function, user] { function(user); };
+    return attempt_on(runner, [&](muster_runner& it) { it.runner.post_after(c_duration(delay_us), posted); });
 }

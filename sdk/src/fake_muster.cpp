@@ -168,7 +168,7 @@ void FakeMuster::take(Peer& peer, const AllocateMatchAck& message) {
     }
     match.server = &peer;
     say(match.matchmaker, AllocationResponse{AllocationResponse::Accepted{message.lobby, muster::ServerId(peer.server),
-                                                                       peer.endpoint, match.token, date()}});
+                                                                          peer.endpoint, match.token, date()}});
 }
 
 void FakeMuster::take(Peer& peer, const ReadyForMatch& message) {

@@ -25,7 +25,8 @@ int main(int count, char** arguments) {
     std::FILE* file = std::fopen(unfinished.c_str(), "w");
     if (!file) return 73;
     std::fprintf(file, "{\"servers\":\"%s\",\"matchmakers\":\"%s\",\"players\":\"%s\"}\n",
-                 muster.servers_address().c_str(), muster.matchmakers_address().c_str(), muster.players_address().c_str());
+                 muster.servers_address().c_str(), muster.matchmakers_address().c_str(),
+                 muster.players_address().c_str());
     std::fclose(file);
     std::rename(unfinished.c_str(), path.c_str());
 

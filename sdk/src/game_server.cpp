@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "protocol/text.h"
 #include "sdk/src/game_server_state.h"
+#include "sdk/src/option_times.h"
 
 namespace muster::sdk {
 
@@ -15,11 +16,10 @@ GameServerOptions checked(GameServerOptions options) {
     if (!HandshakeTokenText::fits(options.token) || !is_utf8(options.token)) throw std::invalid_argument("token");
     if (!IpText::fits(options.ip) || !is_utf8(options.ip)) throw std::invalid_argument("ip");
     if (options.max_matches < 1) throw std::invalid_argument("max_matches");
-    const Duration zero{};
-    if (options.heartbeat_interval <= zero) throw std::invalid_argument("heartbeat_interval");
-    if (options.heartbeat_timeout <= zero) throw std::invalid_argument("heartbeat_timeout");
-    if (options.offer_timeout <= zero) throw std::invalid_argument("offer_timeout");
-    if (options.validate_timeout <= zero) throw std::invalid_argument("validate_timeout");
+    check_time(options.heartbeat_interval, "heartbeat_interval");
+    check_time(options.heartbeat_timeout, "heartbeat_timeout");
+    check_time(options.offer_timeout, "offer_timeout");
+    check_time(options.validate_timeout, "validate_timeout");
     return options;
 }
 
@@ -27,7 +27,9 @@ GameServerOptions checked(GameServerOptions options) {
 
 GameServer::GameServer(GameServerOptions options, GameServerCallbacks callbacks)
     : state_(std::make_unique<State>(checked(std::move(options)), std::move(callbacks))) {}
-GameServer::~GameServer() = default;
+GameServer::~GameServer() {
+    leave_runner();
+}
 
 bool GameServer::answer(LobbyId lobby, OfferAnswer answer) {
     return state_->answer(lobby, answer);

@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "protocol/text.h"
 #include "sdk/src/matchmaker_state.h"
+#include "sdk/src/option_times.h"
 
 namespace muster::sdk {
 
@@ -27,8 +28,8 @@ MatchmakerOptions checked(MatchmakerOptions options) {
     }
     const std::size_t regions_max = std::numeric_limits<std::int8_t>::max();
     if (options.regions.empty() || options.regions.size() > regions_max) throw std::invalid_argument("regions");
-    if (options.heartbeat_interval <= Duration{}) throw std::invalid_argument("heartbeat_interval");
-    if (options.request_timeout <= Duration{}) throw std::invalid_argument("request_timeout");
+    check_time(options.heartbeat_interval, "heartbeat_interval");
+    check_time(options.request_timeout, "request_timeout");
     return options;
 }
 
@@ -40,7 +41,9 @@ std::string_view to_string(MatchEventKind kind) {
 
 Matchmaker::Matchmaker(MatchmakerOptions options, MatchmakerCallbacks callbacks)
     : state_(std::make_unique<State>(checked(std::move(options)), std::move(callbacks))) {}
-Matchmaker::~Matchmaker() = default;
+Matchmaker::~Matchmaker() {
+    leave_runner();
+}
 
 void Matchmaker::request(const MatchRequest& match, std::function<void(const Allocation&)> done) {
     state_->request(match, std::move(done));

@@ -53,7 +53,7 @@ void Matchmaker::State::cancel(LobbyId lobby) {
 }
 
 void Matchmaker::State::players(LobbyId lobby, std::span<const AccountId> accounts,
-                               std::function<void(const Outcome&)> done) {
+                                std::function<void(const Outcome&)> done) {
     Ask ask{.kind = Ask::Kind::players,
             .lobby = lobby,
             .accounts = {accounts.begin(), accounts.end()},

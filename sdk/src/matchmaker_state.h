@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "base/time.h"
-#include "muster/matchmaker.h"
 #include "muster/client.h"
 #include "muster/clock_estimate.h"
 #include "muster/ids.h"
+#include "muster/matchmaker.h"
 #include "muster/outcome.h"
 #include "muster/time.h"
 #include "protocol/matchmaker_messages.h"

@@ -227,7 +227,8 @@ TEST_CASE("A-14: the 30 s of a request that was made before the client was ever 
     CHECK(code == ErrorCode::no_answer);
 }
 
-TEST_CASE_FIXTURE(MatchmakerFixture, "A-8: every request without an answer is asked again after a reconnect, in order") {
+TEST_CASE_FIXTURE(MatchmakerFixture,
+                  "A-8: every request without an answer is asked again after a reconnect, in order") {
     joined();
     request(5);
     request(6);

@@ -32,6 +32,10 @@ std::string_view to_string(ErrorCode code) {
             return "refused_unknown_text";
         case ErrorCode::address_not_found:
             return "address_not_found";
+        case ErrorCode::invalid_call:
+            return "invalid_call";
+        case ErrorCode::system_error:
+            return "system_error";
         default:
             break;
     }

@@ -1,19 +1,18 @@
 #include "muster/player.h"
 
-#include <stdexcept>
 #include <utility>
 
+#include "sdk/src/option_times.h"
 #include "sdk/src/player_state.h"
 
 namespace muster::sdk {
 
 namespace {
 
-PlayerOptions checked(const PlayerOptions& options) {
-    const Duration zero{};
-    if (options.ping_timeout <= zero) throw std::invalid_argument("ping_timeout");
-    if (options.resume_grace < zero) throw std::invalid_argument("resume_grace");
-    if (options.clock_sync_interval <= zero) throw std::invalid_argument("clock_sync_interval");
+PlayerOptions checked(PlayerOptions options) {
+    check_time(options.ping_timeout, "ping_timeout");
+    check_time(options.resume_grace, "resume_grace", Duration{});
+    check_time(options.clock_sync_interval, "clock_sync_interval");
     return options;
 }
 
@@ -21,7 +20,9 @@ PlayerOptions checked(const PlayerOptions& options) {
 
 Player::Player(PlayerOptions options, PlayerCallbacks callbacks)
     : state_(std::make_unique<State>(checked(options), std::move(callbacks))) {}
-Player::~Player() = default;
+Player::~Player() {
+    leave_runner();
+}
 
 void Player::login(std::string_view name, std::string_view credential) {
     state_->login(name, credential);

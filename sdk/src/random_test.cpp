@@ -14,8 +14,8 @@
 
 #include <doctest/doctest.h>
 
-#include "muster/matchmaker.h"
 #include "muster/game_server.h"
+#include "muster/matchmaker.h"
 #include "muster/player.h"
 #include "protocol/matchmaker_messages.h"
 #include "protocol/player_messages.h"

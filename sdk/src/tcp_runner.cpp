@@ -1,178 +1,95 @@
 #include "muster/tcp_runner.h"
 
-#include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <chrono>
-#include <cstdint>
-#include <map>
+#include <condition_variable>
 #include <mutex>
-#include <random>
-#include <stdexcept>
-#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
 
-#include <poll.h>
-
-#include "sdk/src/callbacks.h"
-#include "sdk/src/connection.h"
-#include "sdk/src/earliest.h"
-#include "sdk/src/tcp_address.h"
-#include "sdk/src/wake_pipe.h"
+#include "base/check.h"
+#include "sdk/src/runner_loop.h"
 
 namespace muster::sdk {
 
 namespace {
 
-std::uint64_t random_seed() {
-    std::random_device device;
-    return (static_cast<std::uint64_t>(device()) << 32) | device();
+Outcome runs_already() {
+    return {ErrorCode::invalid_call, "The runner runs already"};
 }
 
 }  // namespace
 
-class TcpRunner::Loop {
+// Which thread the runner is on, so that nobody waits for himself and nobody runs it twice.
+class TcpRunner::Thread {
 public:
-    explicit Loop(OnError on_error) : on_error_(std::move(on_error)) {}
-
-    void add(Client& client, std::string_view text) {
-        const auto address = TcpAddress::parse(text);
-        if (!address) throw std::invalid_argument("no host:port: " + std::string(text));
-        client.seed_jitter(random_seed());
-        connections_.push_back(std::make_unique<Connection>(client, *address, wake_, on_error_));
+    ~Thread() {
+        if (own_.joinable()) own_.join();
     }
 
-    void remove(Client& client) {
-        const auto its = [&](const auto& connection) { return &connection->client() == &client; };
-        for (const auto& connection : connections_) {
-            if (its(connection)) connection->lose(now());
+    // False when the runner runs already.
+    bool enter() {
+        const std::lock_guard lock(mutex_);
+        if (running_) return false;
+        running_ = true;
+        on_ = std::this_thread::get_id();
+        return true;
+    }
+    void leave() {
+        const std::lock_guard lock(mutex_);
+        running_ = false;
+        on_ = {};
+        stopped_.notify_all();
+    }
+
+    template <class Body>
+    Outcome start(Body body) {
+        const std::lock_guard lock(mutex_);
+        if (running_) return runs_already();
+        if (own_.joinable()) own_.join();  // its loop has ended before
+        try {
+            own_ = std::thread([this, body] {
+                {
+                    const std::lock_guard started(mutex_);  // by then start() has written down that it runs
+                    on_ = std::this_thread::get_id();
+                }
+                body();
+                leave();
+            });
+        } catch (const std::system_error& error) {
+            return {ErrorCode::system_error, error.what()};
         }
-        std::erase_if(connections_, its);
+        running_ = true;
+        return {};
     }
 
-    void run() noexcept {
-        while (!stopping_.exchange(false)) {
-            turn();
-            wait_for_work(std::nullopt);
-        }
-        finish();
+    bool is_this_one() {
+        const std::lock_guard lock(mutex_);
+        return running_ && on_ == std::this_thread::get_id();
     }
 
-    void stop() noexcept {
-        stopping_.store(true);
-        wake_->wake();
+    Outcome wait() {
+        if (is_this_one()) return {ErrorCode::invalid_call, "The runner would wait for itself"};
+        std::unique_lock lock(mutex_);
+        stopped_.wait(lock, [this] { return !running_; });
+        return {};
     }
-
-    void post(Time due, std::function<void()> function) {
-        {
-            const std::lock_guard lock(mutex_);
-            posted_.emplace(due, std::move(function));
-        }
-        wake_->wake();
-    }
-
-    std::thread thread;  // of start()
-
-    static Time now() { return std::chrono::steady_clock::now(); }
 
 private:
-    // One pass: what is due, what was posted, what is to be sent.
-    void turn() noexcept {
-        const Time time = now();
-        each_connection(time, [&](Connection& connection) { connection.tick(time); });
-        run_posted(time);
-        each_connection(time, [&](Connection& connection) { connection.turn(time); });
-    }
-
-    // Until there are bytes, something is due or posted, or `until`. Takes the bytes.
-    void wait_for_work(std::optional<Time> until) noexcept {
-        waiting_.clear();
-        waiting_.push_back({.fd = wake_->readable_fd(), .events = POLLIN, .revents = 0});
-        std::optional<Time> next = earliest({until, next_posted()});
-        for (const auto& connection : connections_) {
-            waiting_.push_back(connection->interest());
-            next = earliest({next, connection->next_turn()});
-        }
-        if (poll(waiting_.data(), static_cast<nfds_t>(waiting_.size()), timeout_ms(next)) < 0) return;  // interrupted
-        if (waiting_[0].revents != 0) wake_->clear();
-
-        const Time time = now();
-        std::size_t place = 1;
-        each_connection(time, [&](Connection& connection) { connection.ready(waiting_[place++].revents, time); });
-    }
-
-    // Does what was posted before the stop, and sends what the clients still have to say.
-    void finish() noexcept {
-        turn();
-        const Time give_up = now() + Connection::flush_max;
-        const auto flushed = [](const auto& connection) { return connection->flushed(); };
-        while (!std::ranges::all_of(connections_, flushed) && now() < give_up) {
-            wait_for_work(give_up);
-            turn();
-        }
-        const Time time = now();
-        each_connection(time, [&](Connection& connection) { connection.lose(time); });
-    }
-
-    // Clients catch what callbacks throw, so only lack of memory comes here; it costs that one connection.
-    template <class Visit>
-    void each_connection(Time time, Visit visit) noexcept {
-        for (const auto& connection : connections_) {
-            guarded(on_error_, [&] {
-                try {
-                    visit(*connection);
-                } catch (...) {
-                    connection->lose(time);
-                    throw;
-                }
-            });
-        }
-    }
-
-    void run_posted(Time time) noexcept {
-        std::multimap<Time, std::function<void()>> due;
-        {
-            const std::lock_guard lock(mutex_);
-            const auto later = posted_.upper_bound(time);
-            while (posted_.begin() != later) due.insert(due.end(), posted_.extract(posted_.begin()));
-        }
-        for (const auto& [when, function] : due) call(on_error_, function);
-    }
-
-    std::optional<Time> next_posted() {
-        const std::lock_guard lock(mutex_);
-        if (posted_.empty()) return std::nullopt;
-        return posted_.begin()->first;
-    }
-
-    // For poll(): rounded up, so that what it waits for is due when it returns.
-    static int timeout_ms(std::optional<Time> next) {
-        if (!next) return -1;
-        constexpr std::chrono::milliseconds most = std::chrono::hours(1);
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - now());
-        return static_cast<int>(std::clamp(left, std::chrono::milliseconds(0), most).count());
-    }
-
-    // The runner's thread, or anyone while it does not run.
-    const OnError on_error_;
-    std::vector<std::unique_ptr<Connection>> connections_;
-    std::vector<pollfd> waiting_;  // the wake pipe, then each connection; lends its memory to the next wait
-
-    // Any thread.
-    const std::shared_ptr<const WakePipe> wake_ = std::make_shared<const WakePipe>();
-    std::atomic<bool> stopping_{false};
     std::mutex mutex_;
-    std::multimap<Time, std::function<void()>> posted_;  // guarded by mutex_
+    std::condition_variable stopped_;
+    bool running_ = false;  // guarded by mutex_
+    std::thread::id on_;    // guarded by mutex_
+    std::thread own_;       // of start(); guarded by mutex_
 };
 
 TcpRunner::TcpRunner(std::function<void(const Outcome&)> on_error)
-    : loop_(std::make_unique<Loop>(std::move(on_error))) {}
+    : loop_(std::make_shared<RunnerLoop>(std::move(on_error))), thread_(std::make_unique<Thread>()) {}
 
 TcpRunner::~TcpRunner() {
+    MUSTER_CHECK(!thread_->is_this_one(), "a runner of the SDK was destroyed inside a callback of its own");
     stop();
-    wait();
+    thread_->wait();
+    loop_->let_all_go();
 }
 
 void TcpRunner::add(Client& client, std::string_view address) {
@@ -181,24 +98,32 @@ void TcpRunner::add(Client& client, std::string_view address) {
 void TcpRunner::remove(Client& client) {
     loop_->remove(client);
 }
-void TcpRunner::run() {
+Outcome TcpRunner::run() {
+    if (!thread_->enter()) return runs_already();
     loop_->run();
+    thread_->leave();
+    return {};
 }
-void TcpRunner::start() {
-    wait();
-    loop_->thread = std::thread([loop = loop_.get()] { loop->run(); });
+Outcome TcpRunner::start() {
+    return thread_->start([loop = loop_.get()] { loop->run(); });
 }
-void TcpRunner::wait() {
-    if (loop_->thread.joinable()) loop_->thread.join();
+Outcome TcpRunner::wait() {
+    return thread_->wait();
 }
 void TcpRunner::stop() noexcept {
     loop_->stop();
 }
 void TcpRunner::post(std::function<void()> function) {
-    loop_->post(Loop::now(), std::move(function));
+    loop_->post(Duration{}, std::move(function));
 }
 void TcpRunner::post_after(Duration delay, std::function<void()> function) {
-    loop_->post(Loop::now() + delay, std::move(function));
+    loop_->post(delay, std::move(function));
+}
+void TcpRunner::post(const Client& client, std::function<void()> function) {
+    loop_->post(client, Duration{}, std::move(function));
+}
+void TcpRunner::post_after(const Client& client, Duration delay, std::function<void()> function) {
+    loop_->post(client, delay, std::move(function));
 }
 
 }  // namespace muster::sdk

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
-#include <future>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -12,10 +11,11 @@
 
 #include <doctest/doctest.h>
 
-#include "muster/matchmaker.h"
 #include "muster/game_server.h"
+#include "muster/matchmaker.h"
 #include "muster/player.h"
 #include "sdk/src/fake_muster.h"
+#include "sdk/src/runner_fixture.h"
 #include "sdk/src/tcp_address.h"
 
 namespace muster::sdk {
@@ -24,29 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto patience = 20s;  // of a test that would otherwise hang
-
-// Something that happens on the runner's thread and that the test waits for.
-class Happening {
-public:
-    void happen() {
-        if (!happened_.exchange(true)) promise_.set_value();
-    }
-    bool wait() { return future_.wait_for(patience) == std::future_status::ready; }
-
-private:
-    std::promise<void> promise_;
-    std::future<void> future_ = promise_.get_future();
-    std::atomic<bool> happened_{false};
-};
-
-GameServerOptions server_options(std::uint16_t port = 27015) {
-    return {.ip = "127.0.0.1", .port = port, .region = RegionId{2}, .max_matches = 4};
-}
-
-MatchmakerOptions matchmaker_options() {
-    return {.matchmaker_id = "chat-1", .regions = {RegionId{2}}};
-}
+constexpr auto patience = Happening::patience;
 
 }  // namespace
 
@@ -77,21 +55,21 @@ TEST_CASE("A-14: over TCP a match is requested, offered, readied, joined, starte
                            }});
     server_address = &server;
     Matchmaker matchmaker(matchmaker_options(), {.on_event = [&](const MatchEvent& event) {
-                            seen.emplace_back(to_string(event.kind));
-                            if (event.kind == MatchEventKind::ended) ended.happen();
-                        }});
+                              seen.emplace_back(to_string(event.kind));
+                              if (event.kind == MatchEventKind::ended) ended.happen();
+                          }});
     runner.add(server, muster.servers_address());
     runner.add(matchmaker, muster.matchmakers_address());
-    runner.start();
+    REQUIRE(runner.start());
     REQUIRE(online.wait());
     runner.post([&] {
         const std::vector<AccountId> players{AccountId{1}};
         matchmaker.players(LobbyId{5}, players, {});
         matchmaker.request({.lobby = LobbyId{5}, .region = RegionId{2}, .player_count = 1},
-                          [&](const Allocation& allocation) {
-                              seen.push_back(allocation ? allocation.ip + ":" + std::to_string(allocation.port)
-                                                        : allocation.outcome.text);
-                          });
+                           [&](const Allocation& allocation) {
+                               seen.push_back(allocation ? allocation.ip + ":" + std::to_string(allocation.port)
+                                                         : allocation.outcome.text);
+                           });
     });
     REQUIRE(ended.wait());
     runner.stop();
@@ -110,25 +88,25 @@ TEST_CASE("F-6: after a cut link the runner connects again by itself, and a requ
     std::atomic<int> onlines{0};
     GameServer server(server_options(), {.on_offer = [](const Offer&) { return OfferAnswer::accept; }});
     Matchmaker matchmaker(matchmaker_options(), {.on_link = [&](LinkState state) {
-                            if (state != LinkState::online) return;
-                            if (++onlines == 1) first.happen();
-                            if (onlines == 2) again.happen();
-                        }});
+                              if (state != LinkState::online) return;
+                              if (++onlines == 1) first.happen();
+                              if (onlines == 2) again.happen();
+                          }});
     std::atomic<int> told{0};
     TcpRunner runner([&](const Outcome& why) { told += why.code == ErrorCode::connection_lost ? 1 : 0; });
     runner.add(server, muster.servers_address());
     runner.add(matchmaker, "localhost:" + std::to_string(muster.matchmakers_port()));  // a name, looked up each time
-    runner.start();
+    REQUIRE(runner.start());
     REQUIRE(first.wait());
     muster.cut_links();
     REQUIRE(again.wait());
     std::function<void()> ask = [&] {
         matchmaker.request({.lobby = LobbyId{7}, .region = RegionId{2}, .player_count = 1},
-                          [&](const Allocation& allocation) {
-                              // The game server may come back a moment later than the matchmaker.
-                              if (allocation) return answered.happen();
-                              runner.post_after(10ms, ask);
-                          });
+                           [&](const Allocation& allocation) {
+                               // The game server may come back a moment later than the matchmaker.
+                               if (allocation) return answered.happen();
+                               runner.post_after(10ms, ask);
+                           });
     };
     runner.post(ask);
     CHECK(answered.wait());
@@ -152,7 +130,7 @@ TEST_CASE("fault 28: the runner keeps trying while nobody listens, and is there 
         if (why.text.find("Connection refused") != std::string::npos) refused.happen();
     });
     runner.add(server, "127.0.0.1:" + std::to_string(servers));
-    runner.start();
+    REQUIRE(runner.start());
     REQUIRE(refused.wait());
     const FakeMuster muster(servers, matchmakers);
     CHECK(online.wait());
@@ -203,15 +181,15 @@ TEST_CASE("P-6: over TCP a player logs in, hears of its match, resumes after a c
     runner.add(player, muster.players_address());
     runner.add(server, muster.servers_address());
     runner.add(matchmaker, muster.matchmakers_address());
-    runner.start();
+    REQUIRE(runner.start());
     REQUIRE(pinged.wait());
     std::function<void()> ask = [&] {
         matchmaker.players(LobbyId{5}, std::vector{*player.id()}, {});
         matchmaker.request({.lobby = LobbyId{5}, .region = RegionId{2}, .player_count = 1},
-                          [&](const Allocation& answer) {
-                              // The game server may be there a moment later than the matchmaker.
-                              if (!answer) runner.post_after(10ms, ask);
-                          });
+                           [&](const Allocation& answer) {
+                               // The game server may be there a moment later than the matchmaker.
+                               if (!answer) runner.post_after(10ms, ask);
+                           });
     };
     runner.post(ask);
     REQUIRE(matched.wait());
@@ -239,7 +217,7 @@ TEST_CASE("P-1: over TCP a refused player is left alone until it is given anothe
                        .on_refused = [&](const Outcome&) { refused.happen(); }});
     player.login("ann", "wrong");
     runner.add(player, muster.players_address());
-    runner.start();
+    REQUIRE(runner.start());
     REQUIRE(refused.wait());
     runner.post_after(200ms, [&] { player.login("ann", "right"); });
     REQUIRE(online.wait());
@@ -256,7 +234,7 @@ TEST_CASE("F-12: what is said before stop() still goes out: a goodbye is heard")
                           if (state == LinkState::online) online.happen();
                       }});
     runner.add(server, muster.servers_address());
-    runner.start();
+    REQUIRE(runner.start());
     REQUIRE(online.wait());
     runner.post([&] { server.goodbye(); });
     runner.stop();
@@ -287,7 +265,7 @@ TEST_CASE("fault 13: what a posted function throws is told, and the runner goes 
 TEST_CASE("A-14: many threads may post, and a runner can run again after a stop") {
     TcpRunner runner;
     int count = 0;  // the runner's thread only
-    runner.start();
+    REQUIRE(runner.start());
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; ++i) {
         threads.emplace_back([&] {
@@ -314,7 +292,7 @@ TEST_CASE("F-12: a client that was removed is left alone, with its connection cl
                                                    if (state == LinkState::online) online.happen();
                                                }});
     runner.add(*server, muster.servers_address());
-    runner.start();
+    REQUIRE(runner.start());
     REQUIRE(online.wait());
     runner.post([&] {
         runner.remove(*server);
@@ -340,7 +318,7 @@ TEST_CASE("F-2: one runner keeps a hundred game servers alive") {
                                                        }}));
         runner.add(*servers.back(), muster.servers_address());
     }
-    runner.start();
+    REQUIRE(runner.start());
     CHECK(all_online.wait());
     runner.stop();
     runner.wait();

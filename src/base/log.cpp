@@ -1,31 +1,29 @@
 #include "base/log.h"
 
+#include <algorithm>
 #include <iterator>
 #include <mutex>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+
+#include "base/safe_text.h"
 
 namespace muster {
 namespace {
 
 using Line = fmt::basic_memory_buffer<char, 512>;
 
-bool is_control(char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte < 0x20 || byte == 0x7F;
-}
-
 // A name sent by a peer must not be able to fake a line or move the cursor of whoever reads the log.
 void append_escaped(Line& line, std::string_view text) {
-    for (const char c : text) {
-        if (is_control(c)) {
-            fmt::format_to(std::back_inserter(line), "\\x{:02x}", static_cast<unsigned char>(c));
-        } else {
-            line.push_back(c);
-        }
+    const auto is_plain = [](char c) { return c >= ' ' && c <= '~'; };
+    if (std::ranges::all_of(text, is_plain)) {
+        line.append(text);
+    } else {
+        line.append(safe_text(text));
     }
 }
 
@@ -65,7 +63,13 @@ class Log::Limits {
 public:
     struct Verdict {
         bool pass = false;
+        bool last = false;            // of its window: what follows is held back
         std::uint64_t held_back = 0;  // lines of this message held back since the last that passed
+    };
+    struct HeldBack {
+        LogLevel level;
+        std::uint64_t lines;
+        std::string example;  // the last line that passed
     };
 
     Verdict judge(std::string_view message, Time now) {
@@ -80,7 +84,25 @@ public:
             return {};
         }
         ++state.passed;
-        return {true, std::exchange(state.held_back, 0)};
+        return {true, state.passed == burst, std::exchange(state.held_back, 0)};
+    }
+
+    void remember(std::string_view message, LogLevel level, std::string_view line) {
+        const std::lock_guard lock(mutex_);
+        State& state = states_[message];
+        state.level = level;
+        state.example = line;
+    }
+
+    // Those whose window is over, once.
+    std::vector<HeldBack> take_held_back(Time now) {
+        std::vector<HeldBack> found;
+        const std::lock_guard lock(mutex_);
+        for (auto& [message, state] : states_) {
+            if (state.held_back == 0 || now - state.window_start < Duration(window)) continue;
+            found.push_back({state.level, std::exchange(state.held_back, 0), state.example});
+        }
+        return found;
     }
 
 private:
@@ -88,6 +110,8 @@ private:
         Time window_start{Duration::min() / 2};
         std::uint32_t passed = 0;
         std::uint64_t held_back = 0;
+        LogLevel level = LogLevel::info;
+        std::string example{};
     };
 
     std::mutex mutex_;
@@ -127,7 +151,15 @@ void Log::write(LogLevel level, LogFields fields, fmt::string_view message, fmt:
     append_escaped(line, {text.data(), text.size()});
     for (const LogField& field : fields) append_field(line, field);
     if (verdict.held_back > 0) append_field(line, LogField("held_back", verdict.held_back));
+    if (verdict.last) limits_->remember({message.data(), message.size()}, level, {line.data(), line.size()});
     sink_.write(LogRecord{level, clock_.wall(), {line.data(), line.size()}});
+}
+
+void Log::tell_held_back() {
+    for (const auto& [level, lines, example] : limits_->take_held_back(clock_.now())) {
+        const std::string line = fmt::format("Held back {} more lines like: {}", lines, example);
+        sink_.write(LogRecord{level, clock_.wall(), line});
+    }
 }
 
 }  // namespace muster

@@ -35,7 +35,7 @@ struct LogField {
 
 using LogFields = std::initializer_list<LogField>;
 
-// One finished line: text, then ` name=value` for each field. Control characters are escaped already.
+// One finished line: text, then ` name=value` for each field. What safe_text() escapes is escaped already.
 struct LogRecord {
     LogLevel level;
     UnixMs time;
@@ -49,8 +49,8 @@ public:
     virtual void write(const LogRecord& record) noexcept = 0;
 };
 
-// Formats lines and holds back floods: of one message (one format text) at most `burst` lines pass in `window`; the
-// next that passes says how many were held back. Any thread may call it.
+// Formats lines and holds back floods: of one message (one format text) at most `burst` lines pass in `window`. How
+// many were held back is said by the next that passes, or by tell_held_back(). Any thread may call it.
 class Log {
 public:
     static constexpr std::uint32_t burst = 20;
@@ -84,6 +84,10 @@ public:
 
     void set_least(LogLevel least) { least_.store(least, std::memory_order_relaxed); }
     LogLevel least() const { return least_.load(std::memory_order_relaxed); }
+
+    // Says how many lines were held back in windows that are over and that nothing has followed. To be called every
+    // second or so.
+    void tell_held_back();
 
     // Lines held back by the limit so far.
     std::uint64_t suppressed() const { return suppressed_.load(std::memory_order_relaxed); }

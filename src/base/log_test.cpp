@@ -49,6 +49,29 @@ TEST_CASE_FIXTURE(Logging, "fault 45: a hostile name cannot fake a line or colou
           R"(Kicking idle player Bob\x0a2026 error \x1b[31mfire" name="Bob\x0a2026 error \x1b[31mfire\"" empty="")");
 }
 
+TEST_CASE_FIXTURE(Logging, "fault 45: a name that turns the text's direction, or drives a terminal by C1, is escaped") {
+    log.with(LogLevel::info, {{"name", "\u202egnp\u2066"}, {"two words", "\u009b31m \u2028"}}, "Player {}",
+             "Zoë\u202e");
+    CHECK(sink.lines ==
+          std::vector<std::string>{R"(Player Zoë\u202e name=\u202egnp\u2066 two words="\x9b31m \u2028")"});
+}
+
+TEST_CASE_FIXTURE(Logging, "how many lines were held back is said after ten seconds, though no further line comes") {
+    for (int i = 0; i < 30; ++i) log.warning("refused {}", i);
+    log.tell_held_back();
+    CHECK(sink.lines.size() == Log::burst);
+    clock.advance(Log::window - 1ms);
+    log.tell_held_back();
+    CHECK(sink.lines.size() == Log::burst);
+    clock.advance(1ms);
+    log.tell_held_back();
+    log.tell_held_back();
+    REQUIRE(sink.lines.size() == Log::burst + 1);
+    CHECK(sink.lines.back() == "Held back 10 more lines like: refused 19");
+    log.warning("refused {}", 30);
+    CHECK(sink.lines.back() == "refused 30");
+}
+
 TEST_CASE_FIXTURE(Logging, "a flood of one message is held back and counted, others pass") {
     for (int i = 0; i < 1'000; ++i) log.warning("refused {}", i);
     log.warning("something else");

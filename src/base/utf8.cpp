@@ -1,6 +1,5 @@
 #include "base/utf8.h"
 
-#include <cstdint>
 #include <cstring>
 
 namespace muster {
@@ -27,6 +26,16 @@ std::size_t utf8_sequence_length(std::string_view text) {
         return 4;
     }
     return 0;
+}
+
+std::uint32_t utf8_code_point(std::string_view sequence) {
+    const auto byte = [&](std::size_t i) {
+        return static_cast<std::uint32_t>(static_cast<unsigned char>(sequence[i]));
+    };
+    if (sequence.size() == 1) return byte(0);
+    std::uint32_t value = byte(0) & (0xFFU >> (sequence.size() + 1));
+    for (std::size_t i = 1; i < sequence.size(); ++i) value = (value << 6U) | (byte(i) & 0x3FU);
+    return value;
 }
 
 bool is_utf8(std::string_view text) {

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <stdexcept>
 #include <vector>
 
 #include <fmt/format.h>
-#include <muster/matchmaker.h>
 #include <muster/game_server.h>
+#include <muster/matchmaker.h>
 #include <muster/player.h>
 #include <muster/tcp_runner.h>
 
@@ -74,7 +75,7 @@ public:
         for (const auto& player : players_) player->join(ports_.players);
         ask_soon();
         fail_soon();
-        runner_.start();
+        if (const sdk::Outcome started = runner_.start(); !started) throw std::runtime_error(started.text);
     }
 
 private:

@@ -19,17 +19,6 @@ bool draws(int descriptor) {
     return isatty(descriptor) == 1 && kind && std::string_view(kind) != "dumb" && *kind != '\0';
 }
 
-// The first character of valid UTF-8.
-std::uint32_t code_point(std::string_view sequence) {
-    const auto byte = [&](std::size_t i) {
-        return static_cast<std::uint32_t>(static_cast<unsigned char>(sequence[i]));
-    };
-    if (sequence.size() == 1) return byte(0);
-    std::uint32_t value = byte(0) & (0xFFU >> (sequence.size() + 1));
-    for (std::size_t i = 1; i < sequence.size(); ++i) value = (value << 6U) | (byte(i) & 0x3FU);
-    return value;
-}
-
 struct Range {
     std::uint32_t first;
     std::uint32_t last;
@@ -42,9 +31,6 @@ bool within(const std::array<Range, Count>& ranges, std::uint32_t point) {
     return false;
 }
 
-// Controls of the terminal, line ends, and what turns or hides text.
-constexpr std::array unsafe{Range{0x00, 0x1F},     Range{0x7F, 0x9F},     Range{0x200B, 0x200F},
-                            Range{0x2028, 0x202E}, Range{0x2060, 0x2069}, Range{0xFEFF, 0xFEFF}};
 constexpr std::array wide{Range{0x1100, 0x115F},   Range{0x2E80, 0xA4CF},  Range{0xAC00, 0xD7A3},
                           Range{0xF900, 0xFAFF},   Range{0xFE30, 0xFE6F},  Range{0xFF00, 0xFF60},
                           Range{0x1F300, 0x1FAFF}, Range{0x20000, 0x3FFFD}};
@@ -85,31 +71,11 @@ std::string styled(Style style, std::string_view text) {
     return fmt::format("\x1b[{}m{}\x1b[0m", codes[static_cast<std::size_t>(style)], text);
 }
 
-std::string safe_text(std::string_view text) {
-    std::string out;
-    while (!text.empty()) {
-        const std::size_t length = utf8_sequence_length(text);
-        if (length == 0) {
-            out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
-            text.remove_prefix(1);
-            continue;
-        }
-        const std::uint32_t point = code_point(text.substr(0, length));
-        if (within(unsafe, point)) {
-            out += point < 0x100 ? fmt::format("\\x{:02x}", point) : fmt::format("\\u{:04x}", point);
-        } else {
-            out += text.substr(0, length);
-        }
-        text.remove_prefix(length);
-    }
-    return out;
-}
-
 std::size_t shown_width(std::string_view text) {
     std::size_t width = 0;
     while (!text.empty()) {
         const std::size_t length = utf8_sequence_length(text);
-        width += length == 0 ? 1 : columns_of(code_point(text.substr(0, length)));
+        width += length == 0 ? 1 : columns_of(utf8_code_point(text.substr(0, length)));
         text.remove_prefix(length == 0 ? 1 : length);
     }
     return width;
@@ -120,7 +86,7 @@ std::string_view cut_to(std::string_view text, std::size_t columns) {
     std::size_t end = 0;
     while (end < text.size()) {
         const std::size_t length = utf8_sequence_length(text.substr(end));
-        width += length == 0 ? 1 : columns_of(code_point(text.substr(end, length)));
+        width += length == 0 ? 1 : columns_of(utf8_code_point(text.substr(end, length)));
         if (width > columns) break;
         end += length == 0 ? 1 : length;
     }

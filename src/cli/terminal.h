@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/safe_text.h"
+
 namespace muster {
 
 enum class Style : std::uint8_t { plain, bold, dim, red, green, yellow, blue, cyan };
@@ -18,10 +20,6 @@ bool progress_wanted();
 
 // `text` in that style, and back to plain after it.
 std::string styled(Style style, std::string_view text);
-
-// What others named: control characters, marks that turn the direction of text, and bytes that are not UTF-8 become
-// visible, such as \x1b or \u202e, so that a name can neither drive the terminal nor look like another.
-std::string safe_text(std::string_view text);
 
 // How many columns it takes.
 std::size_t shown_width(std::string_view text);

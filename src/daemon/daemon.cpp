@@ -44,8 +44,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long the daemon waits for a signal when nobody watches it.
-constexpr Duration unwatched_wait = 1h;
+// How often the main thread looks after what has no timer, such as lines that the log held back.
+constexpr Duration housekeeping_interval = 1s;
 
 // What a person at a terminal is told once all ports are open.
 std::string greeting(const BoundAddresses& bound) {
@@ -254,12 +254,14 @@ private:
     // Until it is told to stop.
     void serve(Signals& signals) {
         const auto watchdog = manager_.watchdog_interval();
-        const Duration wait = watchdog ? *watchdog / 3 : unwatched_wait;
+        Duration wait = housekeeping_interval;
+        if (watchdog) wait = std::min<Duration>(wait, *watchdog / 3);
         for (;;) {
             const auto signal = signals.wait(wait);
             if (signal == Signal::stop) return;
             if (signal == Signal::reload) reload();
             if (watchdog && !health_.hang()) manager_.ping();
+            log_.tell_held_back();
         }
     }
 

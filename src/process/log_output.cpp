@@ -7,46 +7,37 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
+#include <deque>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spdlog/async_logger.h>
-#include <spdlog/details/log_msg.h>
-#include <spdlog/details/thread_pool.h>
-#include <spdlog/sinks/sink.h>
 #include <unistd.h>
 
 #include "base/thread_name.h"
 
 namespace muster {
+
+// What waits to be written.
+struct WaitingLine {
+    std::optional<LogLevel> level{};  // none: text that is written as it is
+    std::chrono::system_clock::time_point time{};
+    std::string text{};
+};
+
 namespace {
 
 // How often a blocked writer looks whether it is being closed.
 constexpr std::chrono::milliseconds poll_step{50};
-
-// Marks text that is written as it is.
-constexpr auto plain_text = spdlog::level::off;
-
-spdlog::level::level_enum to_spdlog(LogLevel level) {
-    switch (level) {
-        case LogLevel::debug:
-            return spdlog::level::debug;
-        case LogLevel::info:
-            return spdlog::level::info;
-        case LogLevel::warning:
-            return spdlog::level::warn;
-        case LogLevel::error:
-            return spdlog::level::err;
-    }
-    return spdlog::level::err;
-}
 
 struct LevelLook {
     std::string_view word;      // five wide
@@ -54,17 +45,18 @@ struct LevelLook {
     std::string_view colour;
 };
 
-LevelLook look_of(spdlog::level::level_enum level) {
+LevelLook look_of(LogLevel level) {
     switch (level) {
-        case spdlog::level::debug:
+        case LogLevel::debug:
             return {"debug", "<7>", "\x1b[2m"};
-        case spdlog::level::warn:
+        case LogLevel::info:
+            break;
+        case LogLevel::warning:
             return {"warn ", "<4>", "\x1b[33m"};
-        case spdlog::level::err:
+        case LogLevel::error:
             return {"error", "<3>", "\x1b[31m"};
-        default:
-            return {"info ", "<6>", ""};
     }
+    return {"info ", "<6>", ""};
 }
 
 void append_time(fmt::memory_buffer& out, std::chrono::system_clock::time_point time) {
@@ -77,23 +69,20 @@ void append_time(fmt::memory_buffer& out, std::chrono::system_clock::time_point 
                    clock.minutes().count(), clock.seconds().count(), clock.subseconds().count());
 }
 
-void append_line(fmt::memory_buffer& out, const LogStyle& style, const spdlog::details::log_msg& message) {
+void append_line(fmt::memory_buffer& out, const LogStyle& style, const WaitingLine& line) {
     const auto append = [&out](std::string_view text) { out.append(text.data(), text.data() + text.size()); };
-    const std::string_view text(message.payload.data(), message.payload.size());
-    if (message.level == plain_text) {
-        append(text);
-    } else if (const LevelLook look = look_of(message.level); style.journal) {
-        append(look.priority);
-        append(text);
-    } else {
-        append_time(out, message.time);
+    if (line.level && style.journal) {
+        append(look_of(*line.level).priority);
+    } else if (line.level) {
+        const LevelLook look = look_of(*line.level);
+        append_time(out, line.time);
         out.push_back(' ');
         if (style.colours) append(look.colour);
         append(look.word);
         if (style.colours && !look.colour.empty()) append("\x1b[0m");
         out.push_back(' ');
-        append(text);
     }
+    append(line.text);
     out.push_back('\n');
 }
 
@@ -132,7 +121,7 @@ std::string_view cut(std::string_view line) {
 }  // namespace
 
 // Log thread, but for begin_close() and dropped().
-class LogOutput::Writer final : public spdlog::sinks::sink {
+class LogOutput::Writer {
 public:
     Writer(int fd, LogStyle style) : fd_(own_descriptor(fd)), style_(style) {
         struct stat about{};
@@ -140,16 +129,16 @@ public:
     }
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
-    ~Writer() override { ::close(fd_); }
+    ~Writer() { ::close(fd_); }
 
-    void log(const spdlog::details::log_msg& message) override {
-        line_.clear();
-        append_line(line_, style_, message);
-        if (!write_all({line_.data(), line_.size()})) dropped_.fetch_add(1, std::memory_order_relaxed);
+    // False when it was dropped.
+    bool write(const WaitingLine& line) {
+        bytes_.clear();
+        append_line(bytes_, style_, line);
+        const bool written = write_all({bytes_.data(), bytes_.size()});
+        if (!written) add_dropped(1);
+        return written;
     }
-    void flush() override {}
-    void set_pattern(const std::string&) override {}
-    void set_formatter(std::unique_ptr<spdlog::formatter>) override {}
 
     void begin_close() {
         const auto end = std::chrono::steady_clock::now() + close_limit;
@@ -207,43 +196,67 @@ private:
     const int fd_;
     const LogStyle style_;
     bool is_socket_ = false;
-    fmt::memory_buffer line_;
+    fmt::memory_buffer bytes_;
 
     // Any thread.
     std::atomic<std::chrono::steady_clock::rep> close_at_{never};
     std::atomic<std::uint64_t> dropped_{0};
 };
 
-// spdlog's bounded queue with its one thread.
+// A bounded queue of lines, and the thread that writes them.
 class LogOutput::Queue {
 public:
-    explicit Queue(std::shared_ptr<Writer> writer)
-        : pool_(std::make_shared<spdlog::details::thread_pool>(lines_waiting_max, 1, begin_thread)),
-          logger_(std::make_shared<spdlog::async_logger>("muster", std::move(writer), pool_,
-                                                         spdlog::async_overflow_policy::overrun_oldest)) {
-        logger_->set_level(spdlog::level::trace);
+    explicit Queue(Writer& writer) : writer_(writer), thread_([this] { run(); }) {}
+
+    // A full queue loses its oldest line, a closed one this one.
+    void push(WaitingLine line) {
+        {
+            const std::lock_guard lock(mutex_);
+            if (closed_) return writer_.add_dropped(1);
+            if (lines_.size() == lines_waiting_max) {
+                lines_.pop_front();
+                writer_.add_dropped(1);
+            }
+            lines_.push_back(std::move(line));
+        }
+        changed_.notify_one();
     }
 
-    void push(std::chrono::system_clock::time_point time, spdlog::level::level_enum level, std::string_view text) {
-        logger_->log(time, spdlog::source_loc{}, level, spdlog::string_view_t(text.data(), text.size()));
-    }
-    std::uint64_t overrun() const {
-        const std::lock_guard lock(mutex_);
-        return pool_ ? pool_->overrun_counter() : overrun_at_close_;
-    }
-    // The thread ends once it has been through what waits. A push from now on throws.
+    // Ends the thread once it has been through what waits.
     void close() {
-        std::shared_ptr<spdlog::details::thread_pool> ending;
-        const std::lock_guard lock(mutex_);
-        if (pool_) overrun_at_close_ = pool_->overrun_counter();
-        ending.swap(pool_);
+        {
+            const std::lock_guard lock(mutex_);
+            closed_ = true;
+        }
+        changed_.notify_one();
+        if (thread_.joinable()) thread_.join();
     }
 
 private:
-    mutable std::mutex mutex_;
-    std::shared_ptr<spdlog::details::thread_pool> pool_;  // guarded by mutex_; the logger has its own weak hold on it
-    std::uint64_t overrun_at_close_ = 0;                  // guarded by mutex_
-    std::shared_ptr<spdlog::async_logger> logger_;
+    void run() {
+        begin_thread();
+        std::unique_lock lock(mutex_);
+        for (;;) {
+            changed_.wait(lock, [this] { return closed_ || !lines_.empty(); });
+            if (lines_.empty()) return;
+            const WaitingLine line = std::move(lines_.front());
+            lines_.pop_front();
+            lock.unlock();
+            const bool written = writer_.write(line);
+            lock.lock();
+            if (written || !closed_) continue;
+            // The reader is gone, or has had its time: the rest would fare no better.
+            writer_.add_dropped(lines_.size());
+            lines_.clear();
+        }
+    }
+
+    Writer& writer_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<WaitingLine> lines_;  // guarded by mutex_
+    bool closed_ = false;            // guarded by mutex_
+    std::thread thread_;             // last: it begins at once
 };
 
 LogStyle log_style_for(int fd, const char* journal_stream, const char* no_color) {
@@ -258,7 +271,7 @@ LogStyle log_style_for(int fd, const char* journal_stream, const char* no_color)
 }
 
 LogOutput::LogOutput(int fd, LogStyle style)
-    : writer_(std::make_shared<Writer>(fd, style)), queue_(std::make_unique<Queue>(writer_)) {}
+    : writer_(std::make_unique<Writer>(fd, style)), queue_(std::make_unique<Queue>(*writer_)) {}
 
 LogOutput::~LogOutput() {
     close();
@@ -267,7 +280,7 @@ LogOutput::~LogOutput() {
 void LogOutput::write(const LogRecord& record) noexcept {
     try {
         const std::chrono::system_clock::time_point time{std::chrono::milliseconds(record.time.value)};
-        queue_->push(time, to_spdlog(record.level), cut(record.line));
+        queue_->push({.level = record.level, .time = time, .text = std::string(cut(record.line))});
     } catch (...) {
         // No memory for the line; the caller has better things to do than to fail for it.
         writer_->add_dropped(1);
@@ -276,14 +289,14 @@ void LogOutput::write(const LogRecord& record) noexcept {
 
 void LogOutput::print(std::string_view text) noexcept {
     try {
-        queue_->push({}, plain_text, cut(text));
+        queue_->push({.text = std::string(cut(text))});
     } catch (...) {
         writer_->add_dropped(1);
     }
 }
 
 std::uint64_t LogOutput::dropped() const {
-    return writer_->dropped() + queue_->overrun();
+    return writer_->dropped();
 }
 
 void LogOutput::close() noexcept {

@@ -49,7 +49,7 @@ public:
 private:
     class Writer;
     class Queue;
-    std::shared_ptr<Writer> writer_;
+    std::unique_ptr<Writer> writer_;
     std::unique_ptr<Queue> queue_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -10,6 +11,8 @@
 #include "muster/time.h"
 
 namespace muster::sdk {
+
+class RunnerLoop;
 
 // How the link to Muster stands.
 enum class LinkState : std::uint8_t {
@@ -29,13 +32,15 @@ enum class LinkState : std::uint8_t {
 //
 // One thread only. `now` never goes backwards between calls. No call blocks. Your callbacks are called from within
 // connected(), disconnected(), receive() and tick(), never from within a command of yours; they may give commands, but
-// not destroy the client. What a callback throws is caught and told to on_error.
+// not destroy the client: in a runner that ends the process with a message. What a callback throws is caught and told
+// to on_error.
 class Client {
 public:
-    Client() = default;
+    Client();
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
-    virtual ~Client() = default;
+    // A client in a runner leaves it. See leave_runner().
+    virtual ~Client();
 
     // Chance for the pauses between connection attempts. The same seed gives the same pauses.
     virtual void seed_jitter(std::uint64_t seed) = 0;
@@ -55,6 +60,18 @@ public:
     virtual void tick(Time now) = 0;
     // When tick() has something to do next, unless something else happens before.
     virtual std::optional<Time> next_tick() const = 0;
+
+protected:
+    // After this no runner calls the client: its connection is closed without a word to it, and functions posted for
+    // it are dropped. On another thread than the runner's it waits for the callback that runs just then. A client class
+    // of your own calls it first in its destructor, as those of the SDK do.
+    void leave_runner() noexcept;
+
+private:
+    friend class RunnerLoop;
+
+    std::weak_ptr<RunnerLoop> runner_;   // none: in no runner
+    std::shared_ptr<const char> alive_;  // until leave_runner(); what was posted for the client looks at it
 };
 
 }  // namespace muster::sdk

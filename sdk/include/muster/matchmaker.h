@@ -20,7 +20,7 @@ namespace muster::sdk {
 
 struct MatchmakerOptions {
     std::string token{};              // Muster's matchmaker token; empty where it asks for none
-    std::string matchmaker_id{};     // 1 to 64 of letters, digits, - _ . and unique among those connected
+    std::string matchmaker_id{};      // 1 to 64 of letters, digits, - _ . and unique among those connected
     std::vector<RegionId> regions{};  // at least one; requests are for these
 
     // As in Muster's config; leave it unless that was changed.

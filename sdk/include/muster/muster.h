@@ -1,18 +1,22 @@
 /* Muster's clients for C (C99), and for every language that can call C.
  *
- * The same clients as in game_server.h, matchmaker.h, player.h and tcp_runner.h, whose comments say more; this page says
- * what is different here.
+ * The same clients as in game_server.h, matchmaker.h, player.h and tcp_runner.h, whose comments say more; this page
+ * says what is different here.
  *
- * - Names: one handle type each for a game server, an matchmaker, a player and a runner. What _new() gives is taken back
+ * - Names: one handle type each for a game server, a matchmaker, a player and a runner. What _new() gives is taken back
  *   by _free(); NULL is fine there.
  * - Threads: a client belongs to the thread that drives it: that of muster_runner_run() or muster_runner_start(), else
- *   yours. Other threads reach it by muster_runner_post(). Only muster_runner_post(), _post_after() and _stop() may be
- *   called from any thread.
+ *   yours. Other threads reach it by muster_runner_post(). Only muster_runner_add(), _remove(), _post(), _post_after()
+ *   and _stop() may be called from any thread, and a client in a runner may be freed on any.
  * - Callbacks: all are optional. They get the `user` pointer given with them. Strings and structs they are given live
- *   until they return. They may give commands, but not free anything.
+ *   until they return. They may give commands, but not free their own client or runner: that ends the process with a
+ *   message.
  * - Strings: UTF-8, terminated by zero. What is passed in is copied.
  * - Time: microseconds of any monotonic clock; with a runner it is that of muster_now_us().
  * - Errors: numbers of enum muster_error. Nothing is ever thrown through this interface.
+ * - NULL: a NULL handle, list or function where there must be one changes nothing. The call then gives
+ *   MUSTER_INVALID_ARGUMENT, false, 0 or NULL; what answers by a `done` gives false, and `done` is not called. So it is
+ *   when memory is short.
  */
 #ifndef MUSTER_MUSTER_H
 #define MUSTER_MUSTER_H
@@ -56,6 +60,8 @@ enum muster_error {
     MUSTER_CALLBACK_FAILED = 10,
     MUSTER_REFUSED_UNKNOWN_TEXT = 11,
     MUSTER_ADDRESS_NOT_FOUND = 12,
+    MUSTER_INVALID_CALL = 13,
+    MUSTER_SYSTEM_ERROR = 14,
 
     /* Said by Muster. */
     MUSTER_INVALID_TOKEN = 100,
@@ -108,14 +114,14 @@ enum muster_link_state { MUSTER_CONNECTING = 0, MUSTER_ONLINE = 1, MUSTER_ISOLAT
 
 #define MUSTER_NEVER INT64_MAX
 
-MUSTER_API void muster_client_seed_jitter(muster_client* client, uint64_t seed);
+MUSTER_API bool muster_client_seed_jitter(muster_client* client, uint64_t seed);
 MUSTER_API bool muster_client_wants_connection(const muster_client* client);
-MUSTER_API void muster_client_connected(muster_client* client, int64_t now_us);
-MUSTER_API void muster_client_disconnected(muster_client* client, int64_t now_us);
-MUSTER_API void muster_client_receive(muster_client* client, const void* bytes, size_t count, int64_t now_us);
+MUSTER_API bool muster_client_connected(muster_client* client, int64_t now_us);
+MUSTER_API bool muster_client_disconnected(muster_client* client, int64_t now_us);
+MUSTER_API bool muster_client_receive(muster_client* client, const void* bytes, size_t count, int64_t now_us);
 /* Writes up to `size` bytes that are to be sent, and returns how many; 0 when there are none left. */
 MUSTER_API size_t muster_client_take_output(muster_client* client, void* buffer, size_t size);
-MUSTER_API void muster_client_tick(muster_client* client, int64_t now_us);
+MUSTER_API bool muster_client_tick(muster_client* client, int64_t now_us);
 /* MUSTER_NEVER when nothing is due. */
 MUSTER_API int64_t muster_client_next_tick(const muster_client* client);
 
@@ -145,7 +151,8 @@ typedef struct muster_offer {
 enum muster_offer_answer { MUSTER_ACCEPT = 0, MUSTER_DECLINE = 1, MUSTER_LATER = 2 };
 enum muster_server_status { MUSTER_AVAILABLE = 0, MUSTER_FULL = 1, MUSTER_DRAINING = 2, MUSTER_OFFLINE = 3 };
 
-/* Set all to zero, then `size` and what you need. A time of 0 stands for the default. */
+/* Set all to zero, then `size` and what you need; a `size` of less than the options of 0.1 is refused. A time of 0
+ * stands for the default. */
 typedef struct muster_game_server_options {
     size_t size;       /* sizeof(muster_game_server_options) */
     const char* token; /* NULL where Muster asks for none */
@@ -179,17 +186,17 @@ MUSTER_API bool muster_game_server_ready(muster_game_server* server, int32_t lob
 MUSTER_API bool muster_game_server_start(muster_game_server* server, int32_t lobby);
 MUSTER_API bool muster_game_server_end(muster_game_server* server, int32_t lobby);
 /* `done` is called once; MUSTER_OK: let the player in. */
-MUSTER_API void muster_game_server_validate(
+MUSTER_API bool muster_game_server_validate(
     muster_game_server* server, int32_t lobby, int32_t account, const char* token,
     void (*done)(void* user, int32_t lobby, int32_t account, int error, const char* text), void* user);
-MUSTER_API void muster_game_server_drain(muster_game_server* server, bool draining);
-MUSTER_API void muster_game_server_goodbye(muster_game_server* server);
-MUSTER_API void muster_game_server_report_load(muster_game_server* server, float cpu_percent, float memory_percent);
+MUSTER_API bool muster_game_server_drain(muster_game_server* server, bool draining);
+MUSTER_API bool muster_game_server_goodbye(muster_game_server* server);
+MUSTER_API bool muster_game_server_report_load(muster_game_server* server, float cpu_percent, float memory_percent);
 /* 0 before the first registration. */
 MUSTER_API int32_t muster_game_server_id(const muster_game_server* server);
 MUSTER_API int32_t muster_game_server_match_count(const muster_game_server* server);
 
-/* ---- Matchmaker: a matchmaker ---- */
+/* ---- Matchmaker ---- */
 
 typedef struct muster_matchmaker muster_matchmaker;
 
@@ -231,19 +238,20 @@ typedef struct muster_matchmaker_options {
     muster_on_error on_error;
 } muster_matchmaker_options;
 
-MUSTER_API muster_matchmaker* muster_matchmaker_new(const muster_matchmaker_options* options, char* why, size_t why_size);
+MUSTER_API muster_matchmaker* muster_matchmaker_new(const muster_matchmaker_options* options, char* why,
+                                                    size_t why_size);
 MUSTER_API void muster_matchmaker_free(muster_matchmaker* matchmaker);
 MUSTER_API muster_client* muster_matchmaker_client(muster_matchmaker* matchmaker);
 
 /* `done` is called once. MUSTER_NO_ANSWER after 30 s: tell the players that there is no match. */
-MUSTER_API void muster_matchmaker_request(muster_matchmaker* matchmaker, const muster_match_request* match,
-                                         void (*done)(void* user, const muster_allocation* allocation), void* user);
-MUSTER_API void muster_matchmaker_cancel(muster_matchmaker* matchmaker, int32_t lobby);
-MUSTER_API void muster_matchmaker_players(muster_matchmaker* matchmaker, int32_t lobby, const int32_t* accounts,
-                                         size_t account_count,
-                                         void (*done)(void* user, int32_t lobby, int error, const char* text),
-                                         void* user);
-MUSTER_API void muster_matchmaker_close(muster_matchmaker* matchmaker);
+MUSTER_API bool muster_matchmaker_request(muster_matchmaker* matchmaker, const muster_match_request* match,
+                                          void (*done)(void* user, const muster_allocation* allocation), void* user);
+MUSTER_API bool muster_matchmaker_cancel(muster_matchmaker* matchmaker, int32_t lobby);
+MUSTER_API bool muster_matchmaker_players(muster_matchmaker* matchmaker, int32_t lobby, const int32_t* accounts,
+                                          size_t account_count,
+                                          void (*done)(void* user, int32_t lobby, int error, const char* text),
+                                          void* user);
+MUSTER_API bool muster_matchmaker_close(muster_matchmaker* matchmaker);
 
 typedef struct muster_known_server {
     int32_t server;
@@ -256,7 +264,7 @@ typedef struct muster_known_server {
 /* Available servers of the regions, as of the last handshake: writes up to `size` of them, and returns how many there
  * are. */
 MUSTER_API size_t muster_matchmaker_servers(const muster_matchmaker* matchmaker, muster_known_server* servers,
-                                           size_t size);
+                                            size_t size);
 
 /* ---- Player: a game client ---- */
 
@@ -301,11 +309,11 @@ MUSTER_API void muster_player_free(muster_player* player);
 MUSTER_API muster_client* muster_player_client(muster_player* player);
 
 /* Nothing is connected before the first login. */
-MUSTER_API void muster_player_login(muster_player* player, const char* name, const char* credential);
-MUSTER_API void muster_player_logout(muster_player* player);
+MUSTER_API bool muster_player_login(muster_player* player, const char* name, const char* credential);
+MUSTER_API bool muster_player_logout(muster_player* player);
 /* False while one is under way, and before Muster's first ping on this link. */
 MUSTER_API bool muster_player_request_ping(muster_player* player);
-MUSTER_API void muster_player_activity(muster_player* player);
+MUSTER_API bool muster_player_activity(muster_player* player);
 
 #define MUSTER_PLAYER_MESSAGE_SIZE_MAX 8190
 
@@ -330,22 +338,26 @@ typedef struct muster_runner muster_runner;
 
 /* NULL when the system is out of memory or file descriptors. `on_error` may be NULL. */
 MUSTER_API muster_runner* muster_runner_new(muster_on_error on_error, void* user);
-/* Stops, and waits for its thread. The clients are freed after it. */
+/* Stops, and waits for its thread. Clients may be freed before it or after it. */
 MUSTER_API void muster_runner_free(muster_runner* runner);
 
-/* `address` is "host:port", an IPv6 literal in brackets. MUSTER_INVALID_ARGUMENT when it is not. */
+/* `address` is "host:port", an IPv6 literal in brackets. MUSTER_INVALID_ARGUMENT when it is not, or the client is in a
+ * runner already. From any thread. */
 MUSTER_API int muster_runner_add(muster_runner* runner, muster_client* client, const char* address);
-MUSTER_API void muster_runner_remove(muster_runner* runner, muster_client* client);
+MUSTER_API int muster_runner_remove(muster_runner* runner, muster_client* client);
 
-/* On this thread, until muster_runner_stop(). */
-MUSTER_API void muster_runner_run(muster_runner* runner);
-/* On a thread of the runner's own. False when there can be none. */
-MUSTER_API bool muster_runner_start(muster_runner* runner);
-MUSTER_API void muster_runner_wait(muster_runner* runner);
+/* On this thread, until muster_runner_stop(). MUSTER_INVALID_CALL when the runner runs already: twice, or from within a
+ * callback. */
+MUSTER_API int muster_runner_run(muster_runner* runner);
+/* On a thread of the runner's own. MUSTER_SYSTEM_ERROR when there can be none. */
+MUSTER_API int muster_runner_start(muster_runner* runner);
+/* Until it has stopped. MUSTER_INVALID_CALL from within a callback. */
+MUSTER_API int muster_runner_wait(muster_runner* runner);
 
 /* From any thread; stop also from a signal handler. */
 MUSTER_API void muster_runner_stop(muster_runner* runner);
 MUSTER_API bool muster_runner_post(muster_runner* runner, void (*function)(void* user), void* user);
+/* At once for a delay below 0, never for one that no clock can count. */
 MUSTER_API bool muster_runner_post_after(muster_runner* runner, int64_t delay_us, void (*function)(void* user),
                                          void* user);
 

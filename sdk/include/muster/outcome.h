@@ -24,6 +24,8 @@ enum class ErrorCode : std::uint16_t {
     callback_failed = 10,   // a callback of yours threw; the text is what it said
     refused_unknown_text = 11,  // Muster said no in words that this version does not know
     address_not_found = 12,     // the runner cannot make an address of the name it was given
+    invalid_call = 13,          // the runner runs already, or a callback waits for the thread that it is on
+    system_error = 14,          // the system has no thread left; the text is what it said
 
     // Said by Muster: the words of its protocol.
     invalid_token = 100,

@@ -12,42 +12,52 @@
 namespace muster::sdk {
 
 // Drives any number of clients on the thread of run(), or on one of its own. Clients and their callbacks belong to that
-// thread: another thread reaches them by post().
+// thread: another thread reaches them by post(). Before run() is called, and after it has returned, the clients belong
+// to whoever holds them.
 //
-// Nothing that a callback or a posted function throws leaves the runner; it is told to on_error. Before run() is
-// called, and after it has returned, the clients belong to whoever holds them.
+// A runner and its clients may be destroyed in any order: a client that dies leaves its runner, and a runner that dies
+// closes the connections. Nothing that a callback or a posted function throws leaves the runner; it is told to
+// on_error.
 class TcpRunner {
 public:
     // `on_error` hears why a connection could not be made or was lost, on the runner's thread.
     explicit TcpRunner(std::function<void(const Outcome&)> on_error = {});
-    // Stops, and waits for the thread.
+    // Stops, and waits for the thread. From within a callback it ends the process with a message.
     ~TcpRunner();
     TcpRunner(const TcpRunner&) = delete;
     TcpRunner& operator=(const TcpRunner&) = delete;
 
     // `address` is "host:port": an IPv4 literal, an IPv6 literal in brackets, or a name, which is looked up at each
-    // attempt to connect. Throws std::invalid_argument when it is none of these. The client outlives the runner, or is
-    // removed before it ends. Both while the runner does not run, or from a posted function; not from a callback.
+    // attempt to connect. Throws std::invalid_argument when it is none of these, or the client is in a runner already.
+    // Both from any thread, and from callbacks.
     void add(Client& client, std::string_view address);
+    // Closes its connection and tells the client so: its callbacks are called before this returns, or, from within a
+    // callback of the client itself, right after that.
     void remove(Client& client);
 
     // Returns after stop(): what was posted before is done, what the clients had to say is sent (for at most a second),
-    // and their connections are closed. It can then be called again.
-    void run();
-    // The same on a thread of the runner's own. Throws std::system_error when there can be none.
-    void start();
-    // Until that thread has ended.
-    void wait();
+    // and their connections are closed. It can then be called again. invalid_call, and nothing done, when the runner
+    // runs already, be it on this thread (from within a callback) or on another.
+    Outcome run();
+    // The same on a thread of the runner's own. system_error when there can be none.
+    [[nodiscard]] Outcome start();
+    // Until the runner has stopped. invalid_call on the runner's own thread.
+    Outcome wait();
 
     // From any thread, and from a signal handler.
     void stop() noexcept;
-    // Runs `function` on the runner's thread, in order, or after a while. From any thread.
+    // Runs `function` on the runner's thread, in order, or after a while: at once for a delay below 0, never for one
+    // that no clock can count. From any thread.
     void post(std::function<void()> function);
     void post_after(Duration delay, std::function<void()> function);
+    // The same, unless the client has been destroyed by then. For a function that uses the client.
+    void post(const Client& client, std::function<void()> function);
+    void post_after(const Client& client, Duration delay, std::function<void()> function);
 
 private:
-    class Loop;
-    std::unique_ptr<Loop> loop_;
+    class Thread;
+    const std::shared_ptr<RunnerLoop> loop_;
+    const std::unique_ptr<Thread> thread_;
 };
 
 }  // namespace muster::sdk

@@ -1,0 +1,18 @@
+#include "muster/client.h"
+
+#include "sdk/src/runner_loop.h"
+
+namespace muster::sdk {
+
+Client::Client() : alive_(std::make_shared<const char>('\0')) {}
+
+Client::~Client() {
+    leave_runner();
+}
+
+void Client::leave_runner() noexcept {
+    if (const auto runner = runner_.lock()) runner->let_go(*this);
+    alive_.reset();
+}
+
+}  // namespace muster::sdk
