@@ -43,9 +43,9 @@ struct CoreSnapshot {
     std::array<std::uint64_t, 6> matches{};  // by MatchState: those that are not over
     std::size_t allocations_in_flight = 0;
     std::size_t matchmakers = 0;
-    std::size_t owed_aborts = 0;       // aborts that game servers hear when they are back
+    std::size_t owed_aborts = 0;  // aborts that game servers hear when they are back
     std::uint64_t owed_aborts_dropped = 0;
-    std::size_t untold_matches = 0;    // over, and their matchmaker may not have heard so
+    std::size_t untold_matches = 0;  // over, and their matchmaker may not have heard so
     std::uint64_t untold_matches_dropped = 0;
     FleetFigures fleet;
     MatchFigures match;

@@ -73,11 +73,10 @@ TEST_CASE_FIXTURE(CoreWorld, "A-10: the latest event of each lobby is kept and s
     CHECK(quiet(back));
 }
 
-namespace {
+namespace {}  // namespace
 
-}  // namespace
-
-TEST_CASE_FIXTURE(CoreWorld, "A-9: a ready match that no player enters and that does not start is aborted after 10 min") {
+TEST_CASE_FIXTURE(CoreWorld,
+                  "A-9: a ready match that no player enters and that does not start is aborted after 10 min") {
     const TestServer server = join(*this, 7777);
     const ConnectionId matchmaker = join_matchmaker(*this);
     const TestMatch empty = allocate(*this, matchmaker, server, 1);

@@ -96,8 +96,9 @@ std::size_t MatchNews::update(const Pass& pass) {
         const bool gone = !link || link->id != again.link;
         if (!gone && !again.draining) done += tell_again(pass, matchmaker, again);
         const auto of = by_matchmaker_.find(matchmaker);
-        const bool all_told = again.alive_done && !again.draining &&
-                          (of == by_matchmaker_.end() || again.next_over >= of->second.first_over + of->second.over.size());
+        const bool all_told =
+            again.alive_done && !again.draining &&
+            (of == by_matchmaker_.end() || again.next_over >= of->second.first_over + of->second.over.size());
         next = gone || all_told ? again_.erase(next) : std::next(next);
     }
     return done;
@@ -170,7 +171,9 @@ void MatchNews::forget_oldest(OfMatchmaker& of) {
 void MatchNews::drop_beyond_limit() {
     while (size_ > lobbies_max) {
         const auto oldest = std::min_element(by_matchmaker_.begin(), by_matchmaker_.end(), [](auto& one, auto& other) {
-            const auto age = [](const OfMatchmaker& of) { return of.over.empty() ? UnixMs{INT64_MAX} : of.over.front().at; };
+            const auto age = [](const OfMatchmaker& of) {
+                return of.over.empty() ? UnixMs{INT64_MAX} : of.over.front().at;
+            };
             return age(one.second) < age(other.second);
         });
         forget_oldest(oldest->second);

@@ -80,13 +80,13 @@ private:
     // What is told again after a handshake: first the lobbies that live, then those that are over.
     struct Again {
         ConnectionId link;
-        bool draining = false;   // the last portion is on its way
-        LobbyId last_alive;      // told so far, by ascending lobby
+        bool draining = false;  // the last portion is on its way
+        LobbyId last_alive;     // told so far, by ascending lobby
         bool alive_done = false;
         std::uint64_t next_over = 0;
     };
     struct OfMatchmaker {
-        std::deque<Over> over;          // oldest first
+        std::deque<Over> over;         // oldest first
         std::uint64_t first_over = 0;  // the number of the first of them
     };
 

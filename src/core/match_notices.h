@@ -13,8 +13,8 @@
 
 #include "base/ids.h"
 #include "core/link_table.h"
-#include "core/records.h"
 #include "core/players.h"
+#include "core/records.h"
 #include "protocol/player_messages.h"
 
 namespace muster {

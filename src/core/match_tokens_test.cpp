@@ -173,8 +173,7 @@ TEST_CASE_FIXTURE(TokenWorld, "K-3: the token is erased from the store when its 
 }
 
 TEST_CASE_FIXTURE(
-    TokenWorld,
-    "fault 68: wrong tokens never block the right one, and from the tenth a minute on operators are told") {
+    TokenWorld, "fault 68: wrong tokens never block the right one, and from the tenth a minute on operators are told") {
     for (int i = 0; i < 9; ++i) CHECK(validate(1, "guess") == "Invalid match token");
     CHECK(events_named("match.wrong_tokens") == 0);
     for (int i = 0; i < 100; ++i) CHECK(validate(1, "guess") == "Invalid match token");

@@ -230,9 +230,8 @@ void Matches::look_whether_anybody_came(const Pass& pass, LobbyId lobby, std::ui
     const bool would_tell = server && (server->speaks_of_matches || server->validates_tokens);
     if (looked_before && would_tell && match->used.empty())
         return over(pass, *match, MatchState::aborted, text(Reason::nobody_came));
-    match->look = after(TimeBase::running, config_.ready_timeout, [this, lobby, serial](const Pass& then) {
-        look_whether_anybody_came(then, lobby, serial);
-    });
+    match->look = after(TimeBase::running, config_.ready_timeout,
+                        [this, lobby, serial](const Pass& then) { look_whether_anybody_came(then, lobby, serial); });
 }
 
 void Matches::tell_players_to_come(const Match& match) {
@@ -249,8 +248,8 @@ void Matches::start_expiry(Match& match, Duration left) {
     const LobbyId lobby = match.lobby();
     const std::uint64_t serial = match.serial;
     match.token_expires = time_.now() + left;
-    match.expiry = after(TimeBase::real, left,
-                         [this, lobby, serial](const Pass& pass) { expiry_due(pass, lobby, serial); });
+    match.expiry =
+        after(TimeBase::real, left, [this, lobby, serial](const Pass& pass) { expiry_due(pass, lobby, serial); });
 }
 
 void Matches::expiry_due(const Pass& pass, LobbyId lobby, std::uint64_t serial) {

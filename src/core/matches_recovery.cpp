@@ -74,8 +74,8 @@ void Matches::recover(const Pass& pass, const RecoveredState& state) {
     table_.sort_held();
 }
 
-// Whether the last run's answer left, nobody knows; perhaps it was a refusal, and the server was told to drop the match.
-// So its server is asked: who holds it says yes again.
+// Whether the last run's answer left, nobody knows; perhaps it was a refusal, and the server was told to drop the
+// match. So its server is asked: who holds it says yes again.
 void Matches::ask_in_doubt(const Pass&, ServerId id) {
     const Server* server = fleet_.find(id);
     if (!server || !server->connected()) return;
@@ -84,8 +84,9 @@ void Matches::ask_in_doubt(const Pass&, ServerId id) {
         Match& match = *table_.find(lobby);
         if (match.doubt == Match::Doubt::to_be_asked && asked < doubts_max) {
             match.doubt = Match::Doubt::asked;
-            match.offer = after(TimeBase::running, config_.ack_timeout,
-                                [this, lobby, serial = match.serial](const Pass& then) { doubt_timed_out(then, lobby, serial); });
+            match.offer =
+                after(TimeBase::running, config_.ack_timeout,
+                      [this, lobby, serial = match.serial](const Pass& then) { doubt_timed_out(then, lobby, serial); });
             const MatchRecord& record = match.record;
             links_.send(server->link,
                         AllocateMatch{lobby, record.game_type, record.game_mode, MatchTokenText(record.token)});

@@ -144,7 +144,8 @@ TEST_CASE_FIXTURE(InDoubt,
     CHECK(quiet(server.link));
 }
 
-TEST_CASE("A-9, fault 72: after a restart a match that its server does not hold is aborted, and whoever waits is told") {
+TEST_CASE(
+    "A-9, fault 72: after a restart a match that its server does not hold is aborted, and whoever waits is told") {
     for (const bool answers : {true, false}) {
         InDoubt world;
         const ConnectionId matchmaker = join_matchmaker(world);
@@ -245,7 +246,8 @@ TEST_CASE("F-6, fault 1: an abort that an endpoint is owed is not forgotten by a
                       [](const Record& record) { return std::holds_alternative<AbortsTold>(record); })));
 }
 
-TEST_CASE_FIXTURE(CoreWorld, "F-6, A-11: a match aborted while its server's link is lost is told when the server is back") {
+TEST_CASE_FIXTURE(CoreWorld,
+                  "F-6, A-11: a match aborted while its server's link is lost is told when the server is back") {
     const TestServer server = join(*this, 7001);
     const ConnectionId matchmaker = join_matchmaker(*this);
     allocate(*this, matchmaker, server, 9);

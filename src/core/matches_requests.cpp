@@ -69,14 +69,13 @@ void Matches::join(const ReplyTo& reply_to, Match& match) {
 }
 
 void Matches::wait_for_answer(const ReplyTo& reply_to, Match& match) {
-    if (match.asks.size() >= asks_max)
-        return replies_.answer(reply_to, match.lobby(), Failure(Refusal::server_busy));
+    if (match.asks.size() >= asks_max) return replies_.answer(reply_to, match.lobby(), Failure(Refusal::server_busy));
     match.asks.push_back(reply_to);
     // A request has its limit from the start. Who asks for a match in doubt waits no longer.
     if (!match.doubted() || match.asks.size() > 1) return;
-    match.limit = after(TimeBase::real, limit_delay(), [this, lobby = match.lobby(), serial = match.serial](const Pass& pass) {
-        limit_reached(pass, lobby, serial);
-    });
+    match.limit = after(
+        TimeBase::real, limit_delay(),
+        [this, lobby = match.lobby(), serial = match.serial](const Pass& pass) { limit_reached(pass, lobby, serial); });
 }
 
 void Matches::refuse_who_waits(Match& match, Refusal why) {

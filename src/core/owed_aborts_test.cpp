@@ -26,7 +26,8 @@ struct Owing {
             for (const Record& record : batch.records) {
                 if (const auto* one = std::get_if<AbortOwed>(&record)) left.push_back(*one);
                 if (const auto* told = std::get_if<AbortsTold>(&record)) {
-                    std::erase_if(left, [&](const AbortOwed& one) { return one.ip == told->ip && one.port == told->port; });
+                    std::erase_if(left,
+                                  [&](const AbortOwed& one) { return one.ip == told->ip && one.port == told->port; });
                 }
             }
         }

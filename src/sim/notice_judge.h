@@ -66,8 +66,8 @@ private:
     const SlotJudge& slots_;
     const VerdictJudge& verdicts_;
     std::map<LobbyId, Lobby> lobbies_;
-    std::map<LobbyId, MatchEventKind> due_;  // the latest that was not told
-    std::vector<Told> told_;                 // in this pass, ahead of its event
+    std::map<LobbyId, MatchEventKind> due_;     // the latest that was not told
+    std::vector<Told> told_;                    // in this pass, ahead of its event
     std::map<LobbyId, MatchEventKind> latest_;  // that came about
     std::map<LobbyId, Last> last_told_;
     std::map<LobbyId, Time> withheld_since_;

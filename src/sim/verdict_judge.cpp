@@ -92,10 +92,10 @@ void VerdictJudge::said(const Scene& scene, LinkNumber link, const MatchEventNot
     if (!fits) return;
     // An event of a match that was cancelled may be told again after a handshake: then nobody waits for it.
     const auto queue = queues_.find(link);
-    const bool waited_for = queue != queues_.end() &&
-                            std::any_of(queue->second.begin(), queue->second.end(), [&](const Asked& asked) {
-                                return asked.answer == MatchEventNotice::code && asked.lobby == notice.lobby;
-                            });
+    const bool waited_for =
+        queue != queues_.end() && std::any_of(queue->second.begin(), queue->second.end(), [&](const Asked& asked) {
+            return asked.answer == MatchEventNotice::code && asked.lobby == notice.lobby;
+        });
     if (!waited_for && notice.reason == text(Reason::cancelled)) return;
     last_notice_answered_cancel_ = answered(scene, link, MatchEventNotice::code, notice.lobby).has_value();
 }
