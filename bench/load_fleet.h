@@ -1,5 +1,5 @@
-// A fleet that plays its part to the end: game servers that heartbeat, acknowledge, play and end matches, and matchmaker
-// servers that ask for them.
+// A fleet that plays its part to the end: game servers that heartbeat, acknowledge, play and end matches, and
+// matchmaker servers that ask for them.
 #pragma once
 
 #include <chrono>

@@ -1,9 +1,10 @@
 // A slow disk for whole-program tests, preloaded before the daemon: every sync waits as many milliseconds as the file
 // that MUSTER_TEST_SYNC_DELAY names says at that moment.
+#include <sys/syscall.h>
+
 #include <cstdio>
 #include <cstdlib>
 
-#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace {

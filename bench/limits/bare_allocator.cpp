@@ -198,7 +198,7 @@ private:
                 write();
                 allocated_.run(lobby.value, server.id, match.token);
                 return send(match.matchmaker, AllocationResponse{AllocationResponse::Accepted{
-                                            lobby, ServerId(server.id), server.endpoint, match.token, now_}});
+                                                  lobby, ServerId(server.id), server.endpoint, match.token, now_}});
             }
             case ReadyForMatch::code: {
                 const LobbyId lobby = read<ReadyForMatch>(payload).lobby;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-
 namespace muster {
 
 GuessPace::Verdict GuessPace::wrong(Time now, const IpAddress& from) {

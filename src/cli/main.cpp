@@ -20,8 +20,8 @@
 
 #include "cli/command.h"
 #include "cli/program.h"
-#include "process/exit_code.h"
 #include "config/nearest_name.h"
+#include "process/exit_code.h"
 
 namespace {
 

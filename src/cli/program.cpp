@@ -60,12 +60,12 @@ Program whole_program() {
     const auto known = [all]() -> const Program& { return *all; };
     Program program{"muster", std::string(version()), about, examples(), environment(), exit_codes(), {}};
     program.commands = {
-        serve_command(),        demo_command(),    status_command(),      top_command(),
-        servers_command(),      server_command(),  drain_command(),       undrain_command(),
-        remove_command(),       regions_command(), matchmakers_command(), matches_command(),
-        allocate_command(),     abort_command(),   players_command(),     kick_command(),
-        clock_command(),        events_command(),  config_command(),      protocol_command(),
-        player_token_command(), backup_command(),  restore_command(),     store_command(),
+        serve_command(),        demo_command(),    status_command(),          top_command(),
+        servers_command(),      server_command(),  drain_command(),           undrain_command(),
+        remove_command(),       regions_command(), matchmakers_command(),     matches_command(),
+        allocate_command(),     abort_command(),   players_command(),         kick_command(),
+        clock_command(),        events_command(),  config_command(),          protocol_command(),
+        player_token_command(), backup_command(),  restore_command(),         store_command(),
         simulate_command(),     bench_command(),   completion_command(known), man_command(known),
     };
     *all = program;

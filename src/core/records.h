@@ -170,7 +170,7 @@ struct RecordBatch {
 // Why a batch did not become durable.
 enum class StoreFault : std::uint8_t {
     none,
-    full,      // no room on the disk: nothing of the batch was kept; it may work later
+    full,       // no room on the disk: nothing of the batch was kept; it may work later
     transient,  // locked, busy: the same
     misplaced,  // the store's file was deleted or replaced under us: nothing was written
 };

@@ -99,7 +99,8 @@ Result<void, WireError> ServerPort::frame(const Pass& pass, Link& link, const Pe
 
 void ServerPort::handshake(const Pass& pass, Link& link, const ServerHandshake& hello) {
     if (!token_check_(hello.token.view())) {
-        refused_.note(pass.now, {Port::servers, link.peer, claimed_endpoint(hello), hello.region, Refusal::invalid_token});
+        refused_.note(pass.now,
+                      {Port::servers, link.peer, claimed_endpoint(hello), hello.region, Refusal::invalid_token});
         const ServerHandshakeResponse refused{Refused{error(Refusal::invalid_token)}};
         return wrong_secrets_.refuse(pass, link, refused);
     }

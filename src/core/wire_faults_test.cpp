@@ -43,7 +43,8 @@ TEST_CASE_FIXTURE(CoreWorld,
                   "W-6, fault 41: every message before the handshake is refused and closed, and changes nothing") {
     const auto try_all = [this](Port port, auto list) {
         decltype(list)::for_each([&]<class M>() {
-            if (M::direction != Direction::in || M::code == ServerHandshake::code || M::code == MatchmakerHandshake::code)
+            if (M::direction != Direction::in || M::code == ServerHandshake::code ||
+                M::code == MatchmakerHandshake::code)
                 return;
             const ConnectionId link = connect(port);
             send(link, M{});

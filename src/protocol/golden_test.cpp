@@ -158,11 +158,12 @@ std::vector<Golden<MatchmakerHandshake>> golden() {
 
 template <>
 std::vector<Golden<MatchmakerHandshakeResponse>> golden() {
-    return {{{MatchmakerHandshakeResponse::Accepted{time, {{AvailableServer{server, endpoint, RegionId{2}, 20}}}}},
-             "26 00  01 20  01  15 27 47 01 8D 01 00 00  01 00 00 00"
-             "2A 00 00 00  08 00 '10.0.0.7'  60 6D 00 00  02  14 00 00 00"},
-            {{MatchmakerHandshakeResponse::Accepted{time, {}}}, "0F 00  01 20  01  15 27 47 01 8D 01 00 00  00 00 00 00"},
-            {{Refused{"Invalid Chat Server ID"}}, "1B 00  01 20  00  16 00 'Invalid Chat Server ID'"}};
+    return {
+        {{MatchmakerHandshakeResponse::Accepted{time, {{AvailableServer{server, endpoint, RegionId{2}, 20}}}}},
+         "26 00  01 20  01  15 27 47 01 8D 01 00 00  01 00 00 00"
+         "2A 00 00 00  08 00 '10.0.0.7'  60 6D 00 00  02  14 00 00 00"},
+        {{MatchmakerHandshakeResponse::Accepted{time, {}}}, "0F 00  01 20  01  15 27 47 01 8D 01 00 00  00 00 00 00"},
+        {{Refused{"Invalid Chat Server ID"}}, "1B 00  01 20  00  16 00 'Invalid Chat Server ID'"}};
 }
 
 template <>

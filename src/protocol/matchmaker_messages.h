@@ -277,7 +277,8 @@ struct MatchmakerError {
 
 // Every message of the port, by ascending code.
 using MatchmakerPortMessages =
-    MessageList<MatchmakerHandshake, MatchmakerHandshakeResponse, AllocationRequest, AllocationResponse, MatchmakerHeartbeat,
-                MatchmakerHeartbeatAck, MatchEventNotice, CancelMatch, MatchPlayers, MatchPlayersResponse, MatchmakerError>;
+    MessageList<MatchmakerHandshake, MatchmakerHandshakeResponse, AllocationRequest, AllocationResponse,
+                MatchmakerHeartbeat, MatchmakerHeartbeatAck, MatchEventNotice, CancelMatch, MatchPlayers,
+                MatchPlayersResponse, MatchmakerError>;
 
 }  // namespace muster

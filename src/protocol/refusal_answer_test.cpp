@@ -33,9 +33,9 @@ std::string in_words(Port port, ByteOrder order, const Bytes& out) {
         if constexpr (Message<M>) words = std::string(M::name) + " " + to_json(message);
     };
     const auto visit = [&]<Port At>() { return visit_outbound<At>(order, split.code, split.payload, tell); };
-    const auto done = port == Port::servers    ? visit.operator()<Port::servers>()
+    const auto done = port == Port::servers       ? visit.operator()<Port::servers>()
                       : port == Port::matchmakers ? visit.operator()<Port::matchmakers>()
-                                               : visit.operator()<Port::players>();
+                                                  : visit.operator()<Port::players>();
     REQUIRE(done);
     return words;
 }

@@ -377,9 +377,9 @@ void Court::judge_message(const Note& note) {
         return in ? visit_inbound<At>(order, note.code, payload, tell)
                   : visit_outbound<At>(order, note.code, payload, tell);
     };
-    const Result<void, WireError> known = note.port == Port::servers    ? visit.operator()<Port::servers>()
+    const Result<void, WireError> known = note.port == Port::servers       ? visit.operator()<Port::servers>()
                                           : note.port == Port::matchmakers ? visit.operator()<Port::matchmakers>()
-                                                                        : visit.operator()<Port::players>();
+                                                                           : visit.operator()<Port::players>();
     if (known || in) return;
     objections_.add({"W-4",
                      fmt::format("Muster sends {:#x}, which is no message: {}", note.code, to_string(known.error())),

@@ -261,8 +261,8 @@ void GameServerActor::validate(LobbyId lobby, Running& match) {
 
 // Answers about one lobby come in the order of its reports (W-8).
 GameServerActor::Report GameServerActor::answered_report(LobbyId lobby) {
-    const auto found = std::find_if(reports_.begin(), reports_.end(),
-                                    [lobby](const Report& report) { return report.lobby == lobby; });
+    const auto found =
+        std::find_if(reports_.begin(), reports_.end(), [lobby](const Report& report) { return report.lobby == lobby; });
     if (found == reports_.end()) return {};
     const Report report = *found;
     reports_.erase(found);

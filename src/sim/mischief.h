@@ -7,10 +7,10 @@
 
 #include "base/random.h"
 #include "base/virtual_clock.h"
-#include "sim/matchmaker_actor.h"
 #include "sim/court.h"
 #include "sim/game_server_actor.h"
 #include "sim/host.h"
+#include "sim/matchmaker_actor.h"
 #include "sim/stage.h"
 
 namespace muster::sim {

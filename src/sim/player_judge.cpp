@@ -61,7 +61,8 @@ void PlayerJudge::shut_down(const Scene&) {
     shutting_down_ = true;
 }
 
-// The link whose login core was handling, or the first of those that waited for the name's account; 0 when there is none.
+// The link whose login core was handling, or the first of those that waited for the name's account; 0 when there is
+// none.
 LinkNumber PlayerJudge::login_of(const Scene& scene, const std::string& name) {
     const Place* cause = scene.cause == PlayerLogin::code ? place_of(scene.cause_link) : nullptr;
     if (cause && cause->login && cause->login->player_name.view() == name && !on(scene.cause_link))

@@ -78,7 +78,8 @@ private:
     struct Place {
         std::optional<PlayerLogin> login;  // the first that was heard
         bool expects_resume = false;       // its token was the newest then
-        // Its place among the logins under names that had no id then: the session begins when that is kept. 0: it had one.
+        // Its place among the logins under names that had no id then: the session begins when that is kept. 0: it had
+        // one.
         std::uint64_t waits = 0;
         bool answered = false;
         bool owes_time = false;  // the world's time must be the next word

@@ -67,8 +67,8 @@ void World::make_actors() {
     }
     const std::vector<RegionId> regions(region_ids.begin(), region_ids.begin() + conditions.regions);
     for (int i = 0; i < conditions.matchmakers; ++i) {
-        matchmakers_.push_back(
-            std::make_unique<MatchmakerActor>(stage_, Random(random_.next()), fmt::format("matchmaker-{}", i + 1), regions));
+        matchmakers_.push_back(std::make_unique<MatchmakerActor>(stage_, Random(random_.next()),
+                                                                 fmt::format("matchmaker-{}", i + 1), regions));
     }
     for (int i = 0; i < conditions.players; ++i) {
         players_.push_back(

@@ -8,10 +8,10 @@
 
 #include "base/virtual_clock.h"
 #include "sim/agenda.h"
-#include "sim/matchmaker_actor.h"
 #include "sim/court.h"
 #include "sim/game_server_actor.h"
 #include "sim/host.h"
+#include "sim/matchmaker_actor.h"
 #include "sim/mischief.h"
 #include "sim/network.h"
 #include "sim/player_actor.h"
