@@ -105,6 +105,8 @@ class Described(Api):
         self.call("/api/v1/matches", "post", {}, {"lobby_id": 9, "region": 77, "player_count": 10}, 400)
         self.call("/api/v1/matches", "post", {}, {"lobby_id": 9, "region": EU, "player_count": 10}, 503)
         self.call("/api/v1/matches/{lobby}/abort", "post", one, {"reason": "x"}, 200)
+        # That it is over is known once it is durable.
+        self.soon(lambda: self.ask("GET", "/api/v1/matches/5")[0] == 200, "the match is not shown any more")
         self.call("/api/v1/matches/{lobby}/abort", "post", one, {}, 409)
         self.call("/api/v1/matches/{lobby}/abort", "post", nobody, {}, 404)
         self.call("/api/v1/regions/{id}/drain", "post", {"id": EU}, {"draining": True, "reason": "x"}, 200)

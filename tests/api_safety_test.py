@@ -151,19 +151,19 @@ class Safety(Api):
 
     def test_a_rotated_token_does_not_empty_the_fleet_silently_F_1_A_1(self):
         """Refused registrations are logged, counted, events, and a warning while they go on."""
-        for _ in range(30):
+        for _ in range(5):  # fewer than make answers slow
             self.assertEqual(self.daemon.game_server(7777, token="old-secret").refused, "Invalid token")
         self.assertEqual(self.daemon.matchmaker(token="old-secret").refused, "Invalid token")
         self.soon(lambda: self.figures(
             'muster_registrations_refused_total{port="servers",reason="invalid_token"}',
-            'muster_registrations_refused_total{port="matchmakers",reason="invalid_token"}') == (30, 1), "they are not counted")
+            'muster_registrations_refused_total{port="matchmakers",reason="invalid_token"}') == (5, 1), "they are not counted")
         events = [(e["type"], e["reason"], e["peer"]) for e in self.got("/events?type=server.refused")["events"]]
         self.assertEqual(events, [("server.refused", "Invalid token", "127.0.0.1")])
         self.assertEqual(len(self.got("/events?type=matchmaker.refused")["events"]), 1)
         self.assertEqual(self.daemon.log_text().count("Refused a game server: Invalid token peer=127.0.0.1"), 1)
         health = self.got("/overview")["health"]
         self.assertEqual(health["status"], "warn")
-        self.assertIn('30 registrations of game servers refused in the last minutes, most with "Invalid token"', health["reasons"][0])
+        self.assertIn('5 registrations of game servers refused in the last minutes, most with "Invalid token"', health["reasons"][0])
 
     def test_bad_bodies_are_told_what_is_wrong(self):
         bearer = {**JSON, "Authorization": "Bearer " + self.admin}

@@ -72,6 +72,8 @@ class Journey(Api):
         self.post("/matches/12345/abort", {"reason": "Rain"})
         told = server.expect(0x100D)
         self.assertEqual((told.take("i"), told.string()), (12345, "Rain"))
+        # A match that is over is shown once that is durable.
+        self.soon(lambda: self.ask("GET", "/api/v1/matches/12345")[0] == 200, "the match is not shown any more")
         match = self.got("/matches/12345")
         self.assertEqual((match["state"], match["reason"], match["tokens_used"]), ("aborted", "Rain", 1))
         self.assertIn(12345, [m["lobby_id"] for m in self.got("/matches?state=aborted")["matches"]])

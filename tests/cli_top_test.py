@@ -115,7 +115,7 @@ class Top(WithDaemon):
         self.assertEqual(narrow.end(), 0)
         facts = narrow.text.replace("\r", "").split("\n\n")[0]
         self.assertLessEqual(max(map(len, facts.split("\n"))), 50)
-        self.assertRegex(facts, r"\n {14}in flight|\n {14}\S+.*none failed")
+        self.assertRegex(facts, r"\n {13}flight|\n {13}\S+.*none failed")
         self.assertEqual(len(self.ok("status").split("\n\n")[0].split("\n")), 10, "whole lines where it is no terminal")
 
     def test_colours_are_for_terminals_and_not_with_no_color(self):

@@ -43,7 +43,7 @@ class HttpLimits(served.Served):
             if headers is None:
                 connection.close()
             else:
-                self.open.append(connection)
+                self.open += [answer, connection]  # the answer holds the socket
 
     def check_operators(self, attack):
         for path in ("/healthz", "/readyz", "/", "/api/v1/overview", "/metrics"):

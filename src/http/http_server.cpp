@@ -26,6 +26,8 @@ using boost::system::error_code;
 
 // After a failed accept, when most likely no descriptor is free: trying again at once would only spin (fault 9).
 constexpr std::chrono::milliseconds accept_pause{200};
+// Connections that are taken before others have their turn.
+constexpr int accepts_max = 64;
 // Connections over a limit that are told so; beyond these they are just closed.
 constexpr std::size_t turned_away_max = 32;
 // Connections from loopback over a limit that may still ask how we are. Beyond these the oldest makes room.
@@ -134,6 +136,7 @@ private:
         if (!error) listener_.set_option(tcp::acceptor::reuse_address(true), error);
         if (!error) listener_.bind(endpoint, error);
         if (!error) listener_.listen(asio::socket_base::max_listen_connections, error);
+        if (!error) listener_.non_blocking(true, error);
         if (!error) port_ = listener_.local_endpoint(error).port();
         if (!error) return;
         throw HttpListenError(fmt::format("cannot listen on {} (http): {}", address_text(listen.host, listen.port),
@@ -141,14 +144,10 @@ private:
     }
 
     void accept() {
-        listener_.async_accept([this](error_code error, tcp::socket socket) {
+        listener_.async_wait(tcp::acceptor::wait_read, [this](error_code error) {
             if (stopping_) return;
-            if (!error) {
-                accept();
-                return take(std::move(socket));
-            }
-            // A peer that left again is none of our failures.
-            if (error == asio::error::connection_aborted) return accept();
+            if (!error) error = accept_those_waiting();
+            if (!error) return accept();
             accept_errors_.fetch_add(1, std::memory_order_relaxed);
             shared_->log.warning("Cannot accept HTTP connections for now: {}", error.message());
             pause_.expires_after(accept_pause);
@@ -156,6 +155,22 @@ private:
                 if (!cancelled) accept();
             });
         });
+    }
+
+    // Many at a time: one at a time, each would wait for a turn of all other connections, and who comes last for the
+    // turns of all that came before.
+    error_code accept_those_waiting() {
+        for (int i = 0; i < accepts_max; ++i) {
+            error_code error;
+            tcp::socket socket(*context_);
+            listener_.accept(socket, error);
+            if (error == asio::error::would_block || error == asio::error::try_again) return {};
+            // A peer that left again is none of our failures.
+            if (error == asio::error::connection_aborted) continue;
+            if (error) return error;
+            take(std::move(socket));
+        }
+        return {};
     }
 
     // What a connection may ask for.
