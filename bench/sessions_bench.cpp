@@ -90,6 +90,7 @@ public:
         config.fleet.regions = {{RegionId(0), "USE"}};
         config.matchmakers.regions = config.fleet.regions;
         config.players.heartbeats.enabled = heartbeats;
+        config.players.logins_per_minute = 0;  // what that remembers is of the last minute's logins, not of sessions
         config.server_token = [](std::string_view) { return true; };
         config.matchmaker_token = [](std::string_view) { return true; };
         config.player_credential = [](std::string_view, std::string_view credential, UnixMs) {

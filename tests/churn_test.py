@@ -76,11 +76,11 @@ class ChurnOnOnePort(Served):
     def test_every_kind_of_peer_comes_while_all_ports_are_churned_fault_32(self):
         stays = self.daemon.game_server(7000)
 
-        def come_and_go(number):
+        def come_and_go(number):  # an account may log in 30 times a minute, so each comes with its own
             matchmaker = Matchmaker(self.daemon.ports["matchmakers"], f"chat-{number % 10}")
             self.assertIsNone(matchmaker.refused)
             matchmaker.close()
-            player = Player(self.daemon.ports["players"], f"player-{number % 10}")
+            player = Player(self.daemon.ports["players"], f"player-{number}")
             self.assertIsNone(player.refused)
             player.close()
             server = GameServer(self.daemon.ports["servers"], 8000 + number % 1000)

@@ -39,7 +39,7 @@ class Simulate(unittest.TestCase):
 
     def test_the_help_says_what_each_scenario_does_O_3(self):
         text = muster("simulate", "--help").stdout
-        told = dict(re.findall(r"^  ([a-z_]+) +(\S.*)$", text.split("in each scenario:")[1], re.M))
+        told = dict(re.findall(r"^  ([a-z_]+) +(\S.*)$", text.split("Scenarios:")[1], re.M))
         choices = re.search(r"\{(calm,[a-z_,]+)\}", muster("simulate", "--scenario", "sunny").stderr)[1].split(",")
         self.assertEqual(list(told), choices)
         self.assertEqual(len(told), 11)
@@ -102,7 +102,7 @@ class Shells(unittest.TestCase):
             program = f"{script}\nCOMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _muster; printf '%s\\n' \"${{COMPREPLY[@]}}\""
             return subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True).stdout.split()
 
-        self.assertEqual(offered("muster", "st"), ["status"])
+        self.assertEqual(offered("muster", "sta"), ["status"])
         self.assertEqual(set(COMMANDS) - set(offered("muster", "")), set())
         self.assertEqual(offered("muster", "servers", "--st"), ["--status"])
         self.assertEqual(offered("muster", "servers", "--status", "of"), ["offline"])
@@ -134,7 +134,7 @@ class Shells(unittest.TestCase):
                 return [each.split("\t")[0] for each in result.stdout.splitlines()]
 
             self.assertEqual(set(COMMANDS) - set(offered("muster ")), set())
-            self.assertEqual(offered("muster st"), ["status"])
+            self.assertEqual(offered("muster sta"), ["status"])
             self.assertEqual(offered("muster servers --st"), ["--status"])
             self.assertEqual(offered("muster servers --status of"), ["offline"])
             self.assertEqual(offered("muster completion z"), ["zsh"])

@@ -37,10 +37,16 @@ class Reload(unittest.TestCase):
         self.daemon.process.wait()
         self.daemon.close()
 
-    def matches_in_history(self):
-        found = subprocess.run(["sqlite3", str(self.daemon.folder / "muster.db"), "select lobby from match_history"],
-                               capture_output=True, text=True, check=True)
+    def stored(self, question):
+        found = subprocess.run(["sqlite3", str(self.daemon.folder / "muster.db"), question], capture_output=True, text=True,
+                               check=True)
         return found.stdout.split()
+
+    def matches_in_history(self):
+        return self.stored("select lobby from match_history")
+
+    def events_of_matches(self):
+        return self.stored("select id from events where type like 'match.%'")
 
     def soon(self, condition, what):
         end = time.monotonic() + 20
@@ -60,11 +66,13 @@ class Reload(unittest.TestCase):
             self.assertEqual(allocation(matchmaker.expect(0x2003))[:2], (lobby, ""))
         server.send(0x100B, struct.pack("<ii", server.id, 1))
         server.expect(0x100C)
-        self.soon(lambda: self.matches_in_history() == ["1", "2"], "both are in the history")
+        self.soon(lambda: self.matches_in_history() == ["1", "2"] and self.events_of_matches(), "both are in the history")
         time.sleep(1.1)
         self.keep_history("1s")
         self.daemon.process.send_signal(signal.SIGHUP)
-        self.soon(lambda: self.matches_in_history() == ["2"], "the match that is over goes, the running one stays")
+        self.soon(lambda: not self.events_of_matches(), "the events of the past go")
+        # The number of a match that is over stays for fleet.lobby_memory.
+        self.assertEqual(self.matches_in_history(), ["1", "2"])
         self.assertIn("history_keep", self.daemon.log_text())
 
 

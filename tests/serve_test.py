@@ -124,6 +124,8 @@ class Journey(Served):
         self.daemon.start()
         again = self.daemon.matchmaker()
         again.request(1)
+        back = self.daemon.game_server(7777)  # nobody reported the match ready: its server is asked once more
+        self.confirm_matches([back])
         self.assertEqual(allocation(again.expect(0x2003)), answered)
 
     def test_a_second_daemon_on_the_same_store_says_so_and_the_first_goes_on_fault_7(self):
@@ -204,8 +206,11 @@ class Crashes(Served):
                 if frame is None:
                     raise OSError("closed")
                 code, payload = frame
-                if code == 0x1004 and struct.unpack_from("<i", payload)[0] == lobby:
-                    server.acknowledge(lobby)
+                if code != 0x1004:
+                    continue
+                offered = struct.unpack_from("<i", payload)[0]
+                server.acknowledge(offered)  # also what it held before the restart
+                if offered == lobby:
                     return
         raise OSError("no offer")
 
@@ -222,6 +227,7 @@ class Crashes(Served):
         servers = [self.daemon.game_server(7000 + i, max_matches=self.SLOTS) for i in range(self.SERVERS)]
         by_id = {server.id: server for server in servers}
         matchmaker = self.daemon.matchmaker()
+        self.confirm_matches(servers)
         for lobby, (server_id, token) in answered.items():
             matchmaker.request(lobby)
             self.assertEqual(allocation(self.next_answer(matchmaker)), (lobby, "", server_id, token))

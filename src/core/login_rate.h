@@ -13,7 +13,7 @@
 
 namespace muster {
 
-// Game thread only. Remembers the logins of the last minute, and nothing else.
+// Game thread only. Remembers the logins of the last minute, and nothing else. A rate of 0 sets no limit.
 class LoginRate {
 public:
     static constexpr std::chrono::minutes window{1};
@@ -23,10 +23,12 @@ public:
 
     // False when the account has logged in as often as it may in the last minute. Counts the login otherwise.
     bool allow(Time now, AccountId account) {
+        if (per_minute_ == 0) return true;
         for (; !order_.empty() && now - order_.front().at >= window; order_.pop_front()) {
             const auto aged = counts_.find(order_.front().account);
             if (--aged->second == 0) counts_.erase(aged);
         }
+        if (order_.empty()) counts_ = {};  // gives the room of a rush back
         std::int32_t& count = counts_[account];
         if (count >= per_minute_) return false;
         ++count;
