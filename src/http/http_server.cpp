@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <new>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -28,6 +29,9 @@ using boost::system::error_code;
 constexpr std::chrono::milliseconds accept_pause{200};
 // Connections that are taken before others have their turn.
 constexpr int accepts_max = 64;
+// Turns that those already here get before a newcomer over a limit is judged: enough to read what has arrived, to
+// answer it and to see that the peer has left.
+constexpr int turns_before_refusal = 8;
 // Connections over a limit that are told so; beyond these they are just closed.
 constexpr std::size_t turned_away_max = 32;
 // Connections from loopback over a limit that may still ask how we are. Beyond these the oldest makes room.
@@ -147,14 +151,44 @@ private:
         listener_.async_wait(tcp::acceptor::wait_read, [this](error_code error) {
             if (stopping_) return;
             if (!error) error = accept_those_waiting();
-            if (!error) return accept();
-            accept_errors_.fetch_add(1, std::memory_order_relaxed);
-            shared_->log.warning("Cannot accept HTTP connections for now: {}", error.message());
-            pause_.expires_after(accept_pause);
-            pause_.async_wait([this](error_code cancelled) {
-                if (!cancelled) accept();
-            });
+            if (!over_limit_.empty()) return give_turns(turns_before_refusal, error);
+            accepted(error);
         });
+    }
+
+    void accepted(error_code error) {
+        if (!error) return accept();
+        accept_errors_.fetch_add(1, std::memory_order_relaxed);
+        shared_->log.warning("Cannot accept HTTP connections for now: {}", error.message());
+        pause_.expires_after(accept_pause);
+        pause_.async_wait([this](error_code cancelled) {
+            if (!cancelled) accept();
+        });
+    }
+
+    // Those already here may be about to leave, or may only have to be read to be seen as such.
+    void give_turns(int turns, error_code accept_error) {
+        asio::post(*context_, [this, turns, accept_error] {
+            if (stopping_) return;
+            error_code error = accept_error;
+            try {
+                judge_those_over_limit(turns <= 1);
+            } catch (const std::bad_alloc&) {
+                over_limit_.clear();
+                error = asio::error::no_memory;
+            }
+            if (!over_limit_.empty()) return give_turns(turns - 1, error);
+            accepted(error);
+        });
+    }
+
+    void judge_those_over_limit(bool for_good) {
+        for (auto& connection : std::exchange(over_limit_, {})) {
+            if (for_good)
+                admit(connection, admission_of(connection->peer()));
+            else
+                admit_if_room(std::move(connection));
+        }
     }
 
     // Many at a time: one at a time, each would wait for a turn of all other connections, and who comes last for the
@@ -168,7 +202,11 @@ private:
             // A peer that left again is none of our failures.
             if (error == asio::error::connection_aborted) continue;
             if (error) return error;
-            take(std::move(socket));
+            try {
+                take(std::move(socket));
+            } catch (const std::bad_alloc&) {
+                return asio::error::no_memory;
+            }
         }
         return {};
     }
@@ -188,8 +226,16 @@ private:
         if (error) return;
         const auto connection = HttpConnection::make(context_, fd, is_v4, shared_,
                                                      [this](HttpConnection* ended) { connection_ended(ended); });
+        admit_if_room(connection);
+    }
+
+    void admit_if_room(std::shared_ptr<HttpConnection> connection) {
+        if (quota_.refusal(connection->peer())) return over_limit_.push_back(std::move(connection));
+        admit(connection, Admission::served);
+    }
+
+    void admit(const std::shared_ptr<HttpConnection>& connection, Admission as) {
         const IpAddress peer = connection->peer();
-        const Admission as = admission_of(peer);
         if (as == Admission::turned_away && count_of(as) >= turned_away_max) return;
         if (as == Admission::probes_only && count_of(as) >= probes_max) let_go_of_oldest_probe();
 
@@ -271,6 +317,7 @@ private:
         error_code ignored;
         listener_.close(ignored);
         pause_.cancel();
+        over_limit_.clear();
         for (const auto& connection : live_connections()) connection->finish();
         if (connections_.empty()) return context_->stop();
         grace_.expires_after(shared_->limits.stop_grace);
@@ -296,6 +343,7 @@ private:
     asio::steady_timer grace_;
     HttpQuota quota_;
     std::unordered_map<HttpConnection*, Admitted> connections_;
+    std::vector<std::shared_ptr<HttpConnection>> over_limit_;
     bool stopping_ = false;
 
     // Any thread.
