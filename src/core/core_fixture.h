@@ -349,4 +349,10 @@ inline void stay(CoreWorld& world, const TestServer& server, ConnectionId matchm
     }
 }
 
+// Asks, and tells why it was refused.
+inline std::string request_error(CoreWorld& world, ConnectionId matchmaker, const AllocationRequest& request) {
+    world.send(matchmaker, request);
+    return error_of(world.next<AllocationResponse>(matchmaker));
+}
+
 }  // namespace muster::testing

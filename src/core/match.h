@@ -1,6 +1,7 @@
 // One lobby's request for a server, and the match that comes of it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -20,12 +21,11 @@ struct Match {
     Time requested;
 
     // While a server is sought.
-    int offers = 0;                 // made so far; the latest is to record.server
+    std::vector<ServerId> tried;    // one offer to each; the latest is to record.server
     bool offer_unanswered = false;  // one of them timed out
-    std::vector<ServerId> tried;
-    std::vector<ReplyTo> asks;  // who waits for the answer
-    TimerId limit;              // of their wait, whatever happens
-    TimerId offer;              // ends the offer; running time
+    std::vector<ReplyTo> asks;      // who waits for the answer
+    TimerId limit;                  // of their wait, whatever happens
+    TimerId offer;                  // ends the offer; running time
 
     // From the acknowledgement on.
     bool durable = false;      // the promise may be answered
@@ -41,6 +41,7 @@ struct Match {
     enum class Doubt : std::uint8_t { none, to_be_asked, asked };
     Doubt doubt = Doubt::none;
 
+    std::size_t offers() const { return tried.size(); }
     bool offering() const { return record.state == MatchState::offering; }
     bool doubted() const { return doubt != Doubt::none; }
     LobbyId lobby() const { return record.lobby; }

@@ -14,18 +14,35 @@ Matches::Matches(const MatchesConfig& config, const Parts& parts)
       time_(parts.time),
       timers_(parts.timers),
       events_(parts.events),
-      log_(parts.log),
       ledger_(parts.ledger),
       links_(parts.links),
       replies_(parts.replies),
       fleet_(parts.fleet),
-      matchmakers_(parts.matchmakers),
       issued_(parts.issued),
-      entropy_(parts.entropy),
       notices_(parts.notices),
-      news_(parts.links, parts.matchmakers, table_, parts.ledger) {
+      news_(parts.links, parts.matchmakers, table_, parts.ledger),
+      lists_({parts.timers, parts.ledger, parts.replies, parts.notices, table_, over_}),
+      offers_({parts.timers, parts.events, parts.ledger, parts.links, parts.fleet, table_, parts.entropy, figures_}),
+      seats_({parts.timers, parts.events, parts.log, parts.ledger, parts.replies, table_, lists_, figures_}) {
     const std::chrono::minutes minute(1);
     timers_.start({.first_delay = minute, .interval = minute}, [this](const TimerFired& fired) { prune(fired.pass); });
+}
+
+std::size_t Matches::update(const Pass& pass) {
+    // A use that could not be made durable may have been the only one of a match whose token has expired.
+    for (const LobbyId lobby : seats_.take_vacated()) {
+        const Match* match = table_.find(lobby);
+        if (match && pass.now >= match->token_expires) expiry_due(pass, lobby, match->serial);
+    }
+    return news_.update(pass);
+}
+
+void Matches::validate(const Pass& pass, const ReplyTo& reply_to, const Server& from, const ValidateToken& request) {
+    fleet_.validates_tokens(from.id);
+    if (const auto why = seats_.refusal(pass, from, request)) return seats_.refuse(reply_to, request, *why);
+    Match& match = *table_.find(request.lobby);
+    heard_of(pass, match, from);
+    seats_.take(reply_to, match, request.account, limit_delay());
 }
 
 Result<void, Refusal> Matches::ready(const Pass& pass, const Server& from, const ReadyForMatch& report) {
@@ -107,7 +124,7 @@ bool Matches::abort(const Pass& pass, LobbyId lobby, std::string_view reason) {
 // Whatever an earlier registration still owed is void (A-7, F-9). What was aborted while it was away it hears first
 // (F-6), then what it may still hold.
 void Matches::server_registered(const Pass& pass, const Server& server) {
-    old_offers_.forget(server.id);
+    offers_.forget(server.id);
     for (const LobbyId lobby : fleet_.take_owed_aborts(server.endpoint))
         links_.send(server.link, AbortMatch{lobby, ReasonText(text(Reason::server_lost))});
     ask_in_doubt(pass, server.id);
@@ -117,10 +134,7 @@ void Matches::server_offline(const Pass& pass, const FleetFact& fact) {
     // An offer in flight counts as refused. Should the server have taken it after all, it is told when it comes back.
     while (!table_.offered_on(fact.server).empty()) {
         Match& match = *table_.find(table_.offered_on(fact.server).front());
-        fleet_.owe_abort(fact.endpoint, match.lobby());
-        timers_.cancel(match.offer);
-        table_.offer_over(match);
-        fleet_.offer_over(fact.server);
+        offers_.lost(match, fact.endpoint);
         offer_next(pass, match);
     }
     // What it was asked is asked again when it is back.
@@ -144,11 +158,11 @@ void Matches::server_removed(const Pass& pass, const FleetFact& fact) {
         // Nobody was promised this one: another server may still take it.
         table_.held_no_more(match);
         timers_.cancel(match.expiry);
-        release_uses(match);
+        seats_.release_all(match);
         forget_reports(match);
         offer_next(pass, match);
     }
-    old_offers_.forget(fact.server);
+    offers_.forget(fact.server);
 }
 
 // What a server said of the match counts no more: another one will have it.
@@ -198,10 +212,10 @@ void Matches::over(const Pass& pass, Match& match, MatchState how, std::string_v
         notices_.match_begun_or_over(lobby);
     } else {
         events_.publish(event::MatchAborted{lobby, record.server, record.reason});
-        tell_players_it_fell_through(lobby, record.reason);
+        lists_.tell_it_fell_through(lobby, record.reason);
     }
     save(match);
-    end_list(lobby);
+    lists_.match_over(lobby);
     forget(match);
 }
 
@@ -216,7 +230,7 @@ void Matches::drop_on_server(const Match& match, std::string_view reason) {
 void Matches::became_ready(const Pass& pass, Match& match) {
     if (match.answered) news_.tell(match.record);
     events_.publish(event::MatchReady{match.lobby(), match.record.server});
-    tell_players_to_come(match);
+    lists_.tell_to_come(match);
     look_whether_anybody_came(pass, match.lobby(), match.serial);
 }
 
@@ -232,16 +246,6 @@ void Matches::look_whether_anybody_came(const Pass& pass, LobbyId lobby, std::ui
         return over(pass, *match, MatchState::aborted, text(Reason::nobody_came));
     match->look = after(TimeBase::running, config_.ready_timeout,
                         [this, lobby, serial](const Pass& then) { look_whether_anybody_came(then, lobby, serial); });
-}
-
-void Matches::tell_players_to_come(const Match& match) {
-    if (match.record.state != MatchState::ready || !match.durable) return;
-    if (const auto* listed = accounts(match.lobby())) notices_.match_ready(match.record, *listed);
-}
-
-void Matches::tell_players_it_fell_through(LobbyId lobby, std::string_view reason) {
-    const auto* listed = accounts(lobby);
-    notices_.match_fell_through(lobby, reason, listed ? *listed : std::vector<AccountId>{});
 }
 
 void Matches::start_expiry(Match& match, Duration left) {
@@ -272,18 +276,12 @@ void Matches::forget(Match& match) {
     table_.erase(match);
 }
 
-// Once a minute: what has been over for long, and lists of players of lobbies that nobody speaks of any more.
+// Once a minute.
 void Matches::prune(const Pass& pass) {
     over_.remember_for(config_.lobby_memory);
     over_.forget(pass.now);
     news_.prune(pass, wall());
-    std::erase_if(lists_, [&](const auto& entry) {
-        const auto& [lobby, list] = entry;
-        const bool forgotten =
-            !table_.find(lobby) && list.in_flight.empty() && pass.now - list.mentioned > Duration(list_life);
-        if (forgotten) ledger_.write(PlayersForgotten{lobby});
-        return forgotten;
-    });
+    lists_.prune(pass);
 }
 
 }  // namespace muster

@@ -57,9 +57,11 @@
 #include "core/match_notices.h"
 #include "core/match_table.h"
 #include "core/matchmakers.h"
-#include "core/old_offers.h"
+#include "core/offers.h"
 #include "core/over_lobbies.h"
+#include "core/player_lists.h"
 #include "core/replies.h"
+#include "core/seats.h"
 #include "protocol/error_texts.h"
 #include "protocol/matchmaker_messages.h"
 #include "protocol/server_messages.h"
@@ -103,13 +105,10 @@ public:
         MatchNotices& notices;
     };
 
-    // At most so many askers, and so many lists of players, wait for one lobby; and so many lobbies have a list.
+    // At most so many askers wait for one lobby.
     static constexpr std::size_t asks_max = 64;
-    static constexpr std::size_t lists_max = 100'000;
     // So many matches of one server are asked about at once after a restart.
     static constexpr std::size_t doubts_max = 500;
-    // A list whose lobby has no match is forgotten so long after the last word of that lobby: a list or a request.
-    static constexpr std::chrono::hours list_life{1};
 
     Matches(const MatchesConfig& config, const Parts& parts);
 
@@ -127,7 +126,7 @@ public:
     void matchmaker_back(const Matchmaker& matchmaker) { news_.matchmaker_back(matchmaker); }
     void link_drained(ConnectionId link) { news_.drained(link); }
     // In every pass. How much there was to do.
-    std::size_t update(const Pass& pass) { return news_.update(pass); }
+    std::size_t update(const Pass& pass);
 
     // From game servers.
     void acknowledge(const Pass& pass, const Server& from, const AllocateMatchAck& ack);
@@ -150,8 +149,7 @@ public:
 
     // Null when the lobby has no match now.
     const Match* find(LobbyId lobby) const { return table_.find(lobby); }
-    // The accounts of a lobby, null when no list was given.
-    const std::vector<AccountId>* accounts(LobbyId lobby) const;
+    const PlayerLists& lists() const { return lists_; }
     std::size_t size() const { return table_.size(); }
     std::size_t in_flight() const { return in_flight_; }
     const MatchFigures& figures() const { return figures_; }
@@ -170,39 +168,15 @@ public:
     }
 
 private:
-    struct PlayerList {
-        struct InFlight {
-            std::uint64_t serial = 0;
-            ReplyTo reply_to;
-            std::vector<AccountId> accounts;
-            TimerId limit;  // of the wait for the disk
-        };
-
-        std::string matchmaker;
-        std::optional<std::vector<AccountId>> accounts;  // who may play; nothing until a list was durable
-        std::vector<InFlight> in_flight;                 // lists that are being written, oldest first
-        Time mentioned;
-    };
-    // A token's use that is being written.
-    struct UseInFlight {
-        ReplyTo reply_to;
-        LobbyId lobby;
-        std::uint64_t serial = 0;  // of the request
-        int offer = 0;
-        AccountId account;
-        TimerId limit;  // of the wait for the disk
-    };
     // Requests (matches_requests.cpp).
     std::optional<Refusal> judged(const Matchmaker& from, const AllocationRequest& request) const;
     void join(const ReplyTo& reply_to, Match& match);
     void refuse(const Pass& pass, const ReplyTo& reply_to, const AllocationRequest& request, Refusal why);
     void offer_next(const Pass& pass, Match& match);
     void offer_timed_out(const Pass& pass, LobbyId lobby, std::uint64_t serial);
-    void take_back_offer(Match& match, Reason reason);
     void limit_reached(const Pass& pass, LobbyId lobby, std::uint64_t serial);
-    void bad_ack(const Server& from, const AllocateMatchAck& ack);
     void accept(const Pass& pass, Match& match);
-    void settled(const Pass& pass, LobbyId lobby, std::uint64_t serial, int offer, bool durable);
+    void settled(const Pass& pass, LobbyId lobby, std::uint64_t serial, std::size_t offers, bool durable);
     void answer_success(const ReplyTo& reply_to, Match& match);
     void wait_for_answer(const ReplyTo& reply_to, Match& match);
     void refuse_who_waits(Match& match, Refusal why);
@@ -226,8 +200,6 @@ private:
     void became_ready(const Pass& pass, Match& match);
     void look_whether_anybody_came(const Pass& pass, LobbyId lobby, std::uint64_t serial);
     void forget_reports(Match& match);
-    void tell_players_to_come(const Match& match);
-    void tell_players_it_fell_through(LobbyId lobby, std::string_view reason);
     void start_expiry(Match& match, Duration left);
     void expiry_due(const Pass& pass, LobbyId lobby, std::uint64_t serial);
     void save(const Match& match);
@@ -240,47 +212,27 @@ private:
         return timers_.start({.first_delay = delay, .base = base}, [act](const TimerFired& fired) { act(fired.pass); });
     }
 
-    // Tokens (match_tokens.cpp).
-    std::optional<Refusal> token_refusal(const Pass& pass, const Server& from, const ValidateToken& request);
-    void wrong_token(const Pass& pass, const Server& from, LobbyId lobby, WrongTokens& wrong);
-    void use_settled(std::uint64_t number, bool durable);
-    void use_too_late(std::uint64_t number);
-    Match* match_of(const UseInFlight& use);
-    void take_back(Match& match, AccountId account);
-    void release_uses(Match& match);
-
-    // Lists of players (match_players.cpp).
-    std::optional<Refusal> list_refusal(const Matchmaker& from, LobbyId lobby) const;
-    void list_settled(LobbyId lobby, std::uint64_t serial, bool durable);
-    void lists_too_late(LobbyId lobby);
-    void end_list(LobbyId lobby);
-    void forget_if_void(LobbyId lobby);
-
     MatchesConfig config_;
     const LoopTime& time_;
     Timers& timers_;
     Events& events_;
-    Log& log_;
     Ledger& ledger_;
     LinkTable& links_;
     Replies& replies_;
     Fleet& fleet_;
-    Matchmakers& matchmakers_;
     IssuedTime& issued_;
-    Entropy& entropy_;
     MatchNotices& notices_;
 
     MatchTable table_;
-    OldOffers old_offers_;
-    std::unordered_map<LobbyId, PlayerList> lists_;
-    std::unordered_map<std::uint64_t, UseInFlight> uses_in_flight_;
     OverLobbies over_;
+    MatchFigures figures_;
     MatchNews news_;
-    WrongTokens wrong_tokens_elsewhere_;  // for lobbies that have no match
+    PlayerLists lists_;
+    Offers offers_;
+    Seats seats_;
     std::size_t in_flight_ = 0;
     std::uint64_t next_serial_ = 1;
     bool shutting_down_ = false;
-    MatchFigures figures_;
 };
 
 }  // namespace muster

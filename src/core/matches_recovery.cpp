@@ -31,11 +31,7 @@ void Matches::recover(const Pass& pass, const RecoveredState& state) {
         const std::chrono::milliseconds age(state.over.back().at.value - one.at.value);
         over_.add(one.lobby, {one.server, one.how}, pass.now - age);
     }
-    for (const PlayersRecord& list : state.players) {
-        std::vector<AccountId> accounts = list.accounts;
-        std::sort(accounts.begin(), accounts.end());
-        lists_[list.lobby] = PlayerList{list.matchmaker, std::move(accounts), {}, pass.now};
-    }
+    lists_.recover(pass, state.players);
     news_.recover(state.matches);
     // Then nobody can say how old a token is, and none may live for longer than its time (fault 15).
     const bool date_went_back = wall() < latest_time(state);
@@ -58,7 +54,7 @@ void Matches::recover(const Pass& pass, const RecoveredState& state) {
         match.record.untold_event = 0;
         match.serial = next_serial_++;
         match.requested = pass.now;
-        match.offers = 1;
+        match.tried = {record.server};
         match.durable = true;
         match.answered = true;  // it may have been, and whoever asks again is answered the same
         if (const auto found = used.find(record.lobby); found != used.end()) match.used = found->second;
@@ -66,7 +62,7 @@ void Matches::recover(const Pass& pass, const RecoveredState& state) {
         if (server) fleet_.restore_held(record.server);
         const auto age = std::chrono::milliseconds(std::max<std::int64_t>(0, wall().value - record.allocated_at.value));
         start_expiry(match, date_went_back ? Duration{0} : std::max<Duration>(config_.token_ttl - age, Duration{0}));
-        tell_players_to_come(match);
+        lists_.tell_to_come(match);
         if (record.state == MatchState::allocated) match.doubt = Match::Doubt::to_be_asked;
         look_whether_anybody_came(pass, record.lobby, match.serial);
         if (!server) over(pass, match, MatchState::aborted, text(Reason::server_lost));

@@ -21,7 +21,7 @@ AllocationVerdict success_of(const MatchRecord& record) {
 void Matches::request(const Pass& pass, const ReplyTo& reply_to, const Matchmaker& from,
                       const AllocationRequest& request) {
     if (fleet_.region_known(request.region)) ++figures_.requests[request.region];
-    if (const auto list = lists_.find(request.lobby); list != lists_.end()) list->second.mentioned = pass.now;
+    lists_.mention(pass, request.lobby);
     if (Match* known = table_.find(request.lobby); known && known->record.matchmaker == from.id)
         return join(reply_to, *known);
     if (const auto why = judged(from, request)) return refuse(pass, reply_to, request, *why);
@@ -51,9 +51,7 @@ std::optional<Refusal> Matches::judged(const Matchmaker& from, const AllocationR
     if (in_flight_ >= config_.in_flight_max || ledger_.congested()) return Refusal::server_busy;
     if (request.lobby.value <= 0 || table_.find(request.lobby) || over_.find(request.lobby))
         return Refusal::invalid_match_lobby_id;
-    if (const auto list = lists_.find(request.lobby); list != lists_.end() && list->second.matchmaker != from.id) {
-        return Refusal::invalid_match_lobby_id;
-    }
+    if (lists_.belongs_to_another(request.lobby, from.id)) return Refusal::invalid_match_lobby_id;
     if (!fleet_.region_known(request.region) || !from.serves(request.region)) return Refusal::region_not_supported;
     if (request.player_count < 1) return Refusal::invalid_player_count;
     if (!ledger_.store_up()) return Refusal::store_unavailable;
@@ -89,61 +87,23 @@ void Matches::refuse(const Pass&, const ReplyTo& reply_to, const AllocationReque
     // Refused before it was known to be this matchmaker's lobby: its match may be well.
     const bool at_the_door =
         why == Refusal::invalid_match_lobby_id || why == Refusal::server_busy || why == Refusal::server_shutting_down;
-    if (!at_the_door) tell_players_it_fell_through(request.lobby, text(why));
+    if (!at_the_door) lists_.tell_it_fell_through(request.lobby, text(why));
 }
 
 void Matches::offer_next(const Pass& pass, Match& match) {
-    if (match.offers > config_.retries) return fail(pass, match, Refusal::server_allocation_timeout);
-    // Those that still owe an answer to an old offer of this lobby are passed over too.
-    std::vector<ServerId> passed_over = match.tried;
-    const auto owing = old_offers_.owed_for(match.lobby());
-    passed_over.insert(passed_over.end(), owing.begin(), owing.end());
-    const auto reservation = fleet_.reserve(match.record.region, passed_over);
-    if (!reservation) {
-        return fail(pass, match,
-                    match.offer_unanswered ? Refusal::server_allocation_timeout : Refusal::no_servers_available);
-    }
-    const Server& server = *fleet_.find(reservation->server);
-    if (match.offers > 0) ++figures_.retries[match.record.region];
-    ++match.offers;
-    match.tried.push_back(server.id);
-    match.record.state = MatchState::offering;
-    match.record.server = server.id;
-    match.record.server_epoch = reservation->epoch;
-    match.record.server_ip = server.endpoint.ip.to_string();
-    match.record.server_port = server.endpoint.port;
-    match.record.token = make_match_token(entropy_, match.lobby(), wall());
-    table_.offered(match);
-
-    const LobbyId lobby = match.lobby();
-    const std::uint64_t serial = match.serial;
+    if (const auto why = offers_.make(match, config_.retries, wall())) return fail(pass, match, *why);
     match.offer = after(TimeBase::running, config_.ack_timeout,
-                        [this, lobby, serial](const Pass& then) { offer_timed_out(then, lobby, serial); });
-    // Written before anybody knows of it, but not waited for: after a crash the offer is known and can be taken back.
-    save(match);
-    links_.send(server.link, AllocateMatch{lobby, match.record.game_type, match.record.game_mode,
-                                           MatchTokenText(match.record.token)});
-    events_.publish(event::MatchOffered{lobby, match.record.region, server.id, match.offers});
+                        [this, lobby = match.lobby(), serial = match.serial](const Pass& then) {
+                            offer_timed_out(then, lobby, serial);
+                        });
 }
 
 void Matches::offer_timed_out(const Pass& pass, LobbyId lobby, std::uint64_t serial) {
     Match* match = table_.find(lobby);
     if (!match || match->serial != serial || !match->offering()) return;
     match->offer_unanswered = true;
-    take_back_offer(*match, Reason::offer_withdrawn);
+    offers_.take_back(*match, Reason::offer_withdrawn);
     offer_next(pass, *match);
-}
-
-// The offer in flight is no more: the slot is free, the server is told, and its answer is still owed.
-void Matches::take_back_offer(Match& match, Reason reason) {
-    const ServerId id = match.record.server;
-    timers_.cancel(match.offer);
-    table_.offer_over(match);
-    old_offers_.add(id, match.lobby());
-    fleet_.offer_over(id);
-    if (const Server* server = fleet_.find(id); server && server->connected()) {
-        links_.send(server->link, AbortMatch{match.lobby(), ReasonText(text(reason))});
-    }
 }
 
 void Matches::limit_reached(const Pass& pass, LobbyId lobby, std::uint64_t serial) {
@@ -162,45 +122,32 @@ void Matches::acknowledge(const Pass& pass, const Server& from, const AllocateMa
         if (ack.accepted) return heard_of(pass, *match, from);
         return given_up(pass, *match);
     }
-    const bool awaited =
-        match && match->offering() && match->record.server == from.id && match->record.server_epoch == from.epoch;
-    if (!awaited) return bad_ack(from, ack);
-    timers_.cancel(match->offer);
-    table_.offer_over(*match);
-    if (ack.accepted) return accept(pass, *match);
-    fleet_.offer_over(from.id);
-    offer_next(pass, *match);
-}
-
-// Late, twice, or for a match that it does not hold: changes nothing but the count (fault 61).
-void Matches::bad_ack(const Server& from, const AllocateMatchAck& ack) {
-    ++figures_.bad_acks;
-    old_offers_.answered(from.id, ack.lobby);
-    const Match* match = find(ack.lobby);
-    const bool holds_it = match && !match->offering() && match->record.server == from.id;
-    if (ack.accepted && !holds_it)
-        links_.send(from.link, AbortMatch{ack.lobby, ReasonText(text(Reason::offer_withdrawn))});
+    switch (offers_.answered(from, ack)) {
+        case Offers::Answer::yes:
+            return accept(pass, *match);
+        case Offers::Answer::no:
+            return offer_next(pass, *match);
+        case Offers::Answer::not_awaited:
+            return;
+    }
 }
 
 void Matches::accept(const Pass&, Match& match) {
-    const ServerId server = match.record.server;
-    fleet_.acknowledged(server);
-    table_.held(match);
     match.record.state = MatchState::allocated;
     match.record.allocated_at = wall();
     start_expiry(match, config_.token_ttl);
     const LobbyId lobby = match.lobby();
     const std::uint64_t serial = match.serial;
-    const int offer = match.offers;
+    const std::size_t offer = match.offers();
     ledger_.write_promised(match.record, [this, lobby, serial, offer](bool durable) {
         settled(time_.pass(), lobby, serial, offer, durable);
     });
 }
 
-void Matches::settled(const Pass& pass, LobbyId lobby, std::uint64_t serial, int offer, bool durable) {
+void Matches::settled(const Pass& pass, LobbyId lobby, std::uint64_t serial, std::size_t offers, bool durable) {
     Match* match = table_.find(lobby);
     // Withdrawn meanwhile, or with another server by now.
-    if (!match || match->serial != serial || match->offers != offer || match->offering()) return;
+    if (!match || match->serial != serial || match->offers() != offers || match->offering()) return;
     // After a gap the store's word may be heard before the timer: too late all the same (fault 63).
     const bool in_time = pass.now - match->requested < config_.deadline;
     if (!durable || !in_time) return withdraw(pass, *match, Refusal::store_unavailable, Reason::offer_withdrawn);
@@ -230,8 +177,8 @@ void Matches::fail(const Pass& pass, Match& match, Refusal why) {
     refuse_who_waits(match, why);
     events_.publish(
         event::MatchRefused{match.lobby(), match.record.region, text(why), label(why), pass.now - match.requested});
-    tell_players_it_fell_through(match.lobby(), text(why));
-    if (match.offers > 0) ledger_.write(MatchForgotten{match.lobby()});
+    lists_.tell_it_fell_through(match.lobby(), text(why));
+    if (match.offers() > 0) ledger_.write(MatchForgotten{match.lobby()});
     forget(match);
 }
 
@@ -239,7 +186,7 @@ void Matches::fail(const Pass& pass, Match& match, Refusal why) {
 void Matches::withdraw(const Pass& pass, Match& match, Refusal why, Reason reason) {
     MUSTER_CHECK(!match.durable, "a promise that was made is not withdrawn");
     if (match.offering()) {
-        take_back_offer(match, reason);
+        offers_.take_back(match, reason);
         return fail(pass, match, why);
     }
     table_.held_no_more(match);
@@ -263,8 +210,13 @@ void Matches::cancel(const Pass& pass, const ReplyTo& reply_to, const Matchmaker
     replies_.answer(reply_to, notice);
 }
 
+void Matches::players(const Pass& pass, const ReplyTo& reply_to, const Matchmaker& from, const MatchPlayers& list) {
+    lists_.set(pass, reply_to, from.id, list, limit_delay());
+}
+
 void Matches::shut_down(const Pass& pass) {
     shutting_down_ = true;
+    lists_.shut_down();
     std::vector<LobbyId> waited_for;
     table_.for_each([&](const Match& match) {
         if (!match.durable || !match.asks.empty()) waited_for.push_back(match.lobby());

@@ -98,7 +98,7 @@ void PromiseJudge::run_began(const Scene& scene, const Core& core) {
             object(scene, "invariant 14", "a list of players that was taken is gone from the disk", lobby);
             continue;
         }
-        const auto* accounts = core.matches().accounts(lobby);
+        const auto* accounts = core.matches().lists().accounts(lobby);
         if (!accounts || as_kept(*accounts) != as_kept(kept->second)) {
             object(scene, "invariant 14", "a list of players that was taken is gone", lobby);
         }

@@ -168,7 +168,7 @@ void TokenJudge::run_began(const Scene&, const Core& core) {
         return !match || match->record.state != MatchState::started;
     });
     for (auto& [lobby, lists] : lists_) {
-        if (const auto* accounts = core.matches().accounts(lobby)) lists.pending.push_back(*accounts);
+        if (const auto* accounts = core.matches().lists().accounts(lobby)) lists.pending.push_back(*accounts);
     }
 }
 

@@ -21,7 +21,7 @@ struct ListWorld : CoreWorld {
     }
     // The accounts in force, or {-1} when there is no list.
     std::vector<std::int32_t> in_force(std::int32_t lobby) const {
-        const auto* accounts = core->matches().accounts(LobbyId(lobby));
+        const auto* accounts = core->matches().lists().accounts(LobbyId(lobby));
         if (!accounts) return {-1};
         std::vector<std::int32_t> numbers;
         for (const AccountId account : *accounts) numbers.push_back(account.value);

@@ -267,5 +267,6 @@ TEST_CASE("A-9: a match whose only visitor was refused by the disk ends when its
     REQUIRE(world.core->matches().find(LobbyId(1)) != nullptr);  // somebody seems to have come
     world.advance(5s);
     CHECK(world.core->matches().find(LobbyId(1)) == nullptr);
+    CHECK(error_of(world.next<ValidateTokenResponse>(world.server.link)) == "Store unavailable");
     CHECK(world.next<AbortMatch>(world.server.link).reason == "Match token expired");
 }

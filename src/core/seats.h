@@ -1,0 +1,81 @@
+// Letting players into their matches: one account once, on the right server, in time (K-1 … K-3).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "core/ledger.h"
+#include "core/match_figures.h"
+#include "core/match_table.h"
+#include "core/player_lists.h"
+#include "core/replies.h"
+#include "core/server.h"
+#include "core/wrong_tokens.h"
+#include "protocol/error_texts.h"
+#include "protocol/server_messages.h"
+#include "runtime/events.h"
+#include "runtime/pass.h"
+#include "runtime/timers.h"
+
+namespace muster {
+
+// Game thread only. A seat is taken when its use is asked for, and durable before anybody is told so.
+class Seats {
+public:
+    // All of them outlive the seats.
+    struct Parts {
+        Timers& timers;
+        Events& events;
+        Log& log;
+        Ledger& ledger;
+        Replies& replies;
+        MatchTable& matches;
+        const PlayerLists& lists;
+        MatchFigures& figures;
+    };
+
+    explicit Seats(const Parts& parts) : parts_(parts) {}
+
+    // K-2: why the account is not let in; nothing when it may be. Counts wrong tokens.
+    std::optional<Refusal> refusal(const Pass& pass, const Server& from, const ValidateToken& request);
+    void refuse(const ReplyTo& reply_to, const ValidateToken& request, Refusal why);
+    // Takes a seat that refusal() had no objection to. Answered when it is durable, or after `limit`.
+    void take(const ReplyTo& reply_to, Match& match, AccountId account, Duration limit);
+    // The match goes to another server with another token: nobody has used that one.
+    void release_all(Match& match);
+
+    // Matches that lost a seat again because it could not be made durable: perhaps nobody is left in them.
+    std::vector<LobbyId> take_vacated() { return std::exchange(vacated_, {}); }
+
+private:
+    // A token's use that is being written.
+    struct InFlight {
+        ReplyTo reply_to;
+        LobbyId lobby;
+        std::uint64_t serial = 0;  // of the request
+        std::size_t offers = 0;
+        AccountId account;
+        TimerId limit;  // of the wait for the disk
+    };
+
+    void wrong_token(const Pass& pass, const Server& from, LobbyId lobby, WrongTokens& wrong);
+    void settled(std::uint64_t number, bool durable);
+    void too_late(std::uint64_t number);
+    void refuse(const InFlight& use, Refusal why);
+    Match* match_of(const InFlight& use);
+    void give_back(Match& match, AccountId account);
+
+    const Parts parts_;
+    std::unordered_map<std::uint64_t, InFlight> in_flight_;
+    std::uint64_t next_number_ = 1;
+    WrongTokens wrong_tokens_elsewhere_;  // for lobbies that have no match
+    std::vector<LobbyId> vacated_;
+};
+
+}  // namespace muster
