@@ -9,7 +9,7 @@ import re
 import struct
 import time
 
-from api_client import Api
+from api_client import Api, JSON
 from muster_peer import EU, allocation
 from served import main
 
@@ -153,6 +153,22 @@ class ManyServers(Api):
 
 
 class Events(Api):
+    def test_a_request_is_followed_by_its_id_to_its_match(self):
+        server = self.daemon.game_server(7777)
+        answer = self.in_background("POST", "/api/v1/matches", {"lobby_id": 42, "region": EU, "player_count": 2},
+                                    headers={**JSON, "X-Request-Id": "order-42"})
+        server.expect(0x1004)
+        server.acknowledge(42)
+        status, _, headers = answer()
+        self.assertEqual((status, headers["X-Request-Id"]), (200, "order-42"))
+        self.ask("POST", "/api/v1/matches/42/abort", {})
+        wanted = {"operator.action", "match.offered", "match.allocated"}
+        self.soon(lambda: wanted <= {event["type"] for event in self.got("/events?lobby=42")["events"]
+                                            if event.get("request_id") == "order-42"}, "the events of the request")
+        status, _, headers = self.ask("POST", "/api/v1/matches", {"lobby_id": 43, "region": 1, "player_count": 2})
+        self.assertEqual(status, 503)
+        self.assertIn(f"request_id={headers['X-Request-Id']}", self.daemon.log_text())
+
     def test_every_action_is_in_the_history_with_who_when_and_why(self):
         server = self.daemon.game_server(7777)
         player = self.daemon.player("Anna")
@@ -163,6 +179,7 @@ class Events(Api):
         def noted(action, target, **more):
             number, kind, event = feed.next()
             self.assertLess(abs(event.pop("time_ms") - before), 30_000)
+            self.assertRegex(event.pop("request_id"), "^[0-9a-f]+-[0-9a-f]+$")
             self.assertEqual(event, {"id": number, "type": kind, "who": "127.0.0.1", "action": action, "target": target, **more})
             seen.append(number)
 

@@ -309,8 +309,8 @@ bool Core::remove_server(const Pass& pass, ServerId id) {
     return true;
 }
 
-void Core::allocate(const Pass& pass, std::uint64_t question, const AllocationRequest& request) {
-    matches_.request(pass, ReplyTo::question(question), operator_, request);
+void Core::allocate(const Pass& pass, std::uint64_t question, const AllocationRequest& request, std::string id) {
+    matches_.request(pass, ReplyTo::question(question), operator_, request, std::move(id));
 }
 
 bool Core::abort_match(const Pass& pass, LobbyId lobby, std::string_view reason) {

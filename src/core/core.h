@@ -113,7 +113,8 @@ public:
     // Its matches are aborted and its link is closed. A server that still runs may register anew.
     bool remove_server(const Pass& pass, ServerId id);
     // Asks for a server, as a matchmaker for all regions that has no link. The verdict comes by take_answered().
-    void allocate(const Pass& pass, std::uint64_t question, const AllocationRequest& request);
+    // The request is named by `id`, if it has one.
+    void allocate(const Pass& pass, std::uint64_t question, const AllocationRequest& request, std::string id = {});
     bool abort_match(const Pass& pass, LobbyId lobby, std::string_view reason);
     bool kick(const Pass& pass, AccountId player, std::string_view reason);
     void set_clock(const Pass& pass, std::optional<GameTime> time, std::optional<std::int32_t> speed);

@@ -130,12 +130,14 @@ struct MatchOffered {
     RegionId region;
     ServerId server;
     int attempt = 1;  // 1 is the first offer; each further one is a retry
+    std::string_view request_id{};
 
     void describe(FieldSink& out) const {
         out.integer("lobby_id", lobby.value);
         out.integer("region", region.value);
         out.integer("server_id", server.value);
         out.integer("attempt", attempt);
+        out.text("request_id", request_id);
     }
 };
 
@@ -147,6 +149,7 @@ struct MatchAllocated {
     ServerId server;
     std::string matchmaker;
     Duration took{0};
+    std::string_view request_id{};
 
     void describe(FieldSink& out) const {
         out.integer("lobby_id", lobby.value);
@@ -154,6 +157,7 @@ struct MatchAllocated {
         out.integer("server_id", server.value);
         out.text("matchmaker", matchmaker);
         out.real("seconds", to_seconds(took));
+        out.text("request_id", request_id);
     }
 };
 
@@ -165,12 +169,14 @@ struct MatchRefused {
     std::string_view reason;  // the text that the matchmaker is told
     std::string_view label;   // the same for a metric
     Duration took{0};
+    std::string_view request_id{};
 
     void describe(FieldSink& out) const {
         out.integer("lobby_id", lobby.value);
         out.integer("region", region.value);
         out.text("reason", reason);
         out.real("seconds", to_seconds(took));
+        out.text("request_id", request_id);
     }
 };
 
@@ -349,6 +355,7 @@ struct OperatorAction {
     std::string action;
     std::string target;
     std::string reason{};  // empty: none was given
+    std::string request_id{};
     ServerId server{};
     LobbyId lobby{};
     AccountId player{};
@@ -359,6 +366,7 @@ struct OperatorAction {
         out.text("action", action);
         out.text("target", target);
         if (!reason.empty()) out.text("reason", reason);
+        out.text("request_id", request_id);
         if (server.value != 0) out.integer("server_id", server.value);
         if (lobby.value != 0) out.integer("lobby_id", lobby.value);
         if (player.value != 0) out.integer("player_id", player.value);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/ids.h"
@@ -19,6 +20,7 @@ struct Match {
     MatchRecord record;        // what is, or will be, durable
     std::uint64_t serial = 0;  // of the request: a failed lobby may be asked for again
     Time requested;
+    std::string request_id;  // of the request that began it
 
     // While a server is sought.
     std::vector<ServerId> tried;    // one offer to each; the latest is to record.server

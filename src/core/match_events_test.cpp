@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "core/core_fixture.h"
+#include "core/events.h"
 
 using namespace muster;
 using namespace muster::testing;
@@ -156,4 +157,29 @@ TEST_CASE_FIXTURE(CoreWorld, "A-11: an operator's abort tells matchmaker and gam
     CHECK(next<MatchEventNotice>(matchmaker).reason == "Maintenance");
     CHECK(next<AbortMatch>(server.link).reason == "Maintenance");
     in_pass([this](const Pass& pass) { CHECK_FALSE(core->abort_match(pass, LobbyId(1), "")); });
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "A-13: all events of one request carry its id, and another request has another") {
+    std::vector<std::string> ids;
+    loop.events().subscribe<event::MatchOffered>(
+        [&](const event::MatchOffered& offered) { ids.emplace_back(offered.request_id); });
+    loop.events().subscribe<event::MatchAllocated>(
+        [&](const event::MatchAllocated& allocated) { ids.emplace_back(allocated.request_id); });
+    loop.events().subscribe<event::MatchRefused>(
+        [&](const event::MatchRefused& refused) { ids.emplace_back(refused.request_id); });
+    const TestServer server = join(*this, 7777);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    send(matchmaker, request_for(1));
+    send(server.link, AllocateMatchAck{false, LobbyId(1)});  // offered, then refused: nobody else is there
+    send(matchmaker, request_for(1));
+    send(server.link, AllocateMatchAck{true, LobbyId(1)});
+    REQUIRE(ids.size() == 4);
+    CHECK(ids[0] == ids[1]);
+    CHECK(ids[2] == ids[3]);
+    CHECK(ids[0] != ids[2]);
+    CHECK(log_lines.has("Refused a request for a server: No servers available lobby_id=1 request_id=" + ids[0]));
+
+    core->allocate(loop.time().pass(), 1, request_for(2), "order-42");
+    advance(1ms);
+    CHECK(ids.back() == "order-42");
 }

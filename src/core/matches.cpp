@@ -14,6 +14,7 @@ Matches::Matches(const MatchesConfig& config, const Parts& parts)
       time_(parts.time),
       timers_(parts.timers),
       events_(parts.events),
+      log_(parts.log),
       ledger_(parts.ledger),
       links_(parts.links),
       replies_(parts.replies),

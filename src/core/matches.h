@@ -46,8 +46,10 @@
 #include "base/entropy.h"
 #include "base/ids.h"
 #include "base/issued_time.h"
+#include "base/log.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "core/events.h"
 #include "core/fleet.h"
 #include "core/ledger.h"
 #include "core/link_table.h"
@@ -119,7 +121,9 @@ public:
     void recover(const Pass& pass, const RecoveredState& state);
 
     // From matchmakers, and from the operator as one of them. Each is answered exactly once, now or later.
-    void request(const Pass& pass, const ReplyTo& reply_to, const Matchmaker& from, const AllocationRequest& request);
+    // A request is named by `id`; one that comes without gets one.
+    void request(const Pass& pass, const ReplyTo& reply_to, const Matchmaker& from, const AllocationRequest& request,
+                 std::string id = {});
     void cancel(const Pass& pass, const ReplyTo& reply_to, const Matchmaker& from, LobbyId lobby);
     void players(const Pass& pass, const ReplyTo& reply_to, const Matchmaker& from, const MatchPlayers& list);
     // It has shaken hands: it is told of each lobby that it may have missed.
@@ -171,7 +175,8 @@ private:
     // Requests (matches_requests.cpp).
     std::optional<Refusal> judged(const Matchmaker& from, const AllocationRequest& request) const;
     void join(const ReplyTo& reply_to, Match& match);
-    void refuse(const Pass& pass, const ReplyTo& reply_to, const AllocationRequest& request, Refusal why);
+    void refuse(const ReplyTo& reply_to, const AllocationRequest& request, std::string_view id, Refusal why);
+    void tell_refused(const event::MatchRefused& refused);
     void offer_next(const Pass& pass, Match& match);
     void offer_timed_out(const Pass& pass, LobbyId lobby, std::uint64_t serial);
     void limit_reached(const Pass& pass, LobbyId lobby, std::uint64_t serial);
@@ -216,6 +221,7 @@ private:
     const LoopTime& time_;
     Timers& timers_;
     Events& events_;
+    Log& log_;
     Ledger& ledger_;
     LinkTable& links_;
     Replies& replies_;

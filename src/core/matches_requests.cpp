@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/request_id.h"
 #include "core/events.h"
 #include "core/match_token.h"
 #include "core/matches.h"
@@ -19,15 +20,18 @@ AllocationVerdict success_of(const MatchRecord& record) {
 }  // namespace
 
 void Matches::request(const Pass& pass, const ReplyTo& reply_to, const Matchmaker& from,
-                      const AllocationRequest& request) {
+                      const AllocationRequest& request, std::string id) {
     if (fleet_.region_known(request.region)) ++figures_.requests[request.region];
     lists_.mention(pass, request.lobby);
     if (Match* known = table_.find(request.lobby); known && known->record.matchmaker == from.id)
         return join(reply_to, *known);
-    if (const auto why = judged(from, request)) return refuse(pass, reply_to, request, *why);
+    const std::uint64_t serial = next_serial_++;
+    if (id.empty()) id = make_request_id(wall(), serial);
+    if (const auto why = judged(from, request)) return refuse(reply_to, request, id, *why);
 
     Match& match = table_.add(request.lobby);
-    match.serial = next_serial_++;
+    match.serial = serial;
+    match.request_id = std::move(id);
     match.requested = pass.now;
     match.asks.push_back(reply_to);
     match.record.matchmaker = from.id;
@@ -39,7 +43,6 @@ void Matches::request(const Pass& pass, const ReplyTo& reply_to, const Matchmake
     match.record.requested_at = wall();
     ++in_flight_;
     const LobbyId lobby = request.lobby;
-    const std::uint64_t serial = match.serial;
     match.limit = after(TimeBase::real, limit_delay(),
                         [this, lobby, serial](const Pass& then) { limit_reached(then, lobby, serial); });
     offer_next(pass, match);
@@ -81,13 +84,19 @@ void Matches::refuse_who_waits(Match& match, Refusal why) {
         replies_.answer(reply_to, match.lobby(), Failure(why));
 }
 
-void Matches::refuse(const Pass&, const ReplyTo& reply_to, const AllocationRequest& request, Refusal why) {
+void Matches::refuse(const ReplyTo& reply_to, const AllocationRequest& request, std::string_view id, Refusal why) {
     replies_.answer(reply_to, request.lobby, Failure(why));
-    events_.publish(event::MatchRefused{request.lobby, request.region, text(why), label(why), Duration{0}});
+    tell_refused({request.lobby, request.region, text(why), label(why), Duration{0}, id});
     // Refused before it was known to be this matchmaker's lobby: its match may be well.
     const bool at_the_door =
         why == Refusal::invalid_match_lobby_id || why == Refusal::server_busy || why == Refusal::server_shutting_down;
     if (!at_the_door) lists_.tell_it_fell_through(request.lobby, text(why));
+}
+
+void Matches::tell_refused(const event::MatchRefused& refused) {
+    log_.with(LogLevel::info, {{"lobby_id", refused.lobby.value}, {"request_id", refused.request_id}},
+              "Refused a request for a server: {}", refused.reason);
+    events_.publish(refused);
 }
 
 void Matches::offer_next(const Pass& pass, Match& match) {
@@ -156,8 +165,11 @@ void Matches::settled(const Pass& pass, LobbyId lobby, std::uint64_t serial, std
     --in_flight_;
     timers_.cancel(match->limit);
     const MatchRecord& record = match->record;
-    events_.publish(
-        event::MatchAllocated{lobby, record.region, record.server, record.matchmaker, pass.now - match->requested});
+    log_.with(LogLevel::debug,
+              {{"lobby_id", lobby.value}, {"server_id", record.server.value}, {"request_id", match->request_id}},
+              "Allocated a match");
+    events_.publish(event::MatchAllocated{lobby, record.region, record.server, record.matchmaker,
+                                          pass.now - match->requested, match->request_id});
     for (const ReplyTo& reply_to : std::exchange(match->asks, {})) answer_success(reply_to, *match);
     if (record.state == MatchState::ready) became_ready(pass, *match);
     if (record.state == MatchState::started && match->answered) news_.tell(record);
@@ -175,8 +187,8 @@ void Matches::answer_success(const ReplyTo& reply_to, Match& match) {
 // The request came to nothing: all who wait hear why, and the lobby may be asked for again.
 void Matches::fail(const Pass& pass, Match& match, Refusal why) {
     refuse_who_waits(match, why);
-    events_.publish(
-        event::MatchRefused{match.lobby(), match.record.region, text(why), label(why), pass.now - match.requested});
+    tell_refused(
+        {match.lobby(), match.record.region, text(why), label(why), pass.now - match.requested, match.request_id});
     lists_.tell_it_fell_through(match.lobby(), text(why));
     if (match.offers() > 0) ledger_.write(MatchForgotten{match.lobby()});
     forget(match);

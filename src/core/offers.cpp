@@ -32,8 +32,8 @@ std::optional<Refusal> Offers::make(Match& match, int retries, UnixMs now) {
     parts_.ledger.write(record);
     parts_.links.send(server.link,
                       AllocateMatch{match.lobby(), record.game_type, record.game_mode, MatchTokenText(record.token)});
-    parts_.events.publish(
-        event::MatchOffered{match.lobby(), record.region, server.id, static_cast<int>(match.offers())});
+    parts_.events.publish(event::MatchOffered{match.lobby(), record.region, server.id, static_cast<int>(match.offers()),
+                                              match.request_id});
     return std::nullopt;
 }
 

@@ -19,7 +19,7 @@ namespace {
 struct Acting {
     Game::Inside& game;
     const Pass& pass;
-    const std::string& who;
+    const ActionCaller& caller;
     const std::uint64_t number;
     const std::function<void(ActionOutcome&&)>& tell;
 
@@ -40,7 +40,8 @@ struct Acting {
             if (server.region == wish.region) servers.push_back(server.id);
         });
         for (const ServerId server : servers) game.core.drain(server, wish.draining);
-        event::OperatorAction done{who, wish.draining ? "drain" : "undrain", fmt::format("region {}", region->name)};
+        event::OperatorAction done =
+            action_on(wish.draining ? "drain" : "undrain", fmt::format("region {}", region->name));
         done.region = wish.region;
         done.reason = wish.reason;
         game.events.publish(done);
@@ -94,16 +95,15 @@ struct Acting {
         const GameTime shown = game.core.world().shown();
         ActionOutcome outcome;
         outcome.clock = {shown.day, shown.hour, shown.minute, game.core.world().speed()};
-        game.events.publish(event::OperatorAction{
-            who, "set clock",
-            fmt::format("day {} {:02}:{:02} speed {}", shown.day, shown.hour, shown.minute, outcome.clock.speed)});
+        game.events.publish(action_on("set clock", fmt::format("day {} {:02}:{:02} speed {}", shown.day, shown.hour,
+                                                               shown.minute, outcome.clock.speed)));
         tell(std::move(outcome));
     }
     void operator()(const action::Allocate& wish) const {
         event::OperatorAction asked = action_on("allocate", "lobby", wish.request.lobby.value);
         asked.lobby = wish.request.lobby;
         game.events.publish(asked);
-        game.core.allocate(pass, number, wish.request);
+        game.core.allocate(pass, number, wish.request, caller.request_id);
     }
 
 private:
@@ -118,7 +118,12 @@ private:
         tell(std::move(outcome));
     }
     event::OperatorAction action_on(const char* action, std::string_view kind, std::int64_t id) const {
-        return {who, action, fmt::format("{} {}", kind, id)};
+        return action_on(action, fmt::format("{} {}", kind, id));
+    }
+    event::OperatorAction action_on(const char* action, std::string target) const {
+        event::OperatorAction done{caller.address, action, std::move(target)};
+        done.request_id = caller.request_id;
+        return done;
     }
 };
 
@@ -176,18 +181,18 @@ void GameOperator::acted(std::uint64_t number, ActionOutcome&& outcome) {
     parts_.thread->post([this, number, outcome = std::move(outcome)] { api_->acted(number, outcome); });
 }
 
-bool GameOperator::act(std::uint64_t number, const Action& action, const std::string& who, Time not_after) {
+bool GameOperator::act(std::uint64_t number, const Action& action, const ActionCaller& caller, Time not_after) {
     struct Wish {
         Action action;
-        std::string who;
+        ActionCaller caller;
     };
-    auto wish = std::make_shared<const Wish>(Wish{action, who});
+    auto wish = std::make_shared<const Wish>(Wish{action, caller});
     return parts_.game.ask([this, number, not_after, wish](const Pass& pass, Game::Inside& game) {
         if (pass.now > not_after) return;
         const std::function<void(ActionOutcome&&)> tell = [this, number](ActionOutcome&& outcome) {
             acted(number, std::move(outcome));
         };
-        std::visit(Acting{game, pass, wish->who, number, tell}, wish->action);
+        std::visit(Acting{game, pass, wish->caller, number, tell}, wish->action);
     });
 }
 

@@ -10,7 +10,6 @@
 
 #include "base/time.h"
 #include "core/views.h"
-#include "http/action_desk.h"
 #include "http/admin_gate.h"
 #include "http/api_game.h"
 #include "http/event_query.h"
@@ -20,6 +19,7 @@
 #include "http/http_server.h"
 #include "http/latest_view.h"
 #include "http/over_matches.h"
+#include "http/pending_actions.h"
 #include "http/recent_failures.h"
 #include "http/routes.h"
 #include "http/server_samples.h"
@@ -96,7 +96,7 @@ private:
     Parts parts_;
     LatestView<FleetView> fleet_;
     LatestView<PlayersView> players_;
-    ActionDesk actions_;
+    PendingActions actions_;
     ServerSamples samples_;
     RecentFailures failures_;
     std::shared_ptr<HttpQuota> feeds_;  // live feeds that are open; shared with them

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "base/request_id.h"
 #include "http/api_fixture.h"
 #include "protocol/error_texts.h"
 
@@ -46,6 +47,22 @@ TEST_CASE_FIXTURE(Asking, "O-2: a drain goes to the game with who asked, and its
     CHECK(send("POST", "/servers/1/drain", "draining=true")->status == 400);
     CHECK(send("POST", "/servers/1/drain", R"({"draining":true})", {})->status == 415);
     CHECK(send("GET", "/servers/1/drain")->status == 405);
+    CHECK(game.acts.size() == 2);
+}
+
+TEST_CASE_FIXTURE(Asking, "O-2: an action and its answer carry the request's id, which is made when none is given") {
+    const auto named = send("POST", "/servers/1/drain", R"({"draining":true})",
+                            {{"Content-Type", "application/json"}, {"X-Request-Id", "order-42"}});
+    const auto unnamed = send("POST", "/servers/1/drain", R"({"draining":true})");
+    REQUIRE(game.acts.size() == 2);
+    CHECK(game.acts[0].request_id == "order-42");
+    CHECK(is_request_id(game.acts[1].request_id));
+    for (const auto& act : game.acts) api.acted(act.number, {});
+    CHECK(named->header("X-Request-Id") == "order-42");
+    CHECK(unnamed->header("X-Request-Id") == game.acts[1].request_id);
+    const auto odd = send("POST", "/servers/1/drain", R"({"draining":true})",
+                          {{"Content-Type", "application/json"}, {"X-Request-Id", "two words"}});
+    CHECK(odd->status == 400);
     CHECK(game.acts.size() == 2);
 }
 

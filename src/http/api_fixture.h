@@ -55,8 +55,8 @@ public:
         players_number = number;
         return takes;
     }
-    bool act(std::uint64_t number, const Action& action, const std::string& who, Time) override {
-        acts.push_back({number, action, who});
+    bool act(std::uint64_t number, const Action& action, const ActionCaller& caller, Time) override {
+        acts.push_back({number, action, caller.address, caller.request_id});
         return takes;
     }
     ProcessFigures figures() override { return {}; }
@@ -65,6 +65,7 @@ public:
         std::uint64_t number;
         Action action;
         std::string who;
+        std::string request_id;
     };
     bool takes = true;
     int fleet_asked = 0;  // how often
@@ -89,6 +90,14 @@ struct ApiAnswer {
     unsigned status = 0;  // 0: none yet
     std::string body;
     std::shared_ptr<HttpStream> stream;
+    std::vector<HttpHeader> headers;
+
+    std::string header(std::string_view name) const {
+        for (const HttpHeader& each : headers) {
+            if (each.name == name) return each.value;
+        }
+        return {};
+    }
 };
 
 struct Asking {
@@ -105,8 +114,9 @@ struct Asking {
         request.known_host = true;
         request.peer = *IpAddress::parse("10.1.2.3");
         auto answer = std::make_shared<ApiAnswer>();
-        routes.handle(std::move(request),
-                      HttpResponder([answer](HttpResponse&& got) { *answer = {got.status, got.body, got.stream}; }));
+        routes.handle(std::move(request), HttpResponder([answer](HttpResponse&& got) {
+                          *answer = {got.status, got.body, got.stream, got.headers};
+                      }));
         thread->turn();
         return answer;
     }

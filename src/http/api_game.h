@@ -61,6 +61,12 @@ struct Allocate {
 using Action = std::variant<action::Drain, action::DrainRegion, action::Remove, action::AbortAll, action::Abort,
                             action::Kick, action::SetClock, action::Allocate>;
 
+// Who asks for it.
+struct ActionCaller {
+    std::string address;
+    std::string request_id;
+};
+
 // What came of it.
 struct ActionOutcome {
     enum class Kind : std::uint8_t { done, not_found, refused };
@@ -94,7 +100,7 @@ public:
 
     [[nodiscard]] virtual bool ask_for_fleet(std::uint64_t number, Time not_after) = 0;
     [[nodiscard]] virtual bool ask_for_players(std::uint64_t number, Time not_after) = 0;
-    [[nodiscard]] virtual bool act(std::uint64_t number, const Action& action, const std::string& who,
+    [[nodiscard]] virtual bool act(std::uint64_t number, const Action& action, const ActionCaller& caller,
                                    Time not_after) = 0;
     virtual ProcessFigures figures() = 0;
 };

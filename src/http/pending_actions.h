@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <unordered_map>
 
 #include "base/time.h"
@@ -14,13 +15,15 @@
 namespace muster {
 
 // HTTP thread only. All of what it is given outlives it.
-class ActionDesk {
+class PendingActions {
 public:
     // Makes the answer to an action that was judged.
     using Render = std::function<HttpResponse(const ActionOutcome&)>;
 
-    ActionDesk(ApiGame& game, const Clock& clock, HttpThread& thread) : game_(game), clock_(clock), thread_(thread) {}
+    PendingActions(ApiGame& game, const Clock& clock, HttpThread& thread)
+        : game_(game), clock_(clock), thread_(thread) {}
 
+    // The action and its answer carry the request's X-Request-Id, or one that is made here.
     // Answers 503 when the loop takes no more, or has not answered after `limit`.
     void act(const Action& action, const HttpRequest& request, HttpResponder&& responder, Duration limit,
              Render render);
@@ -32,7 +35,10 @@ private:
     struct Waiting {
         HttpResponder responder;
         Render render;
+        std::string request_id;
     };
+
+    static void send(HttpResponder&& responder, const std::string& request_id, HttpResponse&& answer);
 
     ApiGame& game_;
     const Clock& clock_;
