@@ -277,7 +277,7 @@ class Brake(Api):
         self.soon(lambda: brakes() == ["EU"], "the brake is on where all fell silent")
         overview = self.got("/overview")
         self.assertEqual([region["name"] for region in overview["regions"] if region["brake"]], ["EU"])
-        self.assertTrue(any("EU fell silent at once" in reason for reason in overview["health"]["reasons"]), overview["health"])
+        self.assertTrue(any("Eviction brake on in EU" in reason for reason in overview["health"]["reasons"]), overview["health"])
         for i in range(3):
             self.daemon.game_server(8000 + i)
         self.soon(lambda: brakes() == [], "the brake is off when all are back")

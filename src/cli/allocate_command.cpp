@@ -86,7 +86,7 @@ Command allocate_command() {
              {"--players", "N", "Number of players", &arguments->players},
              {"--game-type", "N", "Passed on to the game server", &arguments->game_type},
              {"--game-mode", "N", "Passed on to the game server", &arguments->game_mode},
-             {"--rating", "N", "Average rating, passed on to the game server", &arguments->rating},
+             {"--rating", "N", "Average rating, kept with the match", &arguments->rating},
              json_option(arguments->json)},
             "Asking again for the same lobby gets the same server. The token lets the lobby's players in, for two "
             "minutes.\n",

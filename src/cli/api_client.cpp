@@ -133,7 +133,7 @@ private:
     }
 
     static std::string words(const error_code& error) {
-        return error == boost::beast::error::timeout ? "it takes too long" : error.message();
+        return error == boost::beast::error::timeout ? "timed out" : error.message();
     }
 
     [[noreturn]] void lost(const error_code& error) {
@@ -144,7 +144,7 @@ private:
         if (error == http::error::end_of_stream || error == asio::error::connection_reset)
             not_reachable(address_, "the connection was closed");
         throw CommandFailure(
-            exit_failed, fmt::format("{} does not speak like Muster: {}", safe_text(address_.url), error.message()));
+            exit_failed, fmt::format("{} gave an invalid HTTP answer: {}", safe_text(address_.url), error.message()));
     }
 
     const ApiAddress& address_;
@@ -180,7 +180,8 @@ public:
             begin = end + 1;
         }
         rest_.erase(0, begin);
-        if (rest_.size() > event_bytes_max) throw CommandFailure(exit_failed, "the feed has a line without an end");
+        if (rest_.size() > event_bytes_max)
+            throw CommandFailure(exit_failed, "the event stream has a line that is too long");
     }
 
 private:
@@ -201,11 +202,11 @@ ApiAddress parse_api_address(std::string_view url) {
                 fmt::format("MUSTER_URL is {}: {}; it looks like {}", safe_text(url), why, default_url())};
     };
     constexpr std::string_view scheme = "http://";
-    if (url.starts_with("https://")) throw bad("only http:// is spoken, put a tunnel before it (ssh -L)");
+    if (url.starts_with("https://")) throw bad("https is not supported; use a tunnel (ssh -L)");
     if (!url.starts_with(scheme)) throw bad("it must begin with http://");
     std::string_view rest = url.substr(scheme.size());
     while (rest.ends_with('/')) rest.remove_suffix(1);
-    if (rest.find_first_of("/?#@ ") != std::string_view::npos) throw bad("a host and a port are all it has");
+    if (rest.find_first_of("/?#@ ") != std::string_view::npos) throw bad("it may have a host and a port only");
 
     ApiAddress address{std::string(scheme) + std::string(rest), {}, "80"};
     std::string_view host = rest;

@@ -23,7 +23,7 @@ int kick(const Arguments& arguments) try {
     if (!arguments.reason.empty()) body.text("reason", arguments.reason);
     const JsonValue done = api.post(fmt::format("/players/{}/kick", arguments.id), body.finish());
     if (arguments.json) return print_json(done.to_json());
-    return to_int(print_result(fmt::format("player {} is out\n", arguments.id)));
+    return to_int(print_result(fmt::format("player {} was kicked\n", arguments.id)));
 } catch (const NotThere&) {
     throw CommandFailure(exit_failed, fmt::format("no player {} is here; `muster players` lists them", arguments.id));
 }

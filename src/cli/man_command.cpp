@@ -92,7 +92,7 @@ std::string command_text(const Command& command) {
 
 std::string manual(const Program& program) {
     std::string text = fmt::format(".TH MUSTER 1 \"\" \"muster {}\" \"User Commands\"\n", roff(program.version));
-    text += ".SH NAME\nmuster \\- keeps an online game's fleet honest\n";
+    text += ".SH NAME\nmuster \\- runs the fleet behind an online game\n";
     text += ".SH SYNOPSIS\n\\fBmuster\\fR \\fICOMMAND\\fR [\\fIFLAGS\\fR]\n";
     text += ".SH DESCRIPTION\n" + roff(program.about) + "\n";
     text += ".SH COMMANDS\n";

@@ -12,9 +12,8 @@ namespace muster {
 namespace {
 
 constexpr const char* about =
-    "Muster keeps an online game's fleet honest: it knows which game servers are alive, hands each match to the best "
-    "one,\n"
-    "lets players in and keeps everyone on one clock.";
+    "Muster runs the fleet behind an online game: it knows which game servers are alive, gives each match to the best\n"
+    "one, admits players by token and keeps everyone on one clock.";
 
 std::vector<HelpLine> examples() {
     return {

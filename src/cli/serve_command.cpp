@@ -14,7 +14,7 @@ namespace muster {
 namespace {
 
 constexpr const char* notes =
-    R"(Without --config the defaults are used, and no file is looked for. Either way the environment goes over it:
+    R"(Without --config the defaults are used, and no file is looked for. Either way the environment overrides them:
 MUSTER_FLEET_HEARTBEAT_TIMEOUT=3s sets heartbeat_timeout of [fleet]. Secrets come from MUSTER_AUTH_SERVER_TOKEN,
 _MATCHMAKER_TOKEN, _ADMIN_TOKEN and _PLAYER_KEY, or from files that the config names; never from the command line.
 

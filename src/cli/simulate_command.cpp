@@ -249,7 +249,7 @@ Played play(const Arguments& arguments, sim::SimOptions& options) {
                arguments.seeds == 1 ? "" : "s");
     std::fflush(nullptr);
     std::raise(SIGINT);
-    throw CommandFailure(exit_failed, "Ctrl-C does not end it");  // somebody made us deaf to it
+    throw CommandFailure(exit_failed, "Ctrl-C does not end it");  // SIGINT is blocked or ignored
 }
 
 int simulate(const Arguments& arguments) {

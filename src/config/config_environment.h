@@ -1,4 +1,4 @@
-// The environment's say in the config: MUSTER_FLEET_HEARTBEAT_TIMEOUT=3s goes over the file.
+// The environment overrides the config file: MUSTER_FLEET_HEARTBEAT_TIMEOUT=3s.
 #pragma once
 
 #include <span>

@@ -111,9 +111,10 @@ std::string effective_config_json(const LoadedConfig& loaded) {
 std::string default_config_text() {
     const Config defaults;
     std::string out =
-        "# Muster's config, every key at its default. Give it to `muster serve --config FILE`. Every key may be left\n"
-        "# out, and each can be set by the environment instead: MUSTER_FLEET_HEARTBEAT_TIMEOUT=3s goes over\n"
-        "# heartbeat_timeout of [fleet]. Durations are in ms, s, m, h or d; sizes in bytes, KiB, MiB or GiB.\n";
+        "# Muster's config, every key at its default. Use it with `muster serve --config FILE`. Every key is "
+        "optional.\n"
+        "# The environment overrides this file: MUSTER_FLEET_HEARTBEAT_TIMEOUT=3s sets heartbeat_timeout of [fleet].\n"
+        "# Durations are in ms, s, m, h or d; sizes in bytes, KiB, MiB or GiB.\n";
     by_table(out, [&](const ConfigTable& table) {
         append_comment(out, table.comment);
         for (const ConfigKey& key : config_keys()) {

@@ -140,7 +140,7 @@ bool Game::ask(Question question) {
 }
 
 void Game::post(Command command) {
-    if (!commands_.post(std::move(command))) log_.error("The game loop takes no more commands");
+    if (!commands_.post(std::move(command))) log_.error("The game loop's command queue is full; a command was dropped");
 }
 
 void Game::publish(const Pass& pass) {

@@ -48,16 +48,14 @@ void add_regions(const CoreSnapshot& core, std::vector<Metric>& out) {
     Metric servers = family("muster_servers", "Registered game servers by status", MetricType::gauge);
     Metric cpu = family("muster_region_cpu_percent", "Average CPU of a region's servers", MetricType::gauge);
     Metric memory = family("muster_region_memory_percent", "Average memory of a region's servers", MetricType::gauge);
-    Metric capacity =
-        family("muster_region_capacity_ratio", "Matches by capacity of a region's servers", MetricType::gauge);
-    Metric brake =
-        family("muster_eviction_brake_on",
-               "1 while servers are kept that fell silent together with much of their region", MetricType::gauge);
-    Metric timeouts =
-        family("muster_server_timeouts_total", "Game servers removed for their silence", MetricType::counter);
+    Metric capacity = family("muster_region_capacity_ratio", "Matches divided by the capacity of a region's servers",
+                             MetricType::gauge);
+    Metric brake = family("muster_eviction_brake_on", "1 while the eviction brake suspends removals in the region",
+                          MetricType::gauge);
+    Metric timeouts = family("muster_server_timeouts_total", "Game servers removed for silence", MetricType::counter);
     Metric requests = family("muster_allocation_requests_total", "Allocation requests", MetricType::counter);
-    Metric retries =
-        family("muster_allocation_retries_total", "Offers after the first one of a request", MetricType::counter);
+    Metric retries = family("muster_allocation_retries_total", "Retries: offers after the first one of a request",
+                            MetricType::counter);
     Metric failures =
         family("muster_allocation_failures_total", "Requests that were refused or failed", MetricType::counter);
     Metric seconds =
@@ -90,8 +88,7 @@ void add_regions(const CoreSnapshot& core, std::vector<Metric>& out) {
 }
 
 Metric protocol_errors(const CoreSnapshot& core) {
-    Metric metric =
-        family("muster_protocol_errors_total", "Frames that were refused for their bytes", MetricType::counter);
+    Metric metric = family("muster_protocol_errors_total", "Malformed frames", MetricType::counter);
     for (const Port port : ports) {
         for (const WireError kind : wire_errors) {
             const std::uint64_t count =
@@ -114,7 +111,7 @@ Metric auth_failures(const CoreSnapshot& core) {
 }
 
 Metric token_refusals(const CoreSnapshot& core) {
-    Metric metric = family("muster_token_refusals_total", "Players' tokens that were refused", MetricType::counter);
+    Metric metric = family("muster_token_refusals_total", "Match tokens that were refused", MetricType::counter);
     for (std::size_t i = 0; i < core.match.token_refusals.size(); ++i) {
         if (core.match.token_refusals[i] == 0) continue;
         metric.samples.push_back(
@@ -155,16 +152,15 @@ void add_players(const CoreSnapshot& core, std::vector<Metric>& out) {
         closed.samples.push_back({{label_of("reason", reason)}, number(count)});
     Metric rtt = family("muster_player_rtt_seconds", "Round trips of players' pings", MetricType::histogram);
     rtt.histograms.push_back(histogram_of(players.rtt_seconds, {}));
-    Metric length = family("muster_session_seconds", "How long sessions lasted that ended", MetricType::histogram);
+    Metric length = family("muster_session_seconds", "Duration of ended sessions", MetricType::histogram);
     length.histograms.push_back(histogram_of(players.session_seconds, {}));
     out.push_back(gauge("muster_players", "Players connected", static_cast<double>(players.connected)));
-    out.push_back(gauge("muster_players_in_grace", "Players whose link was lost and who may come back",
+    out.push_back(gauge("muster_players_in_grace", "Players whose connection was lost and whose session is kept",
                         static_cast<double>(players.in_grace)));
-    out.push_back(
-        gauge("muster_players_idle", "Connected players without activity", static_cast<double>(players.idle)));
+    out.push_back(gauge("muster_players_idle", "Connected players that are idle", static_cast<double>(players.idle)));
     out.push_back(gauge("muster_entities", "Entities in the world", static_cast<double>(core.entities)));
     out.push_back(counter("muster_logins_total", "Sessions that began", number(players.logins)));
-    out.push_back(counter("muster_resumes_total", "Sessions that were taken back", number(players.resumes)));
+    out.push_back(counter("muster_resumes_total", "Sessions that were resumed", number(players.resumes)));
     out.push_back(gauge("muster_world_speed", "Game minutes in a real minute", core.clock_speed));
     for (Metric* metric : {&refused, &closed, &rtt, &length}) out.push_back(std::move(*metric));
 }
@@ -178,7 +174,7 @@ std::vector<Metric> loop_metrics(const LoopSnapshot& loop) {
         errors.samples.push_back(
             {{label_of("kind", to_string(static_cast<HandlerKind>(i)))}, number(loop.callback_errors[i])});
     }
-    Metric queues = family("muster_queue_depth", "Messages that wait for the game loop", MetricType::gauge);
+    Metric queues = family("muster_queue_depth", "Messages waiting for the game loop", MetricType::gauge);
     for (const LoopSnapshot::Queue& queue : loop.queues) {
         queues.samples.push_back({{label_of("queue", queue.name)}, static_cast<double>(queue.depth)});
     }
@@ -195,10 +191,10 @@ std::vector<Metric> loop_metrics(const LoopSnapshot& loop) {
         counter("muster_gameloop_tick_overruns_total", "Passes that took longer than allowed", number(loop.overruns)),
         counter("muster_gameloop_failed_ticks_total", "Passes that an exception ended", number(loop.failed_ticks)),
         counter("muster_timer_timer_processed_ticks_total", "Timers that fired", number(loop.timers_fired)),
-        gauge("muster_timers", "Timers that wait", static_cast<double>(loop.timers_outstanding)),
+        gauge("muster_timers", "Pending timers", static_cast<double>(loop.timers_outstanding)),
         counter("muster_events_total", "Events handled", number(loop.events_handled)),
-        counter("muster_loop_gaps_total", "Times the whole process stood still for over a second", number(loop.gaps)),
-        counter("muster_loop_gap_seconds", "How long it stood still in all", loop.gap_seconds),
+        counter("muster_loop_gaps_total", "Times the process was stopped for over a second", number(loop.gaps)),
+        counter("muster_loop_gap_seconds", "Total time for which the process was stopped", loop.gap_seconds),
         tick_histogram(loop.tick_durations),
         std::move(errors),
         std::move(queues),
@@ -222,25 +218,26 @@ std::vector<Metric> core_metrics(const CoreSnapshot& core) {
     out.push_back(std::move(rtt));
     out.push_back(std::move(jitter));
     const std::pair<const char*, std::pair<const char*, std::uint64_t>> counters[] = {
-        {"muster_bad_load_reports_total", {"Heartbeats with figures that make no sense", core.fleet.bad_load_reports}},
+        {"muster_bad_load_reports_total", {"Heartbeats with invalid load figures", core.fleet.bad_load_reports}},
         {"muster_identity_mismatch_total",
-         {"Server ids that the connection does not hold", core.fleet.identity_mismatches}},
+         {"Messages with a server id that belongs to another connection", core.fleet.identity_mismatches}},
         {"muster_load_mismatch_total",
          {"Heartbeats that report fewer matches than are held", core.fleet.load_mismatches}},
-        {"muster_eviction_brake_total", {"Times much of a region fell silent at once", core.fleet.brakes}},
+        {"muster_eviction_brake_total", {"Times the eviction brake engaged", core.fleet.brakes}},
         {"muster_bad_acks_total", {"Acknowledgements that fit no offer", core.match.bad_acks}},
         {"muster_lost_matches_total", {"Matches that their server lost by a restart", core.match.lost_matches}},
         {"muster_tokens_accepted_total", {"Players let in by their token", core.match.tokens_accepted}},
         {"muster_recovered_allocations_total", {"Allocations found at the start", core.match.recovered}},
         {"muster_withdrawn_allocations_total",
-         {"Of them, those that nobody had been promised", core.match.withdrawn_at_start}},
+         {"Recovered allocations that were never answered, and withdrawn", core.match.withdrawn_at_start}},
         {"muster_owed_aborts_dropped_total",
-         {"Aborts given up because too many game servers stayed away", core.owed_aborts_dropped}},
+         {"Aborts dropped because too many waited for game servers that are away", core.owed_aborts_dropped}},
         {"muster_untold_matches_dropped_total",
-         {"Events given up because their matchmakers stayed away", core.untold_matches_dropped}},
+         {"Match events dropped because their matchmaker stayed away", core.untold_matches_dropped}},
         {"muster_stale_messages_total", {"Frames and reports of connections that were over", core.stale_messages}},
         {"muster_clock_steps_total", {"Steps of the machine's date", core.clock_steps}},
-        {"muster_events_not_written_total", {"Events lost to a full disk", core.events_not_written}},
+        {"muster_events_not_written_total",
+         {"Events lost because the disk was full or too slow", core.events_not_written}},
     };
     for (const auto& [name, figure] : counters) out.push_back(counter(name, figure.first, number(figure.second)));
     Metric refused = family("muster_registrations_refused_total",
@@ -249,14 +246,14 @@ std::vector<Metric> core_metrics(const CoreSnapshot& core) {
         refused.samples.push_back(
             {{label_of("port", to_string(of.port)), label_of("reason", of.reason)}, number(of.count)});
     out.push_back(std::move(refused));
-    out.push_back(gauge("muster_allocations_in_flight", "Requests that wait for their answer",
+    out.push_back(gauge("muster_allocations_in_flight", "Allocation requests waiting for their answer",
                         static_cast<double>(core.allocations_in_flight)));
-    out.push_back(gauge("muster_owed_aborts", "Aborts that game servers are told when they are back",
+    out.push_back(gauge("muster_owed_aborts", "Aborts to be sent to game servers that are away",
                         static_cast<double>(core.owed_aborts)));
-    out.push_back(gauge("muster_untold_matches", "Matches that are over, whose matchmaker may not have heard so",
+    out.push_back(gauge("muster_untold_matches", "Ended matches whose matchmaker may not know yet",
                         static_cast<double>(core.untold_matches)));
     out.push_back(gauge("muster_matchmakers", "Matchmakers connected", static_cast<double>(core.matchmakers)));
-    out.push_back(gauge("muster_store_up", "1 while the store takes records", core.store_up ? 1 : 0));
+    out.push_back(gauge("muster_store_up", "1 while the store accepts records", core.store_up ? 1 : 0));
     return out;
 }
 
@@ -267,7 +264,7 @@ std::vector<Metric> net_metrics(const Network& network) {
     Metric received_bytes = family("muster_received_bytes_total", "Bytes received", MetricType::counter);
     Metric sent_bytes = family("muster_sent_bytes_total", "Bytes sent", MetricType::counter);
     Metric refused = family("muster_connections_refused_total", "Connections refused by a limit", MetricType::counter);
-    Metric closed = family("muster_connections_closed_total", "Connections that ended, by how", MetricType::counter);
+    Metric closed = family("muster_connections_closed_total", "Connections that ended, by reason", MetricType::counter);
     Metric deadlines = family("muster_deadline_closes_total",
                               "Connections closed for a handshake or frame that took too long", MetricType::counter);
     Metric limited =
@@ -331,7 +328,7 @@ std::vector<Metric> store_metrics(const StoreFigures& store, Duration recovery) 
     return {
         counter("muster_store_records_total", "Records made durable", number(store.records)),
         gauge("muster_store_queue_depth", "Batches that the store has not answered yet", number(store.queue_depth)),
-        gauge("muster_history_bytes", "What the store holds, nearly all of it history",
+        gauge("muster_history_bytes", "Size of the store, nearly all of it history",
               static_cast<double>(store.history_bytes)),
         gauge("muster_store_free_bytes", "Free space on the store's disk", static_cast<double>(store.free_bytes)),
         gauge("muster_recovery_seconds", "How long the last start took to read the store", to_seconds(recovery)),

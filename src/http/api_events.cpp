@@ -27,7 +27,7 @@ HttpResponse Api::live_events(const HttpRequest& request) {
     const auto query = event_query_of(request);
     if (!query) return http_error(400, query.error());
     if (query->before || query->filter.until_ms)
-        return http_error(400, "The live feed goes on: no before, no until_ms");
+        return http_error(400, "The live stream takes neither before nor until_ms");
     std::optional<std::int64_t> last_seen = query->after;
     if (const std::string_view header = request.header("Last-Event-ID"); !header.empty()) {
         last_seen = parse_number(header);
@@ -60,7 +60,7 @@ void Api::old_events(const EventQuery& query, HttpResponder&& responder) {
                 reads_.erase(waiting);
             });
         });
-    if (!taken) return responder.send(http_error(503, "Too many reads of the history wait"));
+    if (!taken) return responder.send(http_error(503, "Too many requests for the history are waiting"));
     reads_.emplace(number, std::move(responder));
 }
 

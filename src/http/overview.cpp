@@ -164,7 +164,7 @@ HealthVerdict verdict_of(const FleetView& view, const ProcessFigures& process, c
     for (const RegionRow& region : view.regions) {
         const RegionSums& sum = sums.at(region.id);
         if (sum.brake)
-            say("warn", fmt::format("Many servers of {} fell silent at once; they are kept for now", region.name));
+            say("warn", fmt::format("Eviction brake on in {}: many servers silent; removals suspended", region.name));
         judge_losses(region, sum, say);
         if (sum.online() > 0 && sum.of(ServerStatus::available) == 0) {
             say("warn", fmt::format("No server of {} can take a match", region.name));

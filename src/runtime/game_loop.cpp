@@ -163,7 +163,7 @@ void GameLoop::missed(Duration unheard) {
     guarded_call(
         [&] {
             log_.with(LogLevel::warning, {{"gap_ms", gap.count()}},
-                      "The process stood still: deadlines on running time move by the gap");
+                      "The process was stopped; silence deadlines do not count the gap");
         },
         [](std::string_view) {});
 }

@@ -79,7 +79,7 @@ TEST_CASE_FIXTURE(GapFixture,
     const LoopSnapshot shot = loop.snapshot();
     CHECK(shot.gaps == 1);
     CHECK(shot.gap_seconds == doctest::Approx(300));
-    CHECK(kept.lines == Heard{"The process stood still: deadlines on running time move by the gap gap_ms=300000"});
+    CHECK(kept.lines == Heard{"The process was stopped; silence deadlines do not count the gap gap_ms=300000"});
 }
 
 TEST_CASE_FIXTURE(

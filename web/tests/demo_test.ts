@@ -43,7 +43,7 @@ describe.skipIf(program === undefined)("the page of a fleet at play", () => {
 
     it("O-2: has all of it at a glance, and moves", async () => {
         await tab.open(demo);
-        await tab.page.getByRole("region", { name: "State of the whole" }).filter({ hasText: /OK|Warning|Critical/ }).waitFor();
+        await tab.page.getByRole("region", { name: "Health" }).filter({ hasText: /OK|Warning|Critical/ }).waitFor();
         await tab.row("EU").filter({ hasText: /\d available/ }).filter({ hasText: /\d+ of \d+ \(\d+\s%\)/ }).waitFor();
         await tab.chart("Per second", /succeeded: now [\d.]*[1-9]/).waitFor();
         await tab.chart("Time to answer", /p50: now [\d.]+.*p95: now [\d.]+.*p99: now [\d.]+/).waitFor();

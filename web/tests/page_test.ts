@@ -24,7 +24,7 @@ describe("the page and its daemon", () => {
         const policy = answer?.headers()["content-security-policy"] ?? "";
         expect(policy).toMatch(/default-src '(self|none)'/);
         expect(policy).not.toContain("unsafe");
-        await tab.page.getByRole("region", { name: "State of the whole" }).filter({ hasText: /OK|Warning|Critical/ }).waitFor();
+        await tab.page.getByRole("region", { name: "Health" }).filter({ hasText: /OK|Warning|Critical/ }).waitFor();
         await tab.page.getByRole("heading", { name: "Regions" }).waitFor();
         await tab.row("EU").waitFor();
         await tab.chart("Pass time", /average: now [\d<]/).waitFor();
@@ -57,8 +57,8 @@ describe("the page and its daemon", () => {
         await tab.row(String(server)).filter({ hasText: "draining" }).first().waitFor();
         await tab.shot("servers_draining");
         if (program !== undefined) {
-            await tab.page.getByRole("link", { name: "State of the whole: Warning" }).click();
-            await tab.page.getByRole("region", { name: "State of the whole" }).filter({ hasText: "No server of EU can take a match" }).waitFor();
+            await tab.page.getByRole("link", { name: "Health: Warning" }).click();
+            await tab.page.getByRole("region", { name: "Health" }).filter({ hasText: "No server of EU can take a match" }).waitFor();
             await tab.shot("overview_warning");
             await tab.page.goBack();
         }

@@ -11,7 +11,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Everything at a glance */
+        /** Overview */
         get: operations["overview"];
         put?: never;
         post?: never;
@@ -28,7 +28,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Game servers */
+        /** List game servers */
         get: operations["listServers"];
         put?: never;
         post?: never;
@@ -45,7 +45,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One game server */
+        /** Show one game server */
         get: operations["getServer"];
         put?: never;
         post?: never;
@@ -64,7 +64,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Drain a server, or end that */
+        /** Drain or undrain a server */
         post: operations["drainServer"];
         delete?: never;
         options?: never;
@@ -81,7 +81,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Remove a server; its matches are aborted */
+        /** Remove a server and abort its matches */
         post: operations["removeServer"];
         delete?: never;
         options?: never;
@@ -115,7 +115,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Drain all servers of a region, or end that */
+        /** Drain or undrain all servers of a region */
         post: operations["drainRegion"];
         delete?: never;
         options?: never;
@@ -130,10 +130,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Matches that run, and those that were over lately */
+        /** List live matches and recently ended ones */
         get: operations["listMatches"];
         put?: never;
-        /** Ask for a server for a match */
+        /** Allocate a server for a match */
         post: operations["allocate"];
         delete?: never;
         options?: never;
@@ -148,7 +148,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One match */
+        /** Show one match */
         get: operations["getMatch"];
         put?: never;
         post?: never;
@@ -182,7 +182,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Sessions of players */
+        /** List players' sessions */
         get: operations["listPlayers"];
         put?: never;
         post?: never;
@@ -199,7 +199,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One player's session */
+        /** Show one player's session */
         get: operations["getPlayer"];
         put?: never;
         post?: never;
@@ -218,7 +218,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Close a player's session */
+        /** End a player's session */
         post: operations["kickPlayer"];
         delete?: never;
         options?: never;
@@ -233,7 +233,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Matchmakers that are connected */
+        /** List connected matchmakers */
         get: operations["listMatchmakers"];
         put?: never;
         post?: never;
@@ -250,7 +250,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Regions and what they hold */
+        /** List regions with servers, matches and load */
         get: operations["listRegions"];
         put?: never;
         post?: never;
@@ -267,7 +267,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The world clock */
+        /** Show the world clock */
         get: operations["getClock"];
         /** Set the world clock */
         put: operations["setClock"];
@@ -286,8 +286,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What happened, and what happens
-         * @description With `Accept: text/event-stream` a live feed: each event with its id, its type and the same object as data. After a pause of the reader it goes on with `Last-Event-ID`; an event `gap` says that some are gone.
+         * List past events, or stream new ones
+         * @description With `Accept: text/event-stream`, a live stream: each event has its id, its type and the same object as data. A client that reconnects sends `Last-Event-ID` to continue; an event `gap` says that events were skipped.
          */
         get: operations["listEvents"];
         put?: never;
@@ -305,7 +305,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether it lives */
+        /** Liveness probe */
         get: operations["healthz"];
         put?: never;
         post?: never;
@@ -322,7 +322,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether it is ready for work */
+        /** Readiness probe */
         get: operations["readyz"];
         put?: never;
         post?: never;
@@ -339,7 +339,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Figures for Prometheus */
+        /** Metrics for Prometheus */
         get: operations["metrics"];
         put?: never;
         post?: never;
@@ -356,7 +356,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** This description */
+        /** This OpenAPI document */
         get: operations["openapi"];
         put?: never;
         post?: never;
@@ -371,7 +371,7 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         Error: {
-            /** @description What is wrong, in a sentence */
+            /** @description The error in one sentence */
             error: string;
         };
         Server: {
@@ -381,28 +381,28 @@ export interface components {
             region: number;
             /** @enum {string} */
             status: "available" | "full" | "draining" | "offline";
-            /** @description Its load: the larger of what it reports and what Muster knows it holds */
+            /** @description Load: the larger of what the server reports and what Muster knows it holds */
             matches: number;
             reported_matches: number;
-            /** @description Acknowledged and unfinished */
+            /** @description Matches acknowledged and not over */
             held_matches: number;
             /** @description Offers in flight */
             offered_matches: number;
             max_matches: number;
-            /** @description Per cent */
+            /** @description Percent */
             cpu: number;
-            /** @description Per cent */
+            /** @description Percent */
             memory: number;
             draining: boolean;
             drained_by_operator: boolean;
             connected: boolean;
-            /** @description Kept although silent, since many fell silent at once */
+            /** @description Silent, but kept by the eviction brake */
             braked: boolean;
             epoch: number;
             last_heartbeat_ms_ago: number;
             rtt_ms: number;
             jitter_ms: number;
-            /** @description How often it was chosen for a match */
+            /** @description How often the server was chosen for a match */
             choices: number;
             registered_at_ms: number;
         };
@@ -415,20 +415,20 @@ export interface components {
         };
         Match: {
             lobby_id: number;
-            /** @description Null while none was chosen */
+            /** @description Null until a server is chosen */
             server_id: number | null;
             matchmaker: string;
             region: number;
             /** @enum {string} */
             state: "offering" | "allocated" | "ready" | "started" | "ended" | "aborted";
-            /** @description Why it ended or was aborted; else empty */
+            /** @description Why it ended or was aborted; otherwise empty */
             reason: string;
             game_type: number;
             game_mode: number;
             player_count: number;
             average_rating: number;
             tokens_used: number;
-            /** @description Null until it happened; so are the others */
+            /** @description Null until it happened; the same holds for the other timestamps */
             requested_at_ms: number | null;
             allocated_at_ms: number | null;
             ready_at_ms: number | null;
@@ -447,7 +447,7 @@ export interface components {
             /** @description Null before the first ping */
             last_ping_sent_ms_ago: number | null;
             last_ping_received_ms_ago: number;
-            /** @description Null without an entity */
+            /** @description Null if the player has no entity */
             entity: number | null;
             failed_heartbeats: number;
         };
@@ -465,7 +465,7 @@ export interface components {
                 draining: number;
                 offline: number;
             };
-            /** @description Matches that its servers can hold, offline ones not counted */
+            /** @description Matches that its servers can hold; offline servers do not count */
             capacity: number;
             load: number;
             cpu_percent: number;
@@ -473,7 +473,7 @@ export interface components {
             requests: number;
             failures: number;
             retries: number;
-            /** @description Servers that were removed for their silence in the last 15 minutes and have not come back */
+            /** @description Servers removed for silence in the last 15 minutes that have not come back */
             lost: number;
             brake: boolean;
         };
@@ -482,7 +482,7 @@ export interface components {
             day: number;
             hour: number;
             minute: number;
-            /** @description Game minutes a minute */
+            /** @description Game minutes per real minute */
             speed: number;
         };
         /** @description The type says which fields follow */
@@ -495,16 +495,16 @@ export interface components {
             lobby_id?: number;
             player_id?: number;
             region?: number;
-            /** @description Why; of an operator's action what was given as its reason, if anything was */
+            /** @description The reason; for operator.action, the one that the operator gave, if any */
             reason?: string;
-            /** @description Of an operator's action: the address it came from */
+            /** @description Only operator.action: the address it came from */
             who?: string;
             /**
-             * @description Of an operator's action
+             * @description Only operator.action: the action
              * @enum {string}
              */
             action?: "drain" | "undrain" | "remove" | "allocate" | "abort" | "abort all" | "kick" | "set clock";
-            /** @description Of an operator's action: what it was done to, in words; its id is beside it */
+            /** @description Only operator.action: the target in words; its id has a field of its own */
             target?: string;
         } & {
             [key: string]: unknown;
@@ -514,15 +514,15 @@ export interface components {
             server_id: number;
             ip: string;
             port: number;
-            /** @description Lets the lobby's players in; shown to who asked for the match and to nobody else */
+            /** @description Admits the lobby's players; returned only to the requester */
             token: string;
             allocated_at_ms: number;
         };
-        /** @description Since the start: the difference of two answers is of the time between them */
+        /** @description Totals since the start; subtract two answers to get the figures between them */
         Distribution: {
-            /** @description Upper bounds, ascending */
+            /** @description Upper bounds of the buckets, ascending */
             buckets_ms: number[];
-            /** @description Per bucket, not summed up; one more than buckets: the last is of all above */
+            /** @description Count per bucket, not cumulative; the last entry counts everything above the last bound */
             counts: number[];
         };
         Overview: {
@@ -535,13 +535,13 @@ export interface components {
                 reasons: string[];
             };
             regions: components["schemas"]["Region"][];
-            /** @description A game server has registered since the start, or may have before; false on a store that is new */
+            /** @description False until the first game server registers at a new store */
             had_servers: boolean;
             allocations: {
-                /** @description Since the start, as all counts here but in_flight */
+                /** @description All counts here but in_flight are totals since the start */
                 requests: number;
                 successes: number;
-                /** @description By reason, since the start */
+                /** @description Failures by reason, since the start */
                 failures: {
                     [key: string]: number;
                 };
@@ -586,65 +586,65 @@ export interface components {
             region: number;
             /** @enum {string} */
             status: "available" | "full" | "draining" | "offline";
-            /** @description Its load: the larger of what it reports and what Muster knows it holds */
+            /** @description Load: the larger of what the server reports and what Muster knows it holds */
             matches: number;
             reported_matches: number;
-            /** @description Acknowledged and unfinished */
+            /** @description Matches acknowledged and not over */
             held_matches: number;
             /** @description Offers in flight */
             offered_matches: number;
             max_matches: number;
-            /** @description Per cent */
+            /** @description Percent */
             cpu: number;
-            /** @description Per cent */
+            /** @description Percent */
             memory: number;
             draining: boolean;
             drained_by_operator: boolean;
             connected: boolean;
-            /** @description Kept although silent, since many fell silent at once */
+            /** @description Silent, but kept by the eviction brake */
             braked: boolean;
             epoch: number;
             last_heartbeat_ms_ago: number;
             rtt_ms: number;
             jitter_ms: number;
-            /** @description How often it was chosen for a match */
+            /** @description How often the server was chosen for a match */
             choices: number;
             registered_at_ms: number;
-            /** @description The matches it holds or is offered */
+            /** @description Lobbies of the matches that it holds or is offered */
             lobbies: number[];
-            /** @description A sample each ten seconds, oldest first */
+            /** @description One sample every ten seconds, oldest first */
             history: components["schemas"]["Sample"][];
         };
         ServerList: {
             servers: components["schemas"]["Server"][];
-            /** @description Pass it as `after` for the next page; null at the end */
+            /** @description Pass it as `after` to get the next page; null at the end */
             next: number | null;
         };
         MatchList: {
             matches: components["schemas"]["Match"][];
-            /** @description Pass it as `after` for the next page; null at the end */
+            /** @description Pass it as `after` to get the next page; null at the end */
             next: number | null;
         };
         PlayerList: {
             players: components["schemas"]["Player"][];
-            /** @description Pass it as `after` for the next page; null at the end */
+            /** @description Pass it as `after` to get the next page; null at the end */
             next: number | null;
         };
         MatchmakerList: {
             matchmakers: components["schemas"]["Matchmaker"][];
-            /** @description Pass it as `after` for the next page; null at the end */
+            /** @description Pass it as `after` to get the next page; null at the end */
             next: string | null;
         };
         RegionList: {
             regions: components["schemas"]["Region"][];
-            /** @description Pass it as `after` for the next page; null at the end */
+            /** @description Pass it as `after` to get the next page; null at the end */
             next: null;
         };
         EventList: {
             events: components["schemas"]["Event"][];
-            /** @description Pass it as `after` for the next page; null at the end */
+            /** @description Pass it as `after` to get the next page; null at the end */
             next: number | null;
-            /** @description Pass it as `before` for the page before; null at the beginning */
+            /** @description Pass it as `before` to get the previous page; null at the beginning */
             previous: number | null;
         };
         Removed: {
@@ -653,13 +653,13 @@ export interface components {
         };
         AbortedMany: {
             id: number;
-            /** @description How many matches */
+            /** @description Number of aborted matches */
             aborted: number;
         };
         DrainedRegion: {
             region: number;
             draining: boolean;
-            /** @description How many servers the region has */
+            /** @description Number of servers in the region */
             servers: number;
         };
         Drained: {
@@ -677,7 +677,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description The request makes no sense; the error says what is wrong */
+        /** @description The request is invalid; the error says why */
         E400: {
             headers: {
                 [name: string]: unknown;
@@ -695,7 +695,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description There is no such thing */
+        /** @description Not found */
         E404: {
             headers: {
                 [name: string]: unknown;
@@ -704,7 +704,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The path knows other methods */
+        /** @description The path does not support this method */
         E405: {
             headers: {
                 [name: string]: unknown;
@@ -713,7 +713,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description It contradicts what is */
+        /** @description The request conflicts with the present state */
         E409: {
             headers: {
                 [name: string]: unknown;
@@ -740,7 +740,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The Host is none of ours */
+        /** @description The Host header names neither a listen address nor localhost */
         E421: {
             headers: {
                 [name: string]: unknown;
@@ -792,13 +792,13 @@ export interface operations {
     listServers: {
         parameters: {
             query?: {
-                /** @description How many at most */
+                /** @description Maximum number of rows */
                 limit?: number;
-                /** @description Only those with a greater id */
+                /** @description Only rows with a greater id */
                 after?: number;
                 /** @description Only of this region */
                 region?: number;
-                /** @description Only in this state */
+                /** @description Only servers with this status */
                 status?: "available" | "full" | "draining" | "offline";
             };
             header?: never;
@@ -807,7 +807,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description By ascending id */
+            /** @description Sorted by id, ascending */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -834,7 +834,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description With its load over the last ten minutes */
+            /** @description The server, with its load over the last ten minutes */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -938,7 +938,7 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description What the server is told, and who asked for the matches */
+                    /** @description Sent to the game server and the matchmakers; kept in the event history */
                     reason?: string;
                 };
             };
@@ -1003,15 +1003,15 @@ export interface operations {
     listMatches: {
         parameters: {
             query?: {
-                /** @description How many at most */
+                /** @description Maximum number of rows */
                 limit?: number;
-                /** @description Only those with a greater id */
+                /** @description Only rows with a greater id */
                 after?: number;
                 /** @description Only of this region */
                 region?: number;
                 /** @description Only on this server */
                 server?: number;
-                /** @description Only in this state; `live` and `over` are groups of them */
+                /** @description Only matches in this state; `live` and `over` are groups of states */
                 state?: "offering" | "allocated" | "ready" | "started" | "ended" | "aborted" | "live" | "over";
             };
             header?: never;
@@ -1020,7 +1020,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description By ascending lobby */
+            /** @description Sorted by lobby id, ascending */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1045,7 +1045,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Whose match it is. Asked for again, it gets the same server and the same token */
+                    /** @description Lobby id, the idempotency key: a repeated request gets the same server and the same token */
                     lobby_id: number;
                     region: number;
                     player_count: number;
@@ -1059,7 +1059,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The server that took it. Asking again for the same lobby joins the request under way, or gets the same answer */
+            /** @description The server that accepted the match. A repeated request for the same lobby joins the pending one, or gets the same answer */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1089,7 +1089,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As it stands */
+            /** @description The match */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1118,13 +1118,13 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description What its server and its matchmaker are told; kept in the event history */
+                    /** @description Sent to the game server and the matchmaker; kept in the event history */
                     reason?: string;
                 };
             };
         };
         responses: {
-            /** @description Done: its server and its matchmaker are told */
+            /** @description Aborted; the game server and the matchmaker are told */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1146,13 +1146,13 @@ export interface operations {
     listPlayers: {
         parameters: {
             query?: {
-                /** @description How many at most */
+                /** @description Maximum number of rows */
                 limit?: number;
-                /** @description Only those with a greater id */
+                /** @description Only rows with a greater id */
                 after?: number;
-                /** @description Only with, or without, a connection */
+                /** @description Only connected players, or only players whose session is kept after a lost connection */
                 connected?: "true" | "false";
-                /** @description Only those who do nothing, or those who do something */
+                /** @description Only idle players, or only active ones */
                 idle?: "true" | "false";
             };
             header?: never;
@@ -1161,7 +1161,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description By ascending id */
+            /** @description Sorted by id, ascending */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1188,7 +1188,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description As it stands */
+            /** @description The session */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1217,7 +1217,7 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description For the event history and the log; the player is told that it was kicked */
+                    /** @description For the event history and the log; the player sees "Kicked" */
                     reason?: string;
                 };
             };
@@ -1244,9 +1244,9 @@ export interface operations {
     listMatchmakers: {
         parameters: {
             query?: {
-                /** @description How many at most */
+                /** @description Maximum number of rows */
                 limit?: number;
-                /** @description Only those with a greater id */
+                /** @description Only rows with a greater id */
                 after?: string;
             };
             header?: never;
@@ -1255,7 +1255,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description By ascending name */
+            /** @description Sorted by name, ascending */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1279,7 +1279,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description By ascending id */
+            /** @description Sorted by id, ascending */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1330,13 +1330,13 @@ export interface operations {
                     day?: number;
                     hour?: number;
                     minute?: number;
-                    /** @description Game minutes a minute */
+                    /** @description Game minutes per real minute */
                     speed?: number;
                 };
             };
         };
         responses: {
-            /** @description As it shows from now on */
+            /** @description The clock after the change */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1356,27 +1356,27 @@ export interface operations {
     listEvents: {
         parameters: {
             query?: {
-                /** @description How many at most */
+                /** @description Maximum number of rows */
                 limit?: number;
-                /** @description Only those with a greater id */
+                /** @description Only rows with a greater id */
                 after?: number;
-                /** @description Only those with a smaller id */
+                /** @description Only events with a smaller id */
                 before?: number;
-                /** @description Beginnings of types, parted by commas: match.,server.offline */
+                /** @description Prefixes of event types, comma-separated: match.,server.offline */
                 type?: string;
-                /** @description Only of this server */
+                /** @description Only events of this server */
                 server?: number;
-                /** @description Only of this lobby */
+                /** @description Only events of this lobby */
                 lobby?: number;
-                /** @description Only of this player */
+                /** @description Only events of this player */
                 player?: number;
-                /** @description At this time or later */
+                /** @description Only events at this time or later */
                 since_ms?: number;
-                /** @description Before this time */
+                /** @description Only events before this time */
                 until_ms?: number;
             };
             header?: {
-                /** @description Of the live feed: go on after this one */
+                /** @description Live stream only: resume after this event id */
                 "Last-Event-ID"?: number;
             };
             path?: never;
@@ -1384,7 +1384,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The newest without `after` and `before`; always oldest first */
+            /** @description Without `after` and `before`, the newest events; always sorted oldest first */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1409,7 +1409,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It does */
+            /** @description The process is alive */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1432,7 +1432,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is */
+            /** @description Ready */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1455,7 +1455,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description In its text format */
+            /** @description Prometheus text format */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -33,8 +33,8 @@ const TITLES: Record<string, string> = {
     "player.closed": "Player left",
     "entity.deleted": "Entity deleted",
     "clock.jump": "World clock set",
-    "brake.on": "Brake on: much of a region fell silent",
-    "brake.off": "Brake off",
+    "brake.on": "Eviction brake on: removals suspended",
+    "brake.off": "Eviction brake off",
     "operator.action": "Operator",
     gap: "Some events are not shown here; the history has them",
 };

@@ -1,4 +1,4 @@
-// Tells a screen reader, politely, what changed by itself: the state of the whole, and the connection. Figures that
+// Tells a screen reader, politely, what changed by itself: health, and the connection. Figures that
 // change every second are not told; they are there to be asked for.
 
 import { useRef } from "preact/hooks";

@@ -104,7 +104,7 @@ function Health({ health }: { health: Health | undefined }) {
     return (
         <a class="health-chip" href={routeTo("overview")}>
             <StatusMark tone={health ?? "unknown"} />
-            <span class="unseen">State of the whole: </span>
+            <span class="unseen">Health: </span>
             {health === undefined ? "Unknown" : HEALTH_WORDS[health]}
         </a>
     );

@@ -12,7 +12,7 @@ export function HealthPanel() {
     const { status, reasons } = overview.health;
     const tone = known ? status : "unknown";
     return (
-        <section class={`health ${tone}`} aria-label="State of the whole">
+        <section class={`health ${tone}`} aria-label="Health">
             <p class="verdict">
                 <StatusMark tone={tone} /> {known ? HEALTH_WORDS[status] : "Unknown"}
             </p>
