@@ -759,7 +759,10 @@ export interface components {
             };
         };
     };
-    parameters: never;
+    parameters: {
+        /** @description Names the request in its answer, in the log and in the event history. Made by Muster when it is left out */
+        RequestId: string;
+    };
     requestBodies: never;
     headers: never;
     pathItems: never;
@@ -853,7 +856,10 @@ export interface operations {
     drainServer: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names the request in its answer, in the log and in the event history. Made by Muster when it is left out */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 /** @description The server */
                 id: number;
@@ -891,7 +897,10 @@ export interface operations {
     removeServer: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names the request in its answer, in the log and in the event history. Made by Muster when it is left out */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 /** @description The server */
                 id: number;
@@ -928,7 +937,10 @@ export interface operations {
     abortMatchesOfServer: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names the request in its answer, in the log and in the event history. Made by Muster when it is left out */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 /** @description The server */
                 id: number;
@@ -965,7 +977,10 @@ export interface operations {
     drainRegion: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names the request in its answer, in the log and in the event history. Made by Muster when it is left out */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 /** @description The region */
                 id: number;
@@ -1038,7 +1053,10 @@ export interface operations {
     allocate: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names the request in its answer, in the log and in the event history. Made by Muster when it is left out */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -1108,7 +1126,10 @@ export interface operations {
     abortMatch: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names the request in its answer, in the log and in the event history. Made by Muster when it is left out */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 /** @description The lobby */
                 lobby: number;
@@ -1207,7 +1228,10 @@ export interface operations {
     kickPlayer: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names the request in its answer, in the log and in the event history. Made by Muster when it is left out */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 /** @description The player */
                 id: number;
@@ -1319,7 +1343,10 @@ export interface operations {
     setClock: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names the request in its answer, in the log and in the event history. Made by Muster when it is left out */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
