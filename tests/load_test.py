@@ -53,7 +53,7 @@ class Allocations(Load):
         self.run_load(servers=200, allocations=5_000, capacity=50, ack=0, match=-1, even=True)
 
     def test_matches_are_played_to_their_end_and_their_slots_used_again(self):
-        self.run_load(servers=50, allocations=3_000, capacity=20, ack=200, match=100, rate=600)
+        self.run_load(servers=50, allocations=3_000, capacity=20, ack=200, match=100, rate=600, even=True)
 
     @unittest.skipUnless(LONG, "long")
     def test_1000_servers_that_take_up_to_4_s_to_acknowledge(self):

@@ -168,6 +168,8 @@ Result<void, Refusal> Fleet::heartbeat(const Pass& pass, ConnectionId from, cons
         return Failure(Refusal::invalid_load_report);
     }
     server->reported_matches = beat.match_count;
+    server->reported_at = pass.now;
+    server->ended_since_report = 0;
     server->cpu_percent = beat.cpu_percent;
     server->memory_percent = beat.memory_percent;
     sign_of_life(pass, *server);
@@ -299,6 +301,14 @@ void Fleet::acknowledged(ServerId id) {
     --server->offered;
     ++server->held;
     server->low_reports = 0;  // earlier reports could not know of it
+    refresh(*server);
+}
+
+void Fleet::end_reported(ServerId id, Time acknowledged) {
+    Server* server = mutable_find(id);
+    // A report of the same pass may be from before the acknowledgement.
+    if (!server || acknowledged >= server->reported_at) return;
+    if (server->ended_since_report < server->reported_matches) ++server->ended_since_report;
     refresh(*server);
 }
 

@@ -262,6 +262,28 @@ TEST_CASE_FIXTURE(
 }
 
 TEST_CASE_FIXTURE(CoreWorld,
+                  "F-7, A-12: a match that ends after it was counted frees its slot before the next report") {
+    const TestServer one = join(*this, 7777);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    allocate(*this, matchmaker, one, 1);
+    allocate(*this, matchmaker, one, 2);
+    advance(1s);
+    CHECK(heartbeat_error(*this, one, beat_of(one, 3)) == "");  // one of them is none of ours
+    advance(1s);
+    allocate(*this, matchmaker, one, 3);
+    CHECK(core->fleet().find(one.id)->load() == 3);
+    CHECK(report_error<MatchEndedReport>(*this, one, 3) == "");  // the report did not count this one
+    CHECK(core->fleet().find(one.id)->load() == 3);
+    CHECK(report_error<MatchEndedReport>(*this, one, 1) == "");
+    CHECK(report_error<MatchEndedReport>(*this, one, 1) == "");
+    CHECK(core->fleet().find(one.id)->load() == 2);
+    CHECK(report_error<MatchEndedReport>(*this, one, 2) == "");
+    CHECK(core->fleet().find(one.id)->load() == 1);
+    CHECK(heartbeat_error(*this, one, beat_of(one, 1)) == "");
+    CHECK(core->fleet().find(one.id)->load() == 1);
+}
+
+TEST_CASE_FIXTURE(CoreWorld,
                   "F-7, fault 48: a server that restarted loses its earlier matches after three low reports") {
     const TestServer server = join(*this, 7777);
     const ConnectionId matchmaker = join_matchmaker(*this);

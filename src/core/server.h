@@ -42,6 +42,8 @@ struct Server {
 
     // The latest load report that made sense (F-4).
     std::int32_t reported_matches = 0;
+    std::int32_t ended_since_report = 0;  // of those it counted, by its own word
+    Time reported_at{};                   // real time
     float cpu_percent = 0;
     float memory_percent = 0;
 
@@ -69,7 +71,7 @@ struct Server {
     Time heard_until(Time running) const { return unread_since.value_or(running); }
     bool draining() const { return drained_by_server || drained_by_operator; }
     // F-7: never less than what we know it holds, whatever it says.
-    std::int32_t load() const { return std::max(reported_matches, held + offered); }
+    std::int32_t load() const { return std::max(reported_matches - ended_since_report, held + offered); }
     // F-5.
     ServerStatus status() const {
         if (!connected() || braked) return ServerStatus::offline;

@@ -168,7 +168,7 @@ void FleetJudge::judge_server(const Scene& scene, const Core& core, const KnownS
     if (server->max_matches != known.max_matches || server->region != known.region) {
         return object(scene, "F-6", "another capacity or region than its handshake's", known.id);
     }
-    const std::int32_t load = std::max(known.reported, slots_.held(known.id) + slots_.offered(known.id));
+    const std::int32_t load = std::max(known.busy(), slots_.held(known.id) + slots_.offered(known.id));
     if (server->load() != load) {
         return object(scene, "F-7", fmt::format("a load of {}, but the wire says {}", server->load(), load), known.id);
     }
@@ -201,7 +201,7 @@ void FleetJudge::judge_silence(const Scene& scene, const Server& server, const K
 }
 
 bool FleetJudge::is_free(const KnownServer& known) const {
-    const std::int32_t load = std::max(known.reported, slots_.held(known.id) + slots_.offered(known.id));
+    const std::int32_t load = std::max(known.busy(), slots_.held(known.id) + slots_.offered(known.id));
     return known.link != 0 && !known.drained_by_server && !known.drained_by_operator && load < known.max_matches;
 }
 
@@ -211,7 +211,7 @@ void FleetJudge::judge_best(const Scene& scene, const Core& core, RegionId regio
     double highest = 0;
     for (const auto& [id, known] : registry_.servers()) {
         if (known.region != region || !is_free(known) || braked_.contains(id)) continue;
-        const double own = score(known, std::max(known.reported, slots_.held(id) + slots_.offered(id)));
+        const double own = score(known, std::max(known.busy(), slots_.held(id) + slots_.offered(id)));
         if (best && own <= highest) continue;
         best = &known;
         highest = own;
@@ -220,7 +220,7 @@ void FleetJudge::judge_best(const Scene& scene, const Core& core, RegionId regio
     if (!best && !chosen) return;
     if (!best || !chosen) return object(scene, "A-3", "a candidate too many or too few", best ? best->id : *chosen);
     const KnownServer* known = std::as_const(registry_).server(*chosen);
-    const double own = score(*known, std::max(known->reported, slots_.held(*chosen) + slots_.offered(*chosen)));
+    const double own = score(*known, std::max(known->busy(), slots_.held(*chosen) + slots_.offered(*chosen)));
     if (own < highest - 1e-9) object(scene, "A-4", fmt::format("the best is server {}", best->id.value), *chosen);
 }
 

@@ -36,6 +36,8 @@ struct KnownServer {
     Time last_beat;       // or handshake, or the run's beginning; running time
     Time silent_since;    // when its link was lost, or its heartbeat will be overdue by half an interval
     std::int32_t reported = 0;
+    Time reported_at;              // real time
+    std::int32_t ended_since = 0;  // of those reported, by its own word
     float cpu = 0;
     float memory = 0;
     bool drained_by_server = false;
@@ -43,6 +45,9 @@ struct KnownServer {
     std::int64_t epoch = 0;
     bool speaks_of_matches = false;  // sent STARTED or ENDED in this run
     int low_reports = 0;             // F-7, in a row
+
+    // What its last report still stands for (F-7).
+    std::int32_t busy() const { return reported - ended_since; }
 };
 
 class Registry final : public Judge {

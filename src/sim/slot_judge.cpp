@@ -71,10 +71,10 @@ void SlotJudge::said(const Scene& scene, LinkNumber link, const AllocateMatch& m
     if (server->region != lobby.region)
         return object(scene, "A-3", "offered in another region", message.lobby, server->id);
     const std::int32_t slots = held(server->id) + offered(server->id);
-    if (std::max(slots, server->reported) >= server->max_matches) {
+    if (std::max(slots, server->busy()) >= server->max_matches) {
         return object(scene, "invariant 1",
                       fmt::format("offered to a full server: {} slots taken, {} reported, {} at most", slots,
-                                  server->reported, server->max_matches),
+                                  server->busy(), server->max_matches),
                       message.lobby, server->id);
     }
     if (server->drained_by_server || server->drained_by_operator) {
@@ -129,6 +129,18 @@ void SlotJudge::hold(const Scene& scene, LobbyId id, SeenLobby& lobby, SeenOffer
     ++counts_[offer.server].held;
     registry_.touch(offer.server);
     if (KnownServer* server = registry_.server(offer.server)) server->low_reports = 0;
+}
+
+// F-7: a match that its server counted in its last report, and that has ended since, takes none of its slots.
+void SlotJudge::heard(const Scene&, LinkNumber link, const MatchEndedReport& report) {
+    const KnownServer* speaking = registry_.speaker(link);
+    const auto found = lobbies_.find(report.lobby);
+    if (!speaking || speaking->id != report.server || found == lobbies_.end()) return;
+    SeenOffer* offer = on_server(found->second, speaking->id);
+    if (!offer || offer->state != SeenOffer::State::held || std::exchange(offer->end_reported, true)) return;
+    KnownServer& server = *registry_.server(speaking->id);
+    if (offer->held_since < server.reported_at && server.ended_since < server.reported) ++server.ended_since;
+    registry_.touch(server.id);
 }
 
 void SlotJudge::said(const Scene& scene, LinkNumber link, const AbortMatch& abort) {
@@ -323,7 +335,7 @@ bool SlotJudge::can_surely_take(const Scene& scene, LobbyId id, const SeenLobby&
                                 const KnownServer& server) const {
     if (server.link == 0 || server.region != lobby.region || scene.running - server.last_beat >= 14s) return false;
     if (server.drained_by_server || server.drained_by_operator) return false;
-    if (std::max(server.reported, held(server.id) + offered(server.id)) >= server.max_matches) return false;
+    if (std::max(server.busy(), held(server.id) + offered(server.id)) >= server.max_matches) return false;
     if (unanswered_.contains({server.link, id})) return false;
     return std::none_of(lobby.offers.begin(), lobby.offers.end(),
                         [&](const SeenOffer& offer) { return offer.server == server.id; });

@@ -26,6 +26,7 @@ struct SeenOffer {
     Time offered_at;  // running time
     bool timed_out = false;
     Time held_since;  // real time of the acknowledgement
+    bool end_reported = false;
 };
 
 // One lobby's request and match.
@@ -54,6 +55,7 @@ public:
 
     void heard(const Scene& scene, LinkNumber link, const AllocationRequest& request);
     void heard(const Scene& scene, LinkNumber link, const AllocateMatchAck& ack);
+    void heard(const Scene& scene, LinkNumber link, const MatchEndedReport& report);
     void said(const Scene& scene, LinkNumber link, const AllocateMatch& offer);
     void said(const Scene& scene, LinkNumber link, const AbortMatch& abort);
     void happened(const Scene& scene, const event::MatchAllocated& event);
