@@ -1,5 +1,5 @@
-// Bytes nobody can guess, passed in where secrets are made. The daemon passes SystemEntropy; the simulator a seeded
-// one.
+// Unpredictable random bytes, passed in where secrets are made. The daemon passes SystemEntropy; the simulator passes a
+// seeded source.
 #pragma once
 
 #include <cstddef>

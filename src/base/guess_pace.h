@@ -1,4 +1,4 @@
-// Wrong secrets by address: when one is told of, and how long its answer is held back (S-4).
+// Wrong secrets by address: which ones are logged, and how long each answer is delayed (S-4).
 #pragma once
 
 #include <cstddef>
@@ -10,24 +10,24 @@
 
 namespace muster {
 
-// One thread only. It slows who guesses and locks nobody out: a right secret is never asked about here. IPv6 addresses
+// One thread only. It slows guessing down and locks nobody out: the right secret never comes here. IPv6 addresses
 // count by their /64 network.
 class GuessPace {
 public:
     static constexpr std::chrono::minutes window{1};
-    // From the limit on, the answers to one address leave this far apart, and none is held back longer than that.
+    // From the limit on, answers to one address are sent at this interval, and none is delayed longer than that.
     static constexpr std::chrono::seconds pace{1};
     static constexpr std::chrono::seconds delay_max{30};
-    // Addresses that are remembered. While so many guess at once, any other is held back from its first guess on.
+    // Addresses that are remembered. While this many guess at once, others are delayed from their first guess on.
     static constexpr std::size_t addresses_max = 4096;
 
     struct Verdict {
-        bool tell = false;            // the first of this address in a minute
+        bool tell = false;            // log it: the first of this address in a minute
         std::uint64_t in_window = 0;  // wrong ones of this address, this one included; 0 when it is not remembered
         Duration delay{0};            // how long to hold back the answer
     };
 
-    // Answers from the `slow_from`-th wrong one in a minute on are held back.
+    // Answers from the `slow_from`-th wrong secret in a minute on are delayed.
     explicit GuessPace(std::uint64_t slow_from = 10) : slow_from_(slow_from) {}
     void set_slow_from(std::uint64_t slow_from) { slow_from_ = slow_from; }
 

@@ -1,4 +1,4 @@
-// Fields as one JSON object, in the order they are told.
+// Fields as one JSON object, in the order in which they are added.
 #pragma once
 
 #include <string>

@@ -7,8 +7,8 @@
 
 namespace muster {
 
-// The value that `share` (0 to 1) of those counted do not exceed, between the bounds of its bucket by proportion; 0
-// when nothing was counted. `counts` has one more than `bounds`: those above all bounds, of which only that is known.
+// The `share` quantile (0 to 1), interpolated linearly within its bucket; 0 when nothing was counted. `counts` has one
+// entry more than `bounds`: the values above all bounds.
 inline double quantile(std::span<const double> bounds, std::span<const std::uint64_t> counts, double share) {
     std::uint64_t all = 0;
     for (const std::uint64_t count : counts) all += count;

@@ -1,4 +1,4 @@
-// Seeded randomness, passed in where chance is wanted: the same seed gives the same numbers on every machine.
+// Seeded random numbers, passed in where they are needed: the same seed gives the same numbers on every machine.
 // Not for secrets.
 #pragma once
 
@@ -33,7 +33,7 @@ public:
         return result;
     }
 
-    // Even over 0 … limit − 1.
+    // Uniform over 0 … limit − 1.
     std::uint64_t below(std::uint64_t limit) {
         MUSTER_CHECK(limit > 0, "an empty range has no number");
         // Numbers under `reject` would make the first remainders likelier than the rest.
@@ -44,7 +44,7 @@ public:
         }
     }
 
-    // Even over first … last, both included.
+    // Uniform over first … last, both included.
     std::int64_t between(std::int64_t first, std::int64_t last) {
         MUSTER_CHECK(first <= last, "an empty range has no number");
         const std::uint64_t span = static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first);

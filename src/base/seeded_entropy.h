@@ -1,5 +1,5 @@
-// Bytes that the same seed gives again, where a real run takes the operating system's: for the simulator, tests,
-// fuzzing and yardsticks. Never for secrets that are meant.
+// Repeatable random bytes from a seed, in place of the operating system's: for the simulator, tests, fuzzing and
+// benchmarks. Never for real secrets.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// A moment in four bytes, for what is kept a million times.
+// A timestamp in four bytes, for what is stored a million times.
 #pragma once
 
 #include <chrono>
@@ -8,8 +8,8 @@
 
 namespace muster {
 
-// Whole milliseconds, rounded up so that nothing counted from it is early, without their upper half. Which moment is
-// meant is known to whoever knows roughly when: at most `past_max` ago, or some days ahead.
+// The lower 32 bits of the milliseconds, rounded up so that no deadline counted from it is early. The caller supplies
+// the present time to restore the upper bits: the timestamp is at most `past_max` ago, or some days ahead.
 struct ShortTime {
     static constexpr std::chrono::milliseconds past_max = std::chrono::hours(40 * 24);
 

@@ -36,8 +36,8 @@ public:
     virtual Time now() const = 0;
     // What the machine believes the date is; it may step either way (see IssuedTime).
     virtual UnixMs wall() const = 0;
-    // CPU time that the calling thread has used; only differences mean anything. By this default, time that goes by is
-    // time at work.
+    // CPU time that the calling thread has used; only differences mean anything. The default counts all elapsed time as
+    // CPU time.
     virtual Duration thread_cpu() const { return now().time_since_epoch(); }
 };
 

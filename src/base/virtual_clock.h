@@ -14,10 +14,10 @@ public:
     Time now() const override { return now_; }
     UnixMs wall() const override { return wall_; }
 
-    // Less than now() by what the process stood still.
+    // Less than now() by the time for which the process was stopped.
     Duration thread_cpu() const override { return now_.time_since_epoch() - stood_still_; }
 
-    // Moves both time lines forward. Whoever is at work meanwhile has worked all that time.
+    // Moves both time lines forward. The threads count as having worked all that time.
     void advance(Duration by) {
         MUSTER_CHECK(by >= Duration::zero(), "time does not run backwards");
         now_ += by;
@@ -28,7 +28,7 @@ public:
     }
     void advance_to(Time to) { advance(to - now_); }
 
-    // The process is stopped for so long: time goes by, and no thread works.
+    // The process is stopped for this long: time passes, and no thread uses CPU time.
     void stand_still(Duration by) {
         advance(by);
         stood_still_ += by;

@@ -1,4 +1,4 @@
-// Account ids of players whose credential names none: each name keeps the one it was first given (P-1, `open`).
+// Account ids in open mode, where credentials name none: each name keeps the id that it first got (P-1).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace muster {
 // Game thread only. The ledger outlives it.
 class Accounts {
 public:
-    // Told once: the id that is the name's for good, or nothing when the disk does not take it.
+    // Called once: with the name's permanent id, or with nothing when it could not be made durable.
     using WhenKept = Function<void(std::optional<AccountId> account)>;
 
     Accounts(Ledger& ledger, const std::vector<AccountRecord>& recovered) : ledger_(ledger) {

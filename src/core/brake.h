@@ -1,4 +1,4 @@
-// Tells when so much of a region fell silent at once that our own network is the likelier cause (F-8, fault 29).
+// The eviction brake: detects mass silence in a region, which is more likely a network fault (F-8, fault 29).
 #pragma once
 
 #include <chrono>

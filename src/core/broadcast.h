@@ -1,4 +1,4 @@
-// One word to everybody who is logged in, spread over passes so that it never holds the loop (C-5).
+// Sends one frame to all players, spread over passes so that it never blocks the loop (C-5).
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Core's figures at one moment, for whoever shows them: plain values, no link back to core.
+// Core's figures at one moment, for metrics and logs: plain values, no reference to core.
 #pragma once
 
 #include <array>

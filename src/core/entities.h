@@ -1,4 +1,4 @@
-// The entities of the world, by components: whose it is, who keeps its heartbeat, and how that heart beats (H-1).
+// The entities of the world, by components: owner, heartbeat authority, heartbeat data (H-1).
 #pragma once
 
 #include <compare>

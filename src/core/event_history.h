@@ -8,8 +8,8 @@
 
 namespace muster {
 
-// An entity's end is no line of its own where its session ends with it and says so: what a peer can do in a loop, such
-// as logging in and out, is to leave as few lines as tell it (S-7).
+// When an entity ends with its session, only the session's end is recorded: what a peer can repeat at will, such as
+// logging in and out, should write as few events as possible (S-7).
 //
 // Game thread only. Listens for as long as it lives; all it is given outlives it.
 class EventHistory {

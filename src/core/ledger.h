@@ -1,4 +1,4 @@
-// What core wants remembered, pass by pass, and which promises wait for it.
+// Collects each pass's records for the store, and the promises that wait for them to be durable.
 //
 // The records of a pass become one batch, which is moved to the store and never copied. A promise made in that pass is
 // kept or broken when the store has answered for the batch. Whatever the disk does, memory and the work of a pass stay

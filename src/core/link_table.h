@@ -18,7 +18,7 @@
 
 namespace muster {
 
-// A deadline of a peer whose link is not read (B-1) is looked at again after so long at the soonest.
+// The deadline of a peer whose link is not read (B-1) is checked again at this interval.
 inline constexpr Duration unread_look_every = std::chrono::seconds(1);
 
 // One connection as core sees it.
@@ -84,7 +84,7 @@ public:
     Time paused_since(const Link& link) const { return paused_.at(link.id.slot); }
     // Closes after what was sent.
     void close(Link& link);
-    // Says and hears nothing more, but stays open until close_held() says its last word.
+    // Sends and handles nothing more, but stays open until close_held() sends the last frame.
     void hold(Link& link);
     void close_held(ConnectionId id, std::span<const std::byte> frame);
     // Sends a frame that is encoded already, and closes: the last word to a peer that broke the protocol.

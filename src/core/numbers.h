@@ -1,4 +1,4 @@
-// Numbers that are never given twice, across restarts: server ids, epochs, event ids.
+// Numbers that are never issued twice, across restarts: server ids, epochs, event ids.
 //
 // They are reserved in blocks ahead of use, so that no handshake waits for the disk.
 #pragma once

@@ -1,5 +1,5 @@
-// Offers that were taken back and that their servers have not answered: such a server is not offered the lobby again,
-// or its late answer could be taken for the new offer's.
+// Withdrawn offers that their servers have not answered yet. Such a server is not offered the lobby again, because its
+// late answer could be mistaken for the answer to the new offer.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Matches that were aborted while their game server was away: whoever registers at that endpoint is told first (F-6).
+// Aborts of matches whose game server was away: the next server that registers at that endpoint gets them first (F-6).
 //
 // On the disk too: a restart forgets none. Bounded, since an endpoint may never come back.
 #pragma once

@@ -1,7 +1,7 @@
-// How a view is made: step by step, so that the loop does other things in between and nobody who looks holds it up.
+// Makes a view step by step, so that the loop can work in between and readers never block it.
 //
-// Each step is at a moment of its own, and tells the truth of that moment: a match that began between two of them may
-// be in a view whose row of its server does not count it yet.
+// Each step shows the state at its own moment: a match that began between two steps may be in a view whose row of its
+// server does not count it yet.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// A walk over a map in pieces: who goes on from the last key may let others change the map in between.
+// Iterates over a map in portions: the caller continues from the last key, and the map may change in between.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// How many wrong tokens were tried for a lobby lately. They are counted and told, and never keep the right one out
-// (fault 68): 122 random bits make guessing hopeless, and who blocks after some guesses lets anybody block.
+// Counts recent wrong tokens for a lobby, for the log. They never block the right token (fault 68): with 122 random
+// bits guessing is hopeless, and a block after some guesses would let anybody lock players out.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Who may use how many of the files that this process may have open (S-7).
+// How the process's file descriptors are shared among the store, HTTP and the game ports (S-7).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The game thread and all that it owns: the loop, core, and their hands on the network and the store.
+// The game thread and what it owns: the loop, core, and their connections to the network and the store.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@
 
 namespace muster {
 
-// What the game thread last told of itself.
+// The game thread's latest figures.
 struct GameSnapshot {
     LoopSnapshot loop;
     CoreSnapshot core;

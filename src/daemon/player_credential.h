@@ -1,4 +1,4 @@
-// Signed player credentials: who a player is, said by whoever holds the key (P-1).
+// Signed player credentials: the holder of the key states who a player is (P-1).
 //
 //   v1.<base64url name>.<account id>.<expiry, Unix seconds>.<base64url HMAC-SHA256 of all before this dot>
 #pragma once

@@ -18,9 +18,9 @@ namespace muster {
 
 // HTTP thread only, but for what says otherwise. The clock and the log outlive it.
 //
-// Without an admin token everything is allowed; the daemon listens on loopback only then. With one, actions need it,
-// and reads too when the listener can be reached from elsewhere. Wrong tokens are told of and answered slower and
-// slower; the right one is let in at once, whatever else came from its address (S-4).
+// Without an admin token everything is allowed; the daemon then listens on loopback only. With one, actions need it,
+// and reads need it too unless the listener is on loopback. Wrong tokens are logged and answered with a growing delay.
+// The right token is accepted at once, whatever else its address sent (S-4).
 class AdminGate {
 public:
     struct Rules {

@@ -1,4 +1,4 @@
-// What the API asks of the rest of Muster. The daemon answers it; tests play it.
+// What the API asks of the rest of Muster. The daemon implements it; tests fake it.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +67,7 @@ struct ActionCaller {
     std::string request_id;
 };
 
-// What came of it.
+// The outcome of an action.
 struct ActionOutcome {
     enum class Kind : std::uint8_t { done, not_found, refused };
     Kind kind = Kind::done;

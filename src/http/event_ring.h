@@ -1,4 +1,4 @@
-// The latest events in memory: what the live feed and most questions about the past are answered from.
+// The latest events in memory, for live streams and most queries of the history.
 #pragma once
 
 #include <cstddef>
@@ -23,14 +23,14 @@ public:
     // What the store kept, oldest first, before anything is appended; `all` when it holds nothing older.
     void preload(const std::vector<EventRecord>& newest, bool all);
 
-    // An event that has become durable. Ids grow; one that came before is passed over.
+    // An event that has become durable. Ids ascend; an event with an id seen before is skipped.
     void append(const EventRecord& event);
 
     // At most `limit`: those with a greater id, oldest first; those with a smaller id, newest first.
     std::vector<Event> after(std::int64_t id, std::size_t limit) const;
     std::vector<Event> before(std::int64_t id, std::size_t limit) const;
 
-    // Events up to this id are no longer here, or never were: there may be some in the store.
+    // Events up to this id are not in the ring; the store may have them.
     std::int64_t floor() const;
     // 0 when there was none.
     std::int64_t last_id() const;

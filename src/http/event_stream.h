@@ -14,14 +14,14 @@
 
 namespace muster {
 
-// HTTP thread only. It holds no events of its own, only its place in the ring: a reader so slow that the ring has gone
-// on without it is dropped. The ring and the clock outlive it.
+// HTTP thread only. It holds no events, only its position in the ring. A reader that falls behind the ring is
+// disconnected. The ring and the clock outlive it.
 class EventStream final : public HttpStream {
 public:
-    // A comment is sent when nothing else was for this long, so that proxies and readers know that we live.
+    // After this long without an event a comment is sent, as a keepalive for proxies and readers.
     static constexpr std::chrono::seconds keep_alive_every{15};
 
-    // Goes on after `last_seen`, or with what comes from now on. When events in between are gone from the ring, it
+    // Continues after `last_seen`, or starts with new events. When events in between are gone from the ring, it
     // begins with an event `gap` that names the ids it lies between. It counts among `feeds` while it lives.
     EventStream(const EventRing& ring, const Clock& clock, EventFilter filter, std::optional<std::int64_t> last_seen,
                 std::shared_ptr<HttpQuota> feeds, const IpAddress& reader);

@@ -1,4 +1,4 @@
-// What the daemon says of itself: whether it lives, and whether it is ready for work (O-2).
+// Liveness and readiness of the daemon (O-2).
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ namespace muster {
 // Any thread may call it. The clock outlives it.
 class Health {
 public:
-    // A loop that has not turned for this long hangs. It must turn more often than that, even with nothing to do.
+    // A loop that has not made a pass for this long hangs. It must make passes more often, even when idle.
     static constexpr std::chrono::seconds silence_max{5};
 
     enum class Phase : std::uint8_t { starting, recovering, ready, draining };

@@ -50,7 +50,7 @@ struct HttpResponse {
     unsigned status = 200;
     std::string content_type = "application/json";
     std::string body;
-    // On top of those that every answer gets; one of the same name goes over it.
+    // In addition to those of every answer; one of the same name overrides it.
     std::vector<HttpHeader> headers = {};
     // Follows the header instead of `body`, until it or the connection ends.
     std::shared_ptr<HttpStream> stream = nullptr;
@@ -61,8 +61,8 @@ struct HttpResponse {
 // {"error":"…"} with that status.
 HttpResponse http_error(unsigned status, std::string_view text);
 
-// The duty to answer one request. May be moved to another thread and kept; whoever drops it without an answer has
-// answered 500.
+// Answers one request, exactly once. May be moved to another thread and kept; if it is destroyed without an answer, the
+// answer is 500.
 class HttpResponder {
 public:
     // Takes the answer, on whatever thread it is given; must not throw. Called exactly once.

@@ -22,17 +22,17 @@ public:
     };
 
     explicit HttpQuota(const Limits& limits) : limits_(limits) {}
-    // Those that are open stay, also when they are more than that.
+    // Open connections stay, even above the new limits.
     void set_limits(const Limits& limits) { limits_ = limits; }
 
-    // None when one more from there has room. The address's own limit is named first.
+    // None when there is room for one more from that address. The address's own limit is checked first.
     std::optional<HttpRefusal> refusal(const IpAddress& from) const;
 
     void take(const IpAddress& from);
     // Only for one that was taken.
     void give_back(const IpAddress& from);
 
-    // Over half of all connections are taken: who rests is to be let go sooner.
+    // Over half of all connections are in use: idle ones are closed sooner.
     bool under_pressure() const { return connections_ > limits_.connections / 2; }
 
 private:

@@ -26,7 +26,7 @@ struct HttpLimits {
     Duration write_deadline = std::chrono::seconds(10);
     Duration keep_alive_idle = std::chrono::seconds(60);
     Duration keep_alive_pressed = std::chrono::seconds(5);  // the same while over half of all connections are taken
-    Duration patience = std::chrono::seconds(1);  // one in mid request that its peer lets wait longer may be let go
+    Duration patience = std::chrono::seconds(1);  // at a limit, a peer that pauses longer in mid request is closed
     Duration stream_look = std::chrono::milliseconds(50);  // how often a stream with nothing to send is asked again
     Duration stop_grace = std::chrono::seconds(1);         // for answers under way when the server stops
 };
@@ -42,7 +42,7 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-// Since the start, but for `connections`, which is of the moment.
+// Totals since the start; `connections` is the present number.
 struct HttpFigures {
     std::uint64_t connections = 0;
     std::uint64_t requests = 0;          // that reached the handler
@@ -53,7 +53,7 @@ struct HttpFigures {
     std::uint64_t accept_errors = 0;
 };
 
-// The HTTP thread, for who has something to do on it. May outlive the server: then nothing is done any more.
+// Runs work on the HTTP thread. May outlive the server: then the work is dropped.
 class HttpThread {
 public:
     virtual ~HttpThread() = default;
@@ -66,9 +66,9 @@ public:
 // Reads requests, hands them to the handler, writes what it answers. What is malformed, too large or too slow never
 // reaches the handler; it is answered {"error":"…"} with its status, and its connection is closed.
 //
-// Nobody shuts others out (S-7). At a limit, the connection that waits longest for its peer makes room: one of the same
-// address at that address's limit, any at the limit of all. When none can be let go the newcomer is answered 503; one
-// from loopback may still ask for the probes of health.h, for which a few connections are set aside.
+// One address cannot shut out others (S-7). At the limit of an address, the server closes that address's connection
+// that has waited longest for its peer; at the limit of all, any such connection. If none waits, the newcomer gets 503.
+// A few connections are reserved for loopback, for the probes of health.h.
 class HttpServer {
 public:
     // Opens the port; throws HttpListenError. Peers wait until serve(). The log outlives the server.

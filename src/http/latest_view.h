@@ -19,9 +19,9 @@ namespace muster {
 
 // HTTP thread only. The clock and the thread outlive it.
 //
-// Who asks now and then is shown what is now: a view is made for it. Making views may take 1/200 of the game thread's
-// time, and what was not taken is saved up; once that is used up, readers are shown what was a moment ago: a view that
-// was finished `age_max` ago at most.
+// Infrequent readers get a fresh view; under load, readers get one at most `age_max` old. Making views may take 1/200
+// of the game thread's time in the long run. Time that was not used is saved up, to `saved_up_max`, and spent on fresh
+// views.
 template <class View>
 class LatestView {
 public:
@@ -46,7 +46,7 @@ public:
     // Calls back once: now, or when a fresh view is there.
     void with_view(OnView on_view) {
         if (good_enough()) return on_view(view_.get());
-        // One is being made; but what was begun before a change may not show it.
+        // One is being made, but a view begun before a change may not show the change.
         if (!waiting_.empty() && asked_ <= changed_) return after_change_.push_back(std::move(on_view));
         waiting_.push_back(std::move(on_view));
         if (waiting_.size() == 1) ask();
@@ -59,12 +59,12 @@ public:
         answers_.clear();
         made_at_ = clock_.now();
         outdated_ = number <= changed_;
-        if (number != asked_) return;  // it was given up: who waits now waits for another
+        if (number != asked_) return;  // stale: the readers that wait now wait for a later view
         const auto kept = view_;       // should one of them ask for the next
         for (const OnView& on_view : next_waiting()) on_view(kept.get());
     }
 
-    // Something was changed by who will look next: the latest view is too old, and so is one that is being made.
+    // An action changed something: the latest view is stale, and so is one that is being made.
     void outdated() {
         outdated_ = true;
         changed_ = asked_;

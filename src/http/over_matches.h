@@ -1,4 +1,4 @@
-// The matches that were over lately: core forgets them at once, people still ask.
+// Recently ended matches, for the API: core forgets a match when it ends.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The whole of Muster at a glance: what the page shows first.
+// The overview that the page shows first: health, regions, and totals.
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,7 @@ public:
     void act(const Action& action, const HttpRequest& request, HttpResponder&& responder, Duration limit,
              Render render);
 
-    // The game thread's word on it. One that comes too late finds nobody.
+    // The game thread's outcome. After the deadline it is dropped.
     void acted(std::uint64_t number, const ActionOutcome& outcome);
 
 private:

@@ -1,4 +1,4 @@
-// Whether allocations fail just now, sampled from the views.
+// The failure rate of recent allocations, sampled from the views.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ public:
 
     void add(const FleetView& view);
 
-    // What an operator should hear; nothing when all is well.
+    // A warning for the operator; none when the rate is low.
     std::optional<std::string> complaint(const FleetView& now) const;
 
 private:

@@ -12,8 +12,8 @@ namespace muster {
 // Filled before the server starts; afterwards any thread may ask it.
 class Routes {
 public:
-    // From whom a path may be asked: a request that names a Host which is not ours (fault 70) is refused, unless the
-    // path tells nothing that a page from elsewhere should not learn. Probes and scrapers name hosts we cannot know.
+    // Which Host headers a path accepts. An unknown Host is refused (fault 70), except on paths that show nothing a
+    // foreign page should not learn: probes and scrapers use host names that we cannot know.
     enum class Hosts : std::uint8_t { known, any };
 
     // `path` is matched whole; a part of it such as {id} stands for anything but a slash and is found in the request's

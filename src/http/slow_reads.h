@@ -1,4 +1,4 @@
-// A thread for reads that may have to wait for a disk, so that the HTTP thread never does.
+// A thread for reads that may block on the disk, so that the HTTP thread never does.
 #pragma once
 
 #include <condition_variable>

@@ -1,4 +1,4 @@
-// Lets another thread wait until a worker has looked at all of its sockets once more (L-8).
+// Lets another thread wait until a worker has polled and read all of its sockets once more (L-8).
 #pragma once
 
 #include <atomic>

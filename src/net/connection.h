@@ -31,8 +31,8 @@ struct LinkTimer {
     Time due;  // in the port's read time
 };
 
-// The worker's thread only. A request touches the first two cache lines and no more: with many links, memory is what
-// it costs.
+// The worker's thread only. A request touches only the first two cache lines: with many links, cache misses dominate
+// the cost.
 struct alignas(64) Connection {
     Connection(ConnectionId name, Port of, FileDescriptor opened, const IpAddress& peer, const MessageRate& bucket,
                BufferBudget& budget)
@@ -52,7 +52,7 @@ struct alignas(64) Connection {
     bool unread : 1 = false;           // the socket may have bytes for us
     bool listed : 1 = false;           // among its port's ready links
     bool ending : 1 = false;           // the peer sends no more: after the last bytes comes the end
-    bool over_rate : 1 = false;        // since it was throttled it has not caught up
+    bool over_rate : 1 = false;        // it was throttled and has not caught up yet
     bool told_paused : 1 = false;      // told to the loop as paused, not yet as resumed
     bool frame_begun : 1 = false;      // its frame deadline runs
     bool drain_wanted : 1 = false;     // the loop wants to know when `out` is empty

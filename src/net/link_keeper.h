@@ -26,9 +26,9 @@ namespace muster {
 
 // The worker's thread only. What it is given outlives it.
 //
-// A fault is not answered here: the link is not read any more, the loop is told, and the loop answers and asks for the
-// close. A close that was asked for sends what is left, calls shutdown(SHUT_WR), and waits for the peer's FIN, so that
-// no reset overtakes the last words; each of the two at most `last_words_max`.
+// A fault is not answered here: the keeper stops reading the link and tells the loop, which answers and orders the
+// close. A close flushes, calls shutdown(SHUT_WR) and waits for the peer's FIN, so that a reset does not discard our
+// last bytes; each of the two takes at most `last_words_max`.
 class LinkKeeper {
 public:
     static constexpr Duration last_words_max = std::chrono::seconds(1);
@@ -51,24 +51,24 @@ public:
     // Links that can send what waited; call it after all events of a turn are reported.
     void write_where_room(const TurnTime& at);
 
-    // The link was read, and this came of it. True when it belongs among its port's ready links still; it may be gone
-    // otherwise.
+    // Handles the result of a read. True when the link stays on its port's ready list; otherwise it may have been
+    // removed.
     bool was_read(Connection& link, const ReadResult& result, const TurnTime& at);
 
-    // The link was written to, and this came of it. False when it is gone.
+    // Handles the result of a write. False when the link was removed.
     bool was_written(Connection& link, WriteOutcome outcome, const TurnTime& at);
     // Tells the loop that nothing is left to be sent, if it wants to know.
     void tell_if_drained(Connection& link, const TurnTime& at);
 
-    // Orders of the loop. The link may be gone afterwards, but for the first.
+    // Orders of the loop. All but the first may remove the link.
     void greeted(Connection& link);
     void close_after_flush(Connection& link, CloseReason reason, const TurnTime& at);
     void cut(Connection& link, CloseReason reason, const TurnTime& at);
     void close_all_after_flush(const TurnTime& at);
     void cut_all(const TurnTime& at);
 
-    // The port has been blocked for long: the loop is told of its links that wait to be read, each once until it has
-    // caught up, so that it does not take for silence what nobody listened to (B-1).
+    // The port has been blocked for long: tells the loop which links wait to be read, each once until it has caught
+    // up, so that the loop does not treat unread links as silent (B-1).
     void tell_unheard(WorkerPort& worker_port, const TurnTime& at);
 
     // Deadlines that have come.
@@ -85,7 +85,7 @@ public:
         }
     }
 
-    // There was no memory to tell the loop of these ends. Tells it now.
+    // Retries reports of closed links for which there was no memory.
     void tell_untold_ends(const TurnTime& at);
     bool has_untold_ends() const { return !untold_ends_.empty(); }
 

@@ -1,4 +1,4 @@
-// Carries out what the loop wants of a worker's connections: one send for each, however many frames it gets.
+// Carries out the loop's orders for a worker's connections: one send call per connection, however many frames it gets.
 #pragma once
 
 #include <cstddef>

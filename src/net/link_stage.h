@@ -1,23 +1,23 @@
+// clang-format off
 // The stages of a connection's life, and which may follow which.
 //
-//   stage      what holds                                          leads to
-//   ---------  --------------------------------------------------
-//   ------------------------------------------------------ reading    frames are read as they come throttled: it sent
-//   faster than its rate
+//   stage      meaning                                             next stages
+//   ---------  --------------------------------------------------  ------------------------------------------------------
+//   reading    frames are read as they arrive                      throttled: it exceeded its rate
 //                                                                  overdue: no handshake in time
-//                                                                  faulty: malformed bytes, a frame too slow, a flood
+//                                                                  faulty: malformed bytes, a slow frame, a flood
 //   throttled  not read until its rate has credit                  resuming: the credit is there
 //                                                                  overdue, faulty
-//   resuming   frames that wait in `in` come before new bytes      reading: all of those were taken
+//   resuming   buffered frames are handled before new bytes        reading: all of them are handled
 //                                                                  throttled, overdue, faulty
-//   overdue    not read; the loop was told of a missed handshake,  resuming: the loop had accepted it before it heard
-//              which it may have accepted meanwhile
-//   faulty     not read; the loop was told, answers and closes     only to its close
-//   flushing   closing: our last bytes are on their way            lingering: all is sent, and our FIN after it
-//   lingering  closing: what the peer still sends is dropped       only to its end
+//   overdue    not read; the loop was told of the missed deadline  resuming: the loop had accepted the handshake before
+//   faulty     not read; the loop was told, answers and closes     only by a close
+//   flushing   closing: our last bytes are being sent              lingering: all is sent, and our FIN after it
+//   lingering  closing: what the peer still sends is dropped       none: only its end
 //
-// The loop may close a link in any stage before flushing, which leads there, or straight to lingering when nothing is
-// left to send. A link can end in every stage: by the peer, by the network between, or cut by us.
+// The loop may close a link in any stage before flushing; with nothing left to send it goes straight to lingering. A
+// link can end in every stage: by the peer, by the network, or cut by us.
+// clang-format on
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The game thread's hand on every connection: what it sends, and what it wants done with them.
+// How the game thread reaches connections: it sends frames and gives orders, which the workers carry out.
 #pragma once
 
 #include <array>

@@ -11,8 +11,8 @@ namespace muster {
 
 // The credit is kept as time: a message costs 1 s / rate. So a changed rate needs no conversion.
 //
-// Time in which Muster did not read the peer earns credit beyond the one second: what piled up then is our doing, and a
-// peer that kept to its rate must not look like a flood afterwards.
+// Time in which Muster did not read the peer adds credit beyond the one second: the backlog is our fault, and a peer
+// that kept to its rate must not count as a flood afterwards.
 class MessageRate {
 public:
     static constexpr Duration burst = std::chrono::seconds(1);

@@ -13,7 +13,7 @@
 
 namespace muster {
 
-// Written by the workers, read by any thread; each figure is right by itself, not together with the others.
+// Written by the workers, read by any thread. Each counter is exact; a set of them is not a consistent snapshot.
 class Counter {
 public:
     void add(std::uint64_t by = 1) { value_.fetch_add(by, std::memory_order_relaxed); }

@@ -82,11 +82,11 @@ public:
     Links& links() { return links_; }
     PortInbox& inbox(Port port) { return *inboxes_[static_cast<std::size_t>(port)]; }
 
-    // Every worker looks at all of its sockets once more, and what it finds is in the inboxes when this returns; who
-    // takes longer than `catch_up_max` is not waited for.
+    // Every worker polls and reads all of its sockets once more; what they hold is in the inboxes when this returns.
+    // Does not wait longer than `catch_up_max` for a worker.
     void catch_up();
 
-    // For NetSource: whether it is the first one, which does for the network what is done once a pass.
+    // For NetSource: true for the first one, which does the network's work that is due once per pass.
     bool claim_first_source() { return !std::exchange(has_source_, true); }
     // Without threads: does what there is to do, unless the wait that just ended did.
     void turn_without_thread();

@@ -36,7 +36,7 @@ struct SubscriptionId {
 // (L-5).
 class Events {
 public:
-    // More than these never wait: a further event is dropped, counted and logged.
+    // The queue's limit: a further event is dropped, counted and logged.
     static constexpr std::size_t waiting_max = 1'000'000;
 
     using Listener = Function<void(const EventView&), 64>;

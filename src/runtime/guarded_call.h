@@ -6,8 +6,8 @@
 
 namespace muster {
 
-// Runs `call()`. What it throws ends here, and `failed(why)` is told; should that fail too, as for want of memory, so
-// be it. True when nothing was thrown.
+// Runs `call()`. If it throws, calls `failed(why)`; what that throws, for example for lack of memory, is ignored. True
+// when nothing was thrown.
 template <class Call, class Failed>
 bool guarded_call(Call&& call, Failed&& failed) noexcept {
     const auto tell = [&failed](std::string_view why) noexcept {

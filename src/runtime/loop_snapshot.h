@@ -1,4 +1,4 @@
-// The loop's figures at one moment, for whoever shows them: plain values, no link back to the loop (L-6).
+// The loop's figures at one moment, for metrics and the API: plain values, no reference to the loop (L-6).
 #pragma once
 
 #include <array>

@@ -10,8 +10,8 @@ namespace muster {
 // The loop reads the clock once and hands this down: all that happens in the pass happens at `now`.
 struct Pass {
     Time now;
-    // The same moment on the time line that leaves out what the whole process stood still (L-8). Liveness is judged
-    // here: a stopped process must not take its own silence for its peers' death.
+    // The same moment in running time, which excludes the time for which the process was stopped (L-8). Liveness is
+    // judged by it: after a stop, peers that could not be heard must not count as silent.
     Time running;
     std::uint64_t number = 0;
 };

@@ -1,4 +1,4 @@
-// What the passes of a loop cost, lately and in all (L-6).
+// What the passes of a loop cost, recently and in total (L-6).
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ struct PassFigures {
     std::size_t work_units() const { return messages + timers + events; }
 };
 
-// Loop thread only. A pass costs a few additions: lately is kept by the second, in a ring.
+// Loop thread only. A pass costs a few additions: recent figures are kept per second, in a ring.
 class PassMetrics {
 public:
     // Averages reach back over the present second and those before it, so many in all.

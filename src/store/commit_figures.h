@@ -1,4 +1,4 @@
-// The figures that every kind of store keeps about its commits.
+// Counts and durations of commits, for every kind of store.
 #pragma once
 
 #include <cstddef>

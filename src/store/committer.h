@@ -1,5 +1,5 @@
-// The store's hands: it writes batches in one transaction, keeps the write-ahead log short and lets the past go. It has
-// no thread of its own, so that a test can turn it by hand.
+// Writes batches in one transaction, keeps the write-ahead log short and deletes old history. It has no thread of its
+// own, so that a test can call it step by step.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ public:
     Committer(const Committer&) = delete;
     Committer& operator=(const Committer&) = delete;
 
-    // Everything but the past that is not kept.
+    // Everything but the history that is no longer kept.
     RecoveredState recover(const KeptPast& kept);
 
-    // Writes all batches and syncs once. Anything but `none` left nothing of them behind. `now` dates what the records
-    // do not date themselves.
+    // Writes all batches and syncs once. After any fault nothing of them was written. `now` is the date of records that
+    // have none.
     StoreFault commit(std::span<const RecordBatch> batches, UnixMs now);
 
     // True when the log has grown enough since it was last moved into the file, or tried to be.
@@ -62,7 +62,7 @@ private:
     static int committed_hook(void* self, sqlite3* connection, const char* schema, int log_pages);
     void checkpoint(int mode);
     void roll_back();
-    // Runs it, and gives what it gives, or `otherwise` when it cannot be done now.
+    // Runs it and returns its result, or `otherwise` when the database is busy or full.
     template <class Value, class Call>
     Value now_or(Value otherwise, Call call);
 

@@ -16,7 +16,7 @@ struct DiskSpace {
     std::int64_t reserve_bytes() const { return std::min<std::int64_t>(std::int64_t{256} << 20, total_bytes / 20); }
 };
 
-// A disk that cannot be asked has all the room in the world.
+// A disk that cannot be queried counts as having unlimited space.
 DiskSpace disk_space(const std::string& path);
 
 }  // namespace muster

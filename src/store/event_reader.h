@@ -1,4 +1,4 @@
-// The event history for readers: a connection of its own, so that reading never holds up a commit.
+// Reads the event history over a connection of its own, so that reading never delays a commit.
 #pragma once
 
 #include <cstddef>

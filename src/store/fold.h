@@ -1,5 +1,5 @@
-// What a row of records amounts to. This is the meaning that every store gives to the records; the in-memory store is
-// made of it, and the SQLite store is tested against it.
+// The state that a sequence of records leads to. It defines what records mean to every store: the in-memory store is
+// built on it, and the SQLite store is tested against it.
 #pragma once
 
 #include <cstdint>

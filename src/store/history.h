@@ -1,5 +1,5 @@
-// The past that the store keeps for people and for A-2, and how it ends: in small steps, so that no commit waits long
-// for one.
+// Deletes old history (events, ended matches, and lobbies that A-2 no longer needs) in small steps, so that no commit
+// waits long.
 #pragma once
 
 #include <array>

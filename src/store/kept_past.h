@@ -1,4 +1,4 @@
-// Which part of the past is kept.
+// Which part of the history is kept.
 #pragma once
 
 #include <cstddef>
