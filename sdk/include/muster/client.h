@@ -1,4 +1,4 @@
-// What every client of Muster is to the program around it: bytes and time in, bytes and wishes out.
+// The base of every client of Muster: bytes and time go in, bytes and requests come out. No sockets, no threads.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@ namespace muster::sdk {
 
 class RunnerLoop;
 
-// How the link to Muster stands.
+// The state of the connection to Muster.
 enum class LinkState : std::uint8_t {
     connecting,  // no link, or not registered (a player: logged in) yet
     online,      // registered, or logged in
-    isolated,    // a game server only: no acknowledgement for 30 s, so it takes no new match; those it has run on
+    isolated,    // game servers only: no acknowledgement for 30 s, so it accepts no new match; running ones continue
     closed,      // left for good; a player: until the next login()
 };
 
@@ -42,7 +42,7 @@ public:
     // A client in a runner leaves it. See leave_runner().
     virtual ~Client();
 
-    // Chance for the pauses between connection attempts. The same seed gives the same pauses.
+    // Random seed for the pauses between connection attempts. The same seed gives the same pauses.
     virtual void seed_jitter(std::uint64_t seed) = 0;
 
     // Whether there should be a connection: open one when there is none, close the one there is when it turns false.
@@ -56,9 +56,9 @@ public:
     // Bytes to send, in order; empty when there are none.
     virtual std::vector<std::byte> take_output() = 0;
 
-    // Does what is due. Early and extra calls do no harm.
+    // Does what is due. Calling it early or more often is harmless.
     virtual void tick(Time now) = 0;
-    // When tick() has something to do next, unless something else happens before.
+    // When to call tick() next, unless another call comes first.
     virtual std::optional<Time> next_tick() const = 0;
 
 protected:

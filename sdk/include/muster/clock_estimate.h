@@ -1,4 +1,4 @@
-// What Muster's clock shows, judged by the time stamps on its answers (F-10).
+// Estimates Muster's clock from the timestamps in its answers (F-10).
 #pragma once
 
 #include <chrono>
@@ -9,16 +9,16 @@
 
 namespace muster::sdk {
 
-// One answer: when it was asked for and when it came, both by the local clock, and the stamp that it carries: Unix time
-// in whole milliseconds, the rest cut off.
+// One answer: when the request was sent and when the answer arrived, both by the local clock, and the answer's
+// timestamp: Unix time in whole milliseconds, rounded down.
 struct ClockSample {
     Time sent{};
     Time received{};
     std::chrono::milliseconds stamp{};
 };
 
-// One answer with two stamps, in microseconds: when Muster had the question, and when its answer left. What lies
-// between them is no part of the round trip.
+// One answer with two timestamps, in microseconds: when Muster received the request, and when it sent the answer. The
+// time between them is not part of the round trip.
 struct ClockExchange {
     Time sent{};
     UnixTime server_received{};
@@ -26,8 +26,8 @@ struct ClockExchange {
     Time received{};
 };
 
-// Fits offset and drift to the answers of smallest round trip. An answer that took longer than the quickest one counts
-// the less, the longer it took: a retransmission hardly moves the estimate.
+// Fits offset and drift to the answers with the smallest round trips. The longer an answer took compared to the fastest
+// one, the smaller its weight: a retransmission hardly moves the estimate.
 //
 // One thread only. The estimate may move back a little when an answer comes; a game that needs a clock which never
 // does so takes the larger of this and the last.
@@ -37,8 +37,8 @@ public:
     static constexpr std::chrono::minutes age_max{20};
     static constexpr std::chrono::seconds round_trip_max{10};
 
-    // Ignores a sample that says nothing: received before it was sent, or after more than `round_trip_max`. A sample
-    // that cannot be true together with the others means that a clock was set: the others are forgotten.
+    // Ignores an invalid sample: received before it was sent, or after more than `round_trip_max`. A sample that
+    // contradicts the others means that a clock was set: the others are dropped.
     void add(const ClockSample& sample);
     // The same; it also says nothing when Muster held it for longer than it was away.
     void add(const ClockExchange& exchange);
@@ -51,9 +51,9 @@ public:
     std::chrono::microseconds offset(Time now, UnixTime wall) const { return server_time(now) - wall; }
     // How much faster Muster's clock runs than the local one, in millionths.
     double drift_ppm() const { return drift_ * 1e3; }
-    // The estimate is off by no more than this, however the round trips are made up of their two ways.
+    // The maximum error, however the round trip is split between the two directions.
     std::chrono::microseconds error_bound(Time now) const;
-    // Where both ways have the same least delay, as on most routes, the error is below this in 99 of 100 cases.
+    // If both directions have the same minimum delay, as on most routes, the error is below this in 99 of 100 cases.
     std::chrono::microseconds likely_error(Time now) const;
 
     // The quickest round trip among the samples.

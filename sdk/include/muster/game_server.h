@@ -65,26 +65,26 @@ struct GameServerCallbacks {
     std::function<void(ServerStatus)> on_status{};
     // Asked before each heartbeat. Without it report_load() counts.
     std::function<Load()> on_load{};
-    // What nobody waits for: a refused handshake, a message that is none, a callback that threw.
+    // Errors that belong to no call: a refused handshake, a malformed message, an exception from a callback.
     std::function<void(const Outcome&)> on_error{};
 };
 
-// Registers by itself once connected, sends heartbeats, and comes back by itself after a lost connection: what was not
-// answered is said again, what runs goes on. See Client for how it is driven and when callbacks are called.
+// Registers once connected, sends heartbeats, and reconnects after a lost connection: reports without an answer are
+// sent again, running matches continue. See Client for how it is driven and when callbacks are called.
 //
-// Commands take effect now and reach Muster as soon as there is a link. They take the time from the last call that was
-// given one.
+// Commands take effect at once and reach Muster as soon as there is a connection. Their time is that of the last call
+// with a time argument.
 class GameServer final : public Client {
 public:
-    // Throws std::invalid_argument when an option can never be right: a text that is too long, a limit of 0.
+    // Throws std::invalid_argument for an invalid option: a text that is too long, a limit of 0.
     GameServer(GameServerOptions options, GameServerCallbacks callbacks);
     ~GameServer() override;
 
     // Answers an offer that was left for later. False when there is no such offer any more.
     bool answer(LobbyId lobby, OfferAnswer answer);
 
-    // The match waits for its players: Muster sends them. Accepts the offer, if that was not done yet. When Muster
-    // knows of no such match (the acknowledgement was lost with a link, say), on_abort follows.
+    // The match is ready: Muster sends its players. Accepts the offer, if that was not done yet. If Muster does not
+    // know the match (for example, because the acknowledgement was lost with the connection), on_abort follows.
     // False when this server does not hold the match; so do start() and end().
     bool ready(LobbyId lobby);
     // The match has begun; nobody is let in any more.
@@ -92,12 +92,12 @@ public:
     // The match is over, and its slot is free.
     bool end(LobbyId lobby);
 
-    // A player came with a token: `done` is called once, with a good outcome when the player is to be let in. A good
-    // token is used up for that account. answer_lost: the link broke just then, and the token was used, most likely by
-    // this very call.
+    // A player came with a token. `done` is called once; if its outcome is true, let the player in. A valid token is
+    // used up for that account. answer_lost: the connection broke before the answer, and the token is used, most likely
+    // by this call.
     void validate(LobbyId lobby, AccountId account, std::string_view token, std::function<void(const Outcome&)> done);
 
-    // True: no new matches, those here may finish. It holds until it is lifted, over reconnects too.
+    // True: no new matches, running ones finish. Stays in force until drain(false), also over reconnects.
     void drain(bool draining);
     // Leaves for good: Muster aborts the matches that are still here, and the link is closed.
     void goodbye();

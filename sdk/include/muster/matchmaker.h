@@ -1,4 +1,4 @@
-// The side of a matchmaker: asks Muster for a game server for each match, and hears what becomes of it.
+// A matchmaker's client: asks Muster for a game server for each match, and reports what happens to the match.
 #pragma once
 
 #include <chrono>
@@ -25,11 +25,11 @@ struct MatchmakerOptions {
 
     // As in Muster's config; leave it unless that was changed.
     Duration heartbeat_interval = std::chrono::seconds(30);
-    // After so long without an answer a request has failed.
+    // A request without an answer fails after this long.
     Duration request_timeout = std::chrono::seconds(30);
 };
 
-// What a match needs. game_type, game_mode and average_rating are passed on and shown, and do not change the choice.
+// What a match needs. game_type and game_mode go to the server; they and average_rating do not change the choice.
 struct MatchRequest {
     LobbyId lobby{};  // positive, and new for each match
     std::int8_t game_type = 0;
@@ -80,21 +80,21 @@ struct MatchmakerCallbacks {
     std::function<void(const Outcome&)> on_error{};
 };
 
-// Shakes hands by itself once connected, sends heartbeats, and comes back by itself after a lost connection: every
-// request without an answer is asked again, which is safe: a lobby never gets two servers. See Client for how it is
-// driven and when callbacks are called.
+// Registers once connected, sends heartbeats, and reconnects after a lost connection. It then retries every request
+// without an answer, which is safe: a lobby never gets two servers. See Client for how it is driven and when callbacks
+// are called.
 class Matchmaker final : public Client {
 public:
     // Requests and lists under way at once.
     static constexpr std::size_t asks_max = 20'000;
 
-    // Throws std::invalid_argument when an option can never be right: a bad id, no region, a limit of 0.
+    // Throws std::invalid_argument for an invalid option: a bad id, no region, a limit of 0.
     Matchmaker(MatchmakerOptions options, MatchmakerCallbacks callbacks);
     ~Matchmaker() override;
 
-    // `done` is called once: with a server, with Muster's refusal, or after request_timeout with no_answer: then tell
-    // the players that there is no match; whatever Muster may still allocate is withdrawn.
-    // A lobby is asked for once at a time (already_asked).
+    // `done` is called once: with a server, with Muster's refusal, or after request_timeout with no_answer. After
+    // no_answer tell the players that there is no match; the client cancels the request at Muster.
+    // A lobby may have one pending request (else already_asked).
     void request(const MatchRequest& match, std::function<void(const Allocation&)> done);
 
     // Withdraws a request, whose callback gets `cancelled`, or a match, which is aborted on its server.
@@ -104,7 +104,7 @@ public:
     // replaces this one. At most 127.
     void players(LobbyId lobby, std::span<const AccountId> accounts, std::function<void(const Outcome&)> done);
 
-    // Disconnects for good. Requests without an answer end with `closed`; at Muster they and their matches go on.
+    // Disconnects for good. Pending requests end with `closed`; at Muster they and their matches continue.
     void close();
 
     LinkState link_state() const;

@@ -1,4 +1,4 @@
-// How a request ended: fine, or with a code to act on and a text to show.
+// The outcome of a request: success, or a code to act on and a text to show.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ enum class ErrorCode : std::uint16_t {
     // Seen here.
     connection_lost = 1,    // the link went away, or never came up
     no_answer = 2,          // Muster did not answer in time
-    answer_lost = 3,        // the link was lost before the answer; Muster has taken the request, its verdict is gone
+    answer_lost = 3,        // the link was lost before the answer; Muster handled the request, the outcome is unknown
     malformed_message = 4,  // bytes that are no message; the link is dropped
     invalid_argument = 5,   // a text too long or not UTF-8, a list too long
     already_asked = 6,      // the lobby has a request under way, or one that is being withdrawn
@@ -22,8 +22,8 @@ enum class ErrorCode : std::uint16_t {
     closed = 8,             // this client has left for good
     too_many_requests = 9,  // more requests under way than the client keeps
     callback_failed = 10,   // a callback of yours threw; the text is what it said
-    refused_unknown_text = 11,  // Muster said no in words that this version does not know
-    address_not_found = 12,     // the runner cannot make an address of the name it was given
+    refused_unknown_text = 11,  // Muster refused with a text that this version does not know
+    address_not_found = 12,     // the runner cannot resolve the host name
     invalid_call = 13,          // the runner runs already, or a callback waits for the thread that it is on
     system_error = 14,          // the system has no thread left; the text is what it said
 

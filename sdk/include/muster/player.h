@@ -1,4 +1,4 @@
-// A player's side of Muster: logs in, stays connected, keeps the world's time, hears where its match is.
+// A player's client: logs in, stays connected, keeps the world's time, is told where its match is.
 #pragma once
 
 #include <chrono>
@@ -48,8 +48,8 @@ struct MatchStart {
 // All are optional.
 struct PlayerCallbacks {
     std::function<void(const LoggedIn&)> on_login{};
-    // Muster will not have this name or this credential: invalid_credential, credential_expired, invalid_name. It is
-    // not tried again until the next login().
+    // Muster refuses this name or this credential: invalid_credential, credential_expired, invalid_name. The client
+    // does not retry until the next login().
     std::function<void(const Outcome&)> on_refused{};
     // Once for each match: what Muster repeats after a resume is not told again.
     std::function<void(const MatchStart&)> on_match_start{};
@@ -63,32 +63,32 @@ struct PlayerCallbacks {
     std::function<void(const WorldTime&)> on_time{};
     // How long Muster took to answer request_ping().
     std::function<void(Duration round_trip)> on_ping{};
-    // Muster asks whether the client still moves its entity. True: it does, and so it is without this callback. When
-    // the answer is false, or the callback throws, too often in a row, Muster deletes the entity and closes the link.
+    // Muster asks whether the client still runs its entity. Without this callback the answer is true. If it is false,
+    // or the callback throws, too often in a row, Muster deletes the entity and closes the connection.
     std::function<bool()> on_heartbeat{};
-    // What nobody waits for: a message that is none, a login without an answer, pings that stay away, a callback that
-    // threw.
+    // Errors that belong to no call: a malformed message, a login without an answer, missing pings, an exception from a
+    // callback.
     std::function<void(const Outcome&)> on_error{};
 };
 
-// Logs in once connected, answers pings and heartbeats by itself, and comes back by itself after a lost link, with the
-// token that resumes the session. It comes back, to a new session, when Muster closes the link for a reason that
-// passes: "Server shutting down", "Ping timeout", "Heartbeat failed", "Handshake timeout", "Too many messages",
-// "Internal error", a malformed message. It stays away after "Logged in elsewhere" (or two clients of one player would
-// throw each other out for ever), "Kicked", "Idle too long" (or nobody would ever be gone) and a reason that it does
-// not know: only login() brings it back then. See Client for how it is driven and when callbacks are called.
+// Logs in once connected, answers pings and heartbeats, and reconnects after a lost connection with the token that
+// resumes the session. It also reconnects, to a new session, when Muster closes the connection for a temporary
+// reason: "Server shutting down", "Ping timeout", "Heartbeat failed", "Handshake timeout", "Too many messages",
+// "Internal error", a malformed message. It stays disconnected after "Logged in elsewhere" (two clients of one player
+// would otherwise replace each other for ever), "Kicked", "Idle too long" and unknown reasons: only login() connects
+// again then. See Client for how it is driven and when callbacks are called.
 class Player final : public Client {
 public:
     // The longest payload of a message of the game's own.
     static constexpr std::size_t message_size_max = 8190;
 
-    // Throws std::invalid_argument when an option can never be right: a timeout or interval of 0.
+    // Throws std::invalid_argument for an invalid option: a timeout or interval of 0.
     Player(PlayerOptions options, PlayerCallbacks callbacks);
     ~Player() override;
 
     // Logs in, now or as soon as there is a connection. on_login or on_refused follows. Until the first call, no
-    // connection is wanted. For the name that is logged in already, the session goes on, and the credential is kept for
-    // the next link: so is one renewed that would expire. For another name, this one is logged out first.
+    // connection is wanted. If the same name is logged in, the session continues, and the credential is kept for the
+    // next connection: use this to renew one that expires. For another name, the present one is logged out first.
     void login(std::string_view name, std::string_view credential);
     // Leaves: Muster ends the session, and the link is closed. login() begins a new one.
     void logout();
@@ -96,8 +96,8 @@ public:
     // Measures the round trip, which on_ping tells. False, and nothing happens, while there is one under way, and
     // before the first ping of Muster's on this link.
     bool request_ping();
-    // A person did something: keeps the player from being taken for idle. May be called for every key and click; at
-    // most one message a second comes of it. Forgotten when there is no link: a login is a sign of activity, too.
+    // The player did something, so it is not idle. Call it for every key press and click; the client sends at most one
+    // message a second. Dropped without a connection: a login counts as activity, too.
     void activity();
     // A message of the game's own, for the program that Muster's library is part of. Counts as activity. False, and
     // nothing is sent, when the code is not within 1000 to 4095, the payload is too long, or nobody is logged in.

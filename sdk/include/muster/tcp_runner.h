@@ -15,8 +15,8 @@ namespace muster::sdk {
 // thread: another thread reaches them by post(). Before run() is called, and after it has returned, the clients belong
 // to whoever holds them.
 //
-// A runner and its clients may be destroyed in any order: a client that dies leaves its runner, and a runner that dies
-// closes the connections. Nothing that a callback or a posted function throws leaves the runner; it is told to
+// A runner and its clients may be destroyed in any order: a destroyed client leaves its runner, and a destroyed runner
+// closes the connections. Exceptions from callbacks and posted functions do not leave the runner; they go to
 // on_error.
 class TcpRunner {
 public:
@@ -41,7 +41,7 @@ public:
     Outcome run();
     // The same on a thread of the runner's own. system_error when there can be none.
     [[nodiscard]] Outcome start();
-    // Until the runner has stopped. invalid_call on the runner's own thread.
+    // Waits until the runner has stopped. invalid_call on the runner's own thread.
     Outcome wait();
 
     // From any thread, and from a signal handler.
