@@ -88,7 +88,7 @@ Command allocate_command() {
              {"--game-mode", "N", "Passed on to the game server", &arguments->game_mode},
              {"--rating", "N", "Average rating, kept with the match", &arguments->rating},
              json_option(arguments->json)},
-            "Asking again for the same lobby gets the same server. The token lets the lobby's players in, for two "
+            "Repeating it for the same lobby returns the same server. The token admits the lobby's players for two "
             "minutes.\n",
             [arguments] { return allocate(*arguments); }};
 }

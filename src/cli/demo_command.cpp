@@ -246,10 +246,10 @@ Command demo_command() {
          {"--http", "ADDRESS", "Address of the page and the API; default 127.0.0.1:11030, or a free port if taken",
           &arguments->http},
          {"--json", "", "Print the addresses as one line of JSON", &arguments->json}},
-        "Servers join, take matches, play, fall silent and come back; players come, idle and leave. Everything is on\n"
-        "this machine, with a store of its own; nothing is left when it ends. The other commands show it as they show "
-        "any\n"
-        "daemon; where it is not at the usual port, it prints the MUSTER_URL that they need.\n",
+        "Servers join, play matches, fall silent and come back; players log in, idle and leave. All of it runs on "
+        "this\n"
+        "machine with a temporary store, which is deleted at the end. Use the other commands as with any daemon; if\n"
+        "the usual port is taken, the demo prints the MUSTER_URL that they need.\n",
         [arguments] { return demo(*arguments); }};
 }
 

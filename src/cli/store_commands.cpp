@@ -96,21 +96,20 @@ Command backup_command() {
         "Copy the store to a new file, while the daemon runs or not",
         {file_place(*arguments, "The file to write; it must not exist"), config_option(*arguments),
          store_option(*arguments)},
-        "The copy is the store at one moment, mode 0600: it holds tokens of live matches. It is checked and synced\n"
-        "before it gets its name.\n",
+        "The copy is a consistent snapshot with mode 0600, since it holds tokens of live matches. It is checked and\n"
+        "synced before it gets its name.\n",
         [arguments] { return run_backup(*arguments); }};
 }
 
 Command restore_command() {
     const auto arguments = std::make_shared<Arguments>();
-    return {
-        "restore",
-        "Put a backup in place of the store; stop the daemon first",
-        {file_place(*arguments, "The backup"), config_option(*arguments), store_option(*arguments)},
-        "The store that was there is kept beside it. Ids, epochs and event ids go on far ahead, so that none that\n"
-        "was given out since the backup is given again. At the next start the matches of the backup are confirmed by\n"
-        "their servers, or aborted.\n",
-        [arguments] { return run_restore(*arguments); }};
+    return {"restore",
+            "Put a backup in place of the store; stop the daemon first",
+            {file_place(*arguments, "The backup"), config_option(*arguments), store_option(*arguments)},
+            "The old store is kept beside it. Server ids, epochs and event ids skip far ahead, so that no id\n"
+            "used after the backup is used again. After the next start, each match in the backup is confirmed\n"
+            "by its game server or aborted.\n",
+            [arguments] { return run_restore(*arguments); }};
 }
 
 Command store_command() {
@@ -119,12 +118,11 @@ Command store_command() {
                          &arguments->what};
     action.required = true;
     action.choices = {"compact"};
-    return {
-        "store",
-        "Maintain the store's file",
-        {action, config_option(*arguments), store_option(*arguments)},
-        "Compacting needs room for a second copy while it works. Free space inside the file is reused without it.\n",
-        [arguments] { return run_compact(*arguments); }};
+    return {"store",
+            "Maintain the store's file",
+            {action, config_option(*arguments), store_option(*arguments)},
+            "Compacting needs disk space for a second copy. Without it, Muster reuses free space inside the file.\n",
+            [arguments] { return run_compact(*arguments); }};
 }
 
 }  // namespace muster

@@ -66,7 +66,7 @@ describe("the page and its daemon", () => {
         await tab.page.getByRole("link", { name: String(server), exact: true }).click();
         await tab.page.getByRole("heading", { name: `Server ${server}`, exact: true }).waitFor();
         await tab.seen("draining (by operator)");
-        const happened = tab.page.getByRole("region", { name: "What happened to it" });
+        const happened = tab.page.getByRole("region", { name: "Events of this server" });
         await happened.getByRole("listitem").filter({ hasText: "Operator: drain" }).filter({ hasText: /reason\snew kernel/ }).waitFor();
         await tab.page.getByRole("button", { name: "Undrain" }).click();
         await tab.page.getByRole("button", { name: "Drain server" }).waitFor();
@@ -81,7 +81,7 @@ describe("the page and its daemon", () => {
         tab.page.on("request", (request) => void (asked += request.url().includes("/servers/999999") ? 1 : 0));
         await tab.open(driver, "#/servers/999999");
         await tab.seen("Server 999999 is not registered.");
-        await tab.seen("Nothing is on record.");
+        await tab.seen("No events recorded.");
         await tab.page.waitForTimeout(1_500);
         expect(asked).toBe(1);
     });

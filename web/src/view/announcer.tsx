@@ -29,5 +29,5 @@ function wordsFor(link: Link, health: Overview["health"] | undefined): string {
     if (link.state === "lost") return "Muster does not answer. The page keeps trying.";
     if (link.state === "locked") return "Muster asks for the admin token.";
     if (link.state === "connecting" || health === undefined) return "";
-    return [`State: ${HEALTH_WORDS[health.status]}`, ...health.reasons.map((reason) => foreign(reason))].join(". ");
+    return [`Health: ${HEALTH_WORDS[health.status]}`, ...health.reasons.map((reason) => foreign(reason))].join(". ");
 }

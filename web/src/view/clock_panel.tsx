@@ -69,7 +69,7 @@ function ClockForm({ draft, change, done }: { draft: Clock; change: (clock: Cloc
             {number("hour", "Hour", 0, 23)}
             {number("minute", "Minute", 0, 59)}
             {number("speed", "Speed", 1, SPEED_MAX)}
-            <p class="detail">Every player sees the jump at once.</p>
+            <p class="detail">All players see the change at once.</p>
             <div class="buttons">
                 <button type="button" onClick={done}>
                     Leave it

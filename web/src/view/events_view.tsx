@@ -47,7 +47,7 @@ export function EventsView() {
                 <TextFilter name="q" label="Find" hint="server 12, reason, …" />
                 <ChoiceFilter name="kind" label="About" choices={EVENT_KINDS.map((each) => ({ value: each, label: each }))} />
                 <button type="button" aria-pressed={held !== null} onClick={() => setHeld(held === null ? live : null)}>
-                    {held === null ? "Hold" : `Go on${unseen > 0 ? ` (${count(unseen)} new)` : ""}`}
+                    {held === null ? "Hold" : `Resume${unseen > 0 ? ` (${count(unseen)} new)` : ""}`}
                 </button>
                 <label class="tick">
                     <input type="checkbox" checked={announced} onChange={(event) => setAnnounced(event.currentTarget.checked)} /> Read aloud
@@ -61,7 +61,7 @@ export function EventsView() {
             </div>
             <p class="buttons">
                 <button type="button" disabled={older.busy || older.end} onClick={older.load}>
-                    {older.end ? "That is all there is" : "Older events"}
+                    {older.end ? "No older events" : "Older events"}
                 </button>
                 {older.error !== null && <span class="wrong">{foreign(older.error)}</span>}
             </p>

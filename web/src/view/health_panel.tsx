@@ -17,7 +17,7 @@ export function HealthPanel() {
                 <StatusMark tone={tone} /> {known ? HEALTH_WORDS[status] : "Unknown"}
             </p>
             {!known ? (
-                <p>Muster does not answer, so nobody knows.</p>
+                <p>Unknown: Muster does not answer.</p>
             ) : reasons.length === 0 ? (
                 <p>Nothing needs attention.</p>
             ) : (

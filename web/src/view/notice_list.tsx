@@ -11,7 +11,7 @@ export function NoticeList() {
                         {failed && <strong>Failed: </strong>}
                         {text}
                     </span>
-                    <button type="button" class="quiet" aria-label={`Put away: ${text}`} onClick={() => notices.dismiss(id)}>
+                    <button type="button" class="quiet" aria-label={`Dismiss: ${text}`} onClick={() => notices.dismiss(id)}>
                         ✕
                     </button>
                 </p>

@@ -21,8 +21,8 @@ export function ServerView({ id }: { id: number }) {
     const { server, heartbeats, events, matchEvents, gone, error, reload } = useServer(id);
     const happened = (
         <section class="panel" aria-labelledby="server-events">
-            <h2 id="server-events">What happened to it</h2>
-            <EventList events={events} without="server_id" empty="Nothing is on record." />
+            <h2 id="server-events">Events of this server</h2>
+            <EventList events={events} without="server_id" empty="No events recorded." />
         </section>
     );
     const played = (
@@ -152,7 +152,7 @@ function Reports({ server }: { server: ServerWithHistory }) {
     const newest = server.history.slice(-SAMPLES_SHOWN).reverse();
     return (
         <section class="panel" aria-labelledby="server-reports">
-            <h2 id="server-reports">What it reported</h2>
+            <h2 id="server-reports">Load reports</h2>
             <table>
                 <caption class="unseen">The latest figures, newest first</caption>
                 <thead>
@@ -186,7 +186,7 @@ function Reports({ server }: { server: ServerWithHistory }) {
                     ))}
                 </tbody>
             </table>
-            {newest.length === 0 && <p class="empty">The first figures are here within ten seconds.</p>}
+            {newest.length === 0 && <p class="empty">The first figures appear within ten seconds.</p>}
         </section>
     );
 }
