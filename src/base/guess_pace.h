@@ -15,7 +15,7 @@ namespace muster {
 class GuessPace {
 public:
     static constexpr std::chrono::minutes window{1};
-    // From the limit on, answers to one address are sent at this interval, and none is delayed longer than that.
+    // From the limit on, answers to one address leave at least `pace` apart; none is delayed by more than `delay_max`.
     static constexpr std::chrono::seconds pace{1};
     static constexpr std::chrono::seconds delay_max{30};
     // Addresses that are remembered. While this many guess at once, others are delayed from their first guess on.
