@@ -6,6 +6,7 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
+option(MUSTER_ZOO "Compile the planted bugs in, for tools/zoo.py; never for use" OFF)
 set(MUSTER_SANITIZE "" CACHE STRING "Sanitizers to build with, such as address,undefined or thread")
 
 find_program(MUSTER_CCACHE ccache)
@@ -25,6 +26,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports these inside its own standard library once it has inlined it; clang checks the same code in the fuzz build.
   target_compile_options(muster_build INTERFACE
     -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds -Wno-maybe-uninitialized)
+endif()
+
+if(MUSTER_ZOO)
+  add_compile_definitions(MUSTER_ZOO)
 endif()
 
 if(MUSTER_SANITIZE)

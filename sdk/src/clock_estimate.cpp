@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/planted.h"
+
 namespace muster::sdk {
 
 namespace {
@@ -104,7 +106,7 @@ microseconds ClockEstimate::round_trip_least() const {
 
 ClockEstimate::Point ClockEstimate::point_of(const ClockSample& sample) {
     const Duration round_trip = sample.received - sample.sent;
-    const Time middle = sample.sent + round_trip / 2;
+    const Time middle = sample.sent + (planted(Bug::offset_sign) ? -1 : 1) * round_trip / 2;
     const auto local = std::chrono::floor<microseconds>(middle.time_since_epoch());
     // server_time − local_receive_time + round_trip/2, with the stamp in the middle of the millisecond it was cut to.
     return {.middle = middle,

@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/planted.h"
 
 namespace muster {
 
 double candidate_score(std::int32_t load, std::int32_t max_matches, float cpu_percent, float memory_percent) {
     return 100.0 - 50.0 * static_cast<double>(load) / static_cast<double>(max_matches) -
-           20.0 * static_cast<double>(cpu_percent) / 100.0 - 10.0 * static_cast<double>(memory_percent) / 100.0;
+           20.0 * static_cast<double>(cpu_percent) / 100.0 -
+           (planted(Bug::score_without_memory) ? 0.0 : 10.0) * static_cast<double>(memory_percent) / 100.0;
 }
 
 CandidateIndex::Place CandidateIndex::enter(ServerId server) {

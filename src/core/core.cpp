@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "core/events.h"
 #include "protocol/messages.h"
 #include "protocol/refusal_answer.h"
@@ -86,7 +87,7 @@ void Core::configure(CoreConfig config) {
 }
 
 void Core::opened(const Pass& pass, ConnectionId id, Port port, const IpAddress& peer) {
-    end_outlived(pass, id);
+    if (!planted(Bug::slot_reuse_aborts)) end_outlived(pass, id);
     if (Link* link = links_.opened(id, port, peer))
         link->opened = ShortTime(pass.running);
     else

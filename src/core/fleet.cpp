@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "core/events.h"
 
 namespace muster {
@@ -37,7 +38,7 @@ void Fleet::configure(FleetConfig config) {
 }
 
 void Fleet::recover(const Pass& pass, std::span<const ServerRecord> servers, std::span<const AbortOwed> owed_aborts) {
-    owed_aborts_.recover(owed_aborts);
+    if (!planted(Bug::owed_aborts_forgotten)) owed_aborts_.recover(owed_aborts);
     for (const ServerRecord& record : servers) {
         if (!region_known(record.region)) {
             ledger_.write(ServerRemoved{record.id});  // its region was taken out of the config
@@ -134,7 +135,7 @@ Result<Fleet::Registration, Refusal> Fleet::enroll(const Pass& pass, ConnectionI
 void Fleet::resume(const Pass& pass, ConnectionId from, Server& server, std::int32_t max_matches, std::int64_t epoch) {
     MUSTER_CHECK(epoch > server.epoch, "epochs grow");
     server.link = from;
-    server.epoch = epoch;
+    if (!planted(Bug::no_epoch)) server.epoch = epoch;
     server.max_matches = max_matches;
     server.low_reports = 0;
     server.last_arrival = Time{};
@@ -162,11 +163,13 @@ Result<void, Refusal> Fleet::heartbeat(const Pass& pass, ConnectionId from, cons
         server->rtt_us = rtt_us;
         figures_.rtt_seconds.observe(static_cast<double>(rtt_us) / 1e6);
     }
-    if (!is_percentage(beat.cpu_percent) || !is_percentage(beat.memory_percent) || beat.match_count < 0) {
+    if ((!is_percentage(beat.cpu_percent) && !planted(Bug::not_a_number_taken)) ||
+        !is_percentage(beat.memory_percent) || beat.match_count < 0) {
         ++figures_.bad_load_reports;
-        sign_of_life(pass, *server);
+        if (!planted(Bug::bad_report_is_silence)) sign_of_life(pass, *server);
         return Failure(Refusal::invalid_load_report);
     }
+    if (planted(Bug::draining_lost_on_heartbeat)) server->drained_by_server = server->drained_by_operator = false;
     server->reported_matches = beat.match_count;
     server->reported_at = pass.now;
     server->ended_since_report = 0;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "core/events.h"
 #include "core/fleet.h"
 #include "core/link_table.h"
@@ -41,7 +42,7 @@ void Fleet::look_for_silence_again(Server& server) {
 Time Fleet::removal_time(const Server& server) const {
     const Duration kept =
         server.braked ? std::max(config_.brake.hold, config_.heartbeat_timeout) : config_.heartbeat_timeout;
-    return server.last_heartbeat + kept;
+    return server.last_heartbeat + kept + std::chrono::seconds(planted(Bug::silence_found_late) ? 3 : 0);
 }
 
 void Fleet::became_silent(const Pass& pass, Server& server) {

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/check.h"
+#include "base/planted.h"
 
 namespace muster {
 namespace {
@@ -64,6 +65,7 @@ void Ledger::end_of_pass(Time now) {
     const bool may_try = store_up_ || (now >= retry_at_ && in_flight_.empty());
     while (may_try && hand_over(now) && store_up_) {
     }
+    if (planted(Bug::congested_ledger_grows) && congested_) return static_cast<void>(events_ = std::deque(events_));
     if (promises_waiting_ > promises_waiting_max) break_promises();
     drop_events();
 }

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "base/check.h"
+#include "base/planted.h"
 
 namespace muster {
 namespace {
@@ -19,6 +20,7 @@ constexpr bool is_newer(std::uint32_t generation, std::uint32_t than) {
 
 Link* LinkTable::opened(ConnectionId id, Port port, const IpAddress& peer) {
     Link& link = make_slot_of(id);
+    MUSTER_CHECK(!(planted(Bug::slot_reuse_aborts) && link.open), "a slot has one connection at a time");
     if (link.open || !is_newer(id.generation, link.id.generation)) return nullptr;
     link = Link{};
     link.id = id;

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/planted.h"
+
 namespace muster {
 namespace {
 
@@ -60,6 +62,7 @@ void MatchNews::tell_over(const Pass& pass, const MatchRecord& match, bool sent)
     if (is_told_over_http(match)) return;
     const Link* link = link_of(match.matchmaker);
     if (link && !sent) send(link->id, match.lobby, *event_of(match.state), match.reason);
+    if (link && planted(Bug::event_told_when_queued)) return ledger_.write(EventTold{match.lobby});
     by_matchmaker_[match.matchmaker].over.push_back({match.lobby, *event_of(match.state), match.reason, match.ended_at,
                                                      pass.now, link ? link->id : ConnectionId{}});
     ++size_;
@@ -110,7 +113,7 @@ std::size_t MatchNews::tell_again(const Pass& pass, const std::string& matchmake
     std::size_t done = 0;
     const auto tell_one = [&](LobbyId lobby, MatchEventKind kind, std::string_view reason) {
         send(again.link, lobby, kind, reason);
-        bytes += notice_bytes + reason.size();
+        if (!planted(Bug::news_all_at_once)) bytes += notice_bytes + reason.size();
         ++done;
     };
     std::size_t left = portion_matches;
@@ -169,7 +172,7 @@ void MatchNews::forget_oldest(OfMatchmaker& of) {
 
 // Those who have been away for longest have the oldest news.
 void MatchNews::drop_beyond_limit() {
-    while (size_ > lobbies_max) {
+    while (size_ > lobbies_max && !planted(Bug::untold_events_pile_up)) {
         const auto oldest = std::min_element(by_matchmaker_.begin(), by_matchmaker_.end(), [](auto& one, auto& other) {
             const auto age = [](const OfMatchmaker& of) {
                 return of.over.empty() ? UnixMs{INT64_MAX} : of.over.front().at;

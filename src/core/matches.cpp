@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "core/events.h"
 #include "core/match_token.h"
 
@@ -201,7 +202,7 @@ void Matches::over(const Pass& pass, Match& match, MatchState how, std::string_v
     refuse_who_waits(match, ending.to_who_waits);
     table_.held_no_more(match);
     fleet_.match_over(record.server);
-    if (how == MatchState::aborted) drop_on_server(match, reason);
+    if (how == MatchState::aborted && !planted(Bug::aborted_untold)) drop_on_server(match, reason);
     record.state = how;
     record.reason = ReasonText::cut(reason).string();
     record.ended_at = wall();
@@ -244,7 +245,7 @@ void Matches::look_whether_anybody_came(const Pass& pass, LobbyId lobby, std::ui
     const bool looked_before = match->look != TimerId{};
     const Server* server = fleet_.find(match->record.server);
     const bool would_tell = server && (server->speaks_of_matches || server->validates_tokens);
-    if (looked_before && would_tell && match->used.empty())
+    if (looked_before && would_tell && match->used.empty() && !planted(Bug::nobody_came_unnoticed))
         return over(pass, *match, MatchState::aborted, text(Reason::nobody_came));
     match->look = after(TimeBase::running, config_.ready_timeout,
                         [this, lobby, serial](const Pass& then) { look_whether_anybody_came(then, lobby, serial); });

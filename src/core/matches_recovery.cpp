@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/planted.h"
 #include "core/matches.h"
 
 namespace muster {
@@ -29,14 +30,15 @@ void Matches::recover(const Pass& pass, const RecoveredState& state) {
     over_.expect(state.over.size());
     for (const LobbyOver& one : state.over) {
         const std::chrono::milliseconds age(state.over.back().at.value - one.at.value);
-        over_.add(one.lobby, {one.server, one.how}, pass.now - age);
+        if (!planted(Bug::past_forgotten_at_restart)) over_.add(one.lobby, {one.server, one.how}, pass.now - age);
     }
     lists_.recover(pass, state.players);
     news_.recover(state.matches);
     // Then nobody can say how old a token is, and none may live for longer than its time (fault 15).
     const bool date_went_back = wall() < latest_time(state);
     std::unordered_map<LobbyId, std::vector<AccountId>> used;
-    for (const TokenUsed& use : state.tokens_used) used[use.lobby].push_back(use.account);
+    for (const TokenUsed& use : state.tokens_used)
+        if (!planted(Bug::uses_forgotten_at_restart)) used[use.lobby].push_back(use.account);
 
     for (const MatchRecord& record : state.matches) {
         if (record.state == MatchState::ended || record.state == MatchState::aborted) continue;  // of the news
@@ -63,7 +65,8 @@ void Matches::recover(const Pass& pass, const RecoveredState& state) {
         const auto age = std::chrono::milliseconds(std::max<std::int64_t>(0, wall().value - record.allocated_at.value));
         start_expiry(match, date_went_back ? Duration{0} : std::max<Duration>(config_.token_ttl - age, Duration{0}));
         lists_.tell_to_come(match);
-        if (record.state == MatchState::allocated) match.doubt = Match::Doubt::to_be_asked;
+        if (record.state == MatchState::allocated && !planted(Bug::refused_allocation_revives))
+            match.doubt = Match::Doubt::to_be_asked;
         look_whether_anybody_came(pass, record.lobby, match.serial);
         if (!server) over(pass, match, MatchState::aborted, text(Reason::server_lost));
     }

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "base/planted.h"
+
 namespace muster {
 
 Numbers::Numbers(Ledger& ledger, const NumbersReserved& recovered)
@@ -17,6 +19,7 @@ void Numbers::reserve() {
         .epochs_below = next_.epochs_below + epoch_block,
         .event_ids_below = next_.event_ids_below + event_block,
     };
+    if (planted(Bug::ids_before_reserved)) durable_ = wanted;
     ledger_.write_promised(wanted, [this, wanted](bool durable) {
         asked_ = false;
         if (durable) durable_ = wanted;

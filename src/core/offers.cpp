@@ -2,15 +2,17 @@
 
 #include <vector>
 
+#include "base/planted.h"
 #include "core/events.h"
 #include "core/match_token.h"
 
 namespace muster {
 
 std::optional<Refusal> Offers::make(Match& match, int retries, UnixMs now) {
-    if (match.offers() > static_cast<std::size_t>(retries)) return Refusal::server_allocation_timeout;
+    if (match.offers() > static_cast<std::size_t>(retries + (planted(Bug::fifth_offer) ? 1 : 0)))
+        return Refusal::server_allocation_timeout;
     // Those that still owe an answer to an old offer of this lobby are passed over too.
-    std::vector<ServerId> passed_over = match.tried;
+    std::vector<ServerId> passed_over = planted(Bug::server_tried_twice) ? std::vector<ServerId>{} : match.tried;
     const auto owing = old_.owed_for(match.lobby());
     passed_over.insert(passed_over.end(), owing.begin(), owing.end());
     const auto reservation = parts_.fleet.reserve(match.record.region, passed_over);
@@ -41,7 +43,8 @@ void Offers::take_back(Match& match, Reason reason) {
     const ServerId id = match.record.server;
     over(match);
     old_.add(id, match.lobby());
-    if (const Server* server = parts_.fleet.find(id); server && server->connected())
+    if (const Server* server = parts_.fleet.find(id);
+        server && server->connected() && !planted(Bug::withdrawn_offer_untold))
         parts_.links.send(server->link, AbortMatch{match.lobby(), ReasonText(text(reason))});
 }
 
@@ -52,8 +55,9 @@ void Offers::lost(Match& match, const Endpoint& endpoint) {
 
 Offers::Answer Offers::answered(const Server& from, const AllocateMatchAck& ack) {
     Match* match = parts_.matches.find(ack.lobby);
-    const bool awaited =
-        match && match->offering() && match->record.server == from.id && match->record.server_epoch == from.epoch;
+    const bool awaited = match && match->offering() &&
+                         (planted(Bug::late_ack_accepted) ||
+                          (match->record.server == from.id && match->record.server_epoch == from.epoch));
     if (!awaited) {
         unexpected(from, ack);
         return Answer::not_awaited;
@@ -64,7 +68,7 @@ Offers::Answer Offers::answered(const Server& from, const AllocateMatchAck& ack)
     }
     parts_.timers.cancel(match->offer);
     parts_.matches.offer_over(*match);
-    parts_.fleet.acknowledged(from.id);
+    parts_.fleet.acknowledged(match->record.server);
     parts_.matches.held(*match);
     return Answer::yes;
 }
@@ -81,7 +85,7 @@ void Offers::unexpected(const Server& from, const AllocateMatchAck& ack) {
     old_.answered(from.id, ack.lobby);
     const Match* match = parts_.matches.find(ack.lobby);
     const bool holds_it = match && !match->offering() && match->record.server == from.id;
-    if (ack.accepted && !holds_it)
+    if (ack.accepted && !holds_it && !planted(Bug::late_ack_kept))
         parts_.links.send(from.link, AbortMatch{ack.lobby, ReasonText(text(Reason::offer_withdrawn))});
 }
 

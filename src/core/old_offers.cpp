@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "base/planted.h"
+
 namespace muster {
 
 void OldOffers::add(ServerId server, LobbyId lobby) {
     std::deque<LobbyId>& lobbies = by_server_[server];
     if (std::find(lobbies.begin(), lobbies.end(), lobby) != lobbies.end()) return;
-    if (lobbies.size() == of_server_max) {
+    if (lobbies.size() == of_server_max && !planted(Bug::old_offers_pile_up)) {
         forget_one(lobbies.front(), server);
         lobbies.pop_front();
     }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "base/planted.h"
 #include "core/events.h"
 #include "core/match_token.h"
 
@@ -134,6 +135,8 @@ void Players::take_from_old_link(Place place) {
 }
 
 void Players::new_resume_token(Place place) {
+    if (planted(Bug::resume_token_kept) && sessions_.details(place).resume_token != SessionDetails{}.resume_token)
+        return;
     entropy_.fill(sessions_.details(place).resume_token);
 }
 
@@ -168,6 +171,7 @@ void Players::active(const Pass& pass, Place place) {
 void Players::echo(const Pass& pass, Place place, Time received) {
     Session& session = sessions_.at(place);
     session.last_echo = ShortTime(pass.running);
+    if (planted(Bug::ping_is_activity)) session.last_activity = ShortTime(pass.running);
     if (session.pings_out == 0) return;
     if (--session.pings_out > 0) return;
     const std::uint32_t rtt_us = in_us(received - sessions_.details(place).ping_sent);
@@ -195,7 +199,7 @@ void Players::link_lost(const Pass& pass, const Link& link) {
     if (session.idle) --figures_.idle;  // it stays so until it acts: its return is heard as that
     heartbeats_.link_lost(session.entity);
     if (config_.resume_grace <= Duration::zero()) return end(pass, place, connection_lost, "connection_lost");
-    session.due = ShortTime(pass.running + config_.resume_grace);
+    session.due = ShortTime(pass.running + config_.resume_grace / (planted(Bug::grace_cut_short) ? 2 : 1));
     wheel_.reschedule(session.timer, session.due.seen_from(pass.running));
 }
 

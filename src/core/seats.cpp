@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "core/events.h"
 #include "core/match_token.h"
 
@@ -28,9 +29,10 @@ std::optional<Refusal> Seats::refusal(const Pass& pass, const Server& from, cons
         return Refusal::invalid_match_token;
     }
     if (match->record.server != from.id) return Refusal::server_not_allocated;
-    if (pass.now >= match->token_expires) return Refusal::match_token_expired;
+    if (pass.now >= match->token_expires && !planted(Bug::token_outlives_its_time)) return Refusal::match_token_expired;
     const bool used = std::find(match->used.begin(), match->used.end(), request.account) != match->used.end();
-    const bool full = match->used.size() >= static_cast<std::size_t>(match->record.player_count);
+    const bool full = match->used.size() >= static_cast<std::size_t>(match->record.player_count) +
+                                                (planted(Bug::one_player_too_many) ? 1 : 0);
     if (used || full || match->record.state == MatchState::started) return Refusal::match_token_already_used;
     if (!parts_.ledger.store_up() || parts_.ledger.congested()) return Refusal::store_unavailable;
     return std::nullopt;
@@ -39,6 +41,8 @@ std::optional<Refusal> Seats::refusal(const Pass& pass, const Server& from, cons
 // Told to operators, and never held against the right token: else anybody could keep a match's players out (fault 68).
 void Seats::wrong_token(const Pass& pass, const Server& from, LobbyId lobby, WrongTokens& wrong) {
     if (!wrong.add(pass.now)) return;
+    if (Match* match = parts_.matches.find(lobby); match && planted(Bug::guesses_block_the_token))
+        match->token_expires = pass.now;
     parts_.log.with(LogLevel::warning, {{"lobby_id", lobby.value}, {"server_id", from.id.value}},
                     "Ten wrong match tokens within a minute");
     parts_.events.publish(event::MatchWrongTokens{lobby, from.id, WrongTokens::told_from});
@@ -50,7 +54,7 @@ void Seats::refuse(const ReplyTo& reply_to, const ValidateToken& request, Refusa
 }
 
 void Seats::take(const ReplyTo& reply_to, Match& match, AccountId account, Duration limit) {
-    match.used.push_back(account);
+    if (!planted(Bug::token_check_not_atomic)) match.used.push_back(account);
     const std::uint64_t number = next_number_++;
     const TimerId timer = parts_.timers.start({.first_delay = limit, .base = TimeBase::real},
                                               [this, number](const TimerFired&) { too_late(number); });
@@ -66,6 +70,7 @@ void Seats::settled(std::uint64_t number, bool durable) {
     parts_.timers.cancel(use.limit);
     Match* match = match_of(use);
     if (durable && match) {
+        if (planted(Bug::token_check_not_atomic)) match->used.push_back(use.account);
         ++parts_.figures.tokens_accepted;
         return parts_.replies.answer(use.reply_to,
                                      ValidateTokenResponse{ValidateTokenResponse::Accepted{use.lobby, use.account}});

@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "base/ip_address.h"
+#include "base/planted.h"
 #include "base/time.h"
 #include "core/candidate_index.h"
 #include "protocol/server_status.h"
@@ -71,7 +72,10 @@ struct Server {
     Time heard_until(Time running) const { return unread_since.value_or(running); }
     bool draining() const { return drained_by_server || drained_by_operator; }
     // F-7: never less than what we know it holds, whatever it says.
-    std::int32_t load() const { return std::max(reported_matches - ended_since_report, held + offered); }
+    std::int32_t load() const {
+        return std::max(reported_matches - ended_since_report,
+                        held + (planted(Bug::slot_counted_after_ack) ? 0 : offered));
+    }
     // F-5.
     ServerStatus status() const {
         if (!connected() || braked) return ServerStatus::offline;

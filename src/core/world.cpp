@@ -1,5 +1,6 @@
 #include "core/world.h"
 
+#include "base/planted.h"
 #include "core/events.h"
 #include "protocol/codec.h"
 #include "protocol/player_messages.h"
@@ -98,7 +99,7 @@ void World::announce_change(const GameTime& now) {
         add(TimeChange{TimeUnit::minute, now.minute});
     } else {
         add(now.hour == 0 ? TimeChange{TimeUnit::day, now.day} : TimeChange{TimeUnit::hour, now.hour});
-        add(TimeChange{TimeUnit::minute, 0});
+        if (!planted(Bug::hour_without_minute)) add(TimeChange{TimeUnit::minute, 0});
     }
     broadcast_.start(frames_);
 }

@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "base/planted.h"
+
 namespace muster {
 namespace {
 
@@ -20,6 +22,7 @@ std::string_view secret_of(Port port) {
 }  // namespace
 
 void WrongSecrets::refuse_with(const Pass& pass, Link& link, std::vector<std::byte> frame) {
+    if (planted(Bug::wrong_secrets_unnoticed)) return links_.close_with(link, frame);
     ++counts_[static_cast<std::size_t>(link.port)];
     const OfAddress& from = note(pass.running, link.peer.network());
     if (from.count == 1) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "base/thread_name.h"
 #include "daemon/game_config.h"
 
@@ -102,7 +103,8 @@ void Game::turn_until_ready() {
 bool Game::stop(Duration limit) {
     if (!thread_.joinable()) return true;
     stop_limit_ = limit;
-    stop_asked_.store(true, std::memory_order_release);
+    const bool heard = !planted(Bug::stop_needs_room) || commands_.post([](const Pass&) {});
+    stop_asked_.store(heard, std::memory_order_release);
     network_.waiter().notify();
     if (end_.wait_for(limit + last_pass_max) != std::future_status::ready) return false;
     thread_.join();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "base/planted.h"
+
 namespace muster {
 namespace {
 
@@ -45,7 +47,8 @@ std::optional<HttpResponse> AdminGate::refusal_of_action(const HttpRequest& requ
 std::optional<HttpResponse> AdminGate::refusal_of_token(const HttpRequest& request) {
     const std::string_view given = request.header("Authorization");
     const bool bearer = starts_with_any_case(given, scheme);
-    if (bearer && rules_.token_is_right(given.substr(scheme.size()))) return std::nullopt;
+    const bool locked_out = planted(Bug::admin_locked_out) && wrong_tokens_.load() >= 10;
+    if (bearer && !locked_out && rules_.token_is_right(given.substr(scheme.size()))) return std::nullopt;
     failures_.fetch_add(1, std::memory_order_relaxed);
     HttpResponse refusal =
         http_error(401, given.empty() ? "Needs Authorization: Bearer <admin token>" : "Wrong admin token");

@@ -1,12 +1,14 @@
 #include "http/http_quota.h"
 
 #include "base/check.h"
+#include "base/planted.h"
 
 namespace muster {
 
 std::optional<HttpRefusal> HttpQuota::refusal(const IpAddress& from) const {
     const auto found = by_network_.find(from.network());
-    if (found != by_network_.end() && found->second >= limits_.connections_ip) return HttpRefusal::per_ip;
+    const bool counts = found != by_network_.end() && !planted(Bug::http_unlimited_per_address);
+    if (counts && found->second >= limits_.connections_ip) return HttpRefusal::per_ip;
     if (connections_ >= limits_.connections) return HttpRefusal::per_port;
     return std::nullopt;
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "runtime/flagged.h"
 #include "runtime/guarded_call.h"
 
@@ -157,7 +158,7 @@ void GameLoop::missed(Duration unheard) {
     unheard_ += std::max(unheard, Duration::zero());
     if (unheard <= gap_least) return;
     const auto gap = std::chrono::floor<std::chrono::milliseconds>(unheard);
-    time_.stand_still(gap);
+    if (!planted(Bug::gap_not_left_out)) time_.stand_still(gap);
     metrics_.stood_still(gap);
     untold_gap_ += gap;
     guarded_call(
@@ -175,11 +176,12 @@ void GameLoop::do_pass(const Pass& pass, TurnReport& report) {
 
     // All are refilled before any message is handled: what handlers cause meanwhile waits for the next pass.
     for (Inlet& inlet : inlets_) refill(inlet);
-    if (stood_still()) {
+    if (stood_still() && !planted(Bug::stop_inside_pass_unseen)) {
         // What peers said after the stop is not to be judged by the time before it: the next pass does.
         report.left = true;
         return;
     }
+    if (planted(Bug::timers_before_sockets)) timers_.run_due(pass, budget_);
     report.messages = take_messages(pass);
     budget_.begin_phase(callback_limit());
     report.timers = timers_.run_due(pass, budget_);
@@ -271,7 +273,7 @@ void GameLoop::end_pass(const Pass& pass, TurnReport& report) {
     time_.end_pass();
 
     const Duration still = work_.stood_still(ended_);
-    missed(still);
+    if (!planted(Bug::stop_inside_pass_unseen)) missed(still);
     const Duration took = ended_ - pass.now - (still > gap_least ? still : Duration::zero());
     metrics_.pass_ended({ended_, took, report.messages, report.timers, report.events});
     if (took > config_.tick_max) warn_of_overrun(took);

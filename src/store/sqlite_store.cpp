@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "base/thread_name.h"
 
 namespace muster {
@@ -215,6 +216,7 @@ void SqliteStore::prune() {
 // More than the limit, or so much that the disk is nearly full and the file has no room of its own left: then history
 // gives way, so that what matters can still be written (fault 19).
 bool SqliteStore::is_too_much() {
+    if (planted(Bug::history_unbounded)) return false;
     if (committer_.used_bytes() > history_.bytes_max) return true;
     return disk_.free_bytes < disk_.reserve_bytes() && committer_.reusable_bytes() < disk_.reserve_bytes() / 4;
 }

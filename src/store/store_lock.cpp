@@ -11,6 +11,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "base/planted.h"
 #include "store/store_fault.h"
 
 namespace muster {
@@ -76,6 +77,7 @@ StoreHold::~StoreHold() {
 }
 
 bool StoreHold::misplaced() {
+    if (planted(Bug::store_file_unwatched)) return false;
     if (at(path_) != identity_) return true;
     const std::optional<Identity> log = at(log_path_);
     if (!log_) log_ = log;

@@ -1,0 +1,318 @@
+#!/usr/bin/env python3
+"""The bug zoo: makes one planted bug after another live and shows which finder sees it, and how fast.
+
+    tools/zoo.py                              every bug by every finder that has no result for it yet
+    tools/zoo.py --only no_epoch --finder sim
+    tools/zoo.py --list
+
+The bugs are listed in src/base/planted_bugs.inc and stand in the source behind planted(Bug::…). One build, in build/zoo,
+has all of them; MUSTER_PLANTED_BUG chooses the one that is live. First each finder must have no objection while none is.
+
+    unit     the unit tests of every folder, those of the bug's own folder first
+    sim      `muster simulate`: the scenarios in turn, 1,000 seeds in all at most
+    storm    a storm of 60 s against the real program (docs/STORM.md)
+
+Results are kept in docs/zoo.json after every step, so a run that was stopped goes on where it was; docs/ZOO.md is
+written from them. Exit 0 when every bug that was asked for was seen by a finder, 1 when one was not or a finder objects
+without a bug, 64 for a bad flag.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import resource
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build" / "zoo"
+BUGS = ROOT / "src" / "base" / "planted_bugs.inc"
+SCENARIOS = ROOT / "src" / "sim" / "scenario.h"
+RESULTS = ROOT / "docs" / "zoo.json"
+TABLE = ROOT / "docs" / "ZOO.md"
+
+FOLDERS = ["base", "runtime", "protocol", "core", "store", "net", "http", "config", "process", "daemon", "cli", "sim"]
+SEEDS_MAX = 1000
+SEEDS_AT_ONCE = 10
+STORM_SEED = 1
+STORM_SECONDS = 60
+HUNG_AFTER = 900  # seconds of one command
+# Worlds of thousands, which take as long as hundreds of small ones.
+LARGE_SCENARIOS = {"last_slot", "reconnect"}
+
+INTRODUCTION = f"""# The bug zoo
+
+Bugs put back on purpose, one at a time, and which finder sees each. A finder that sees none of them guards nothing; a bug
+that none sees names the judge or the test that is missing.
+
+The bugs stand in the source behind `planted(Bug::name)` and are listed in
+[planted_bugs.inc](../src/base/planted_bugs.inc). A build for use has nothing of them: there `planted` is constantly false.
+The preset `zoo` compiles all of them in, and the environment variable `MUSTER_PLANTED_BUG` makes one live:
+
+```sh
+tools/zoo.py --list
+tools/zoo.py --only no_epoch          # builds, plays it to every finder, writes this table
+MUSTER_PLANTED_BUG=no_epoch build/zoo/muster simulate --scenario lossy --seeds 100
+```
+
+`unit` are the unit tests of all folders, the bug's own first; the time is CPU time up to the objection. `simulator` is
+`muster simulate` over its scenarios in turn, {SEEDS_AT_ONCE} seeds each, {SEEDS_MAX:,} in all at most; CPU time and seeds up to the
+objection. `storm` is one storm of {STORM_SECONDS} s with seed {STORM_SEED}; seconds from its start. Times do not count building. With no
+bug live, none of the finders objects. "–" was not run.
+
+"""
+
+
+def fail(text):
+    print(f"zoo: {text}", file=sys.stderr)
+    sys.exit(64)
+
+
+def bugs():
+    """Name, what it breaks and what is wrong of each bug, in the order of the list."""
+    return re.findall(r'^MUSTER_BUG\((\w+), "([^"]+)", "([^"]+)"\)$', BUGS.read_text(), re.MULTILINE)
+
+
+def homes(bug):
+    """The sources that hold the bug."""
+    mark = f"planted(Bug::{bug})"
+    sources = [path for folder in ("src", "sdk") for path in sorted((ROOT / folder).rglob("*"))
+               if path.suffix in (".cpp", ".h") and not path.stem.startswith("planted")]
+    return [path for path in sources if mark in path.read_text()]
+
+
+def scenarios():
+    listed = re.search(r"scenarios\{(.*?)\};", SCENARIOS.read_text(), re.DOTALL)[1]
+    # All weathers at once are the likeliest to show a bug.
+    names = sorted(re.findall(r"Scenario::(\w+)", listed), key=lambda name: name != "mixed")
+    return [name for name in names if name not in LARGE_SCENARIOS]
+
+
+class Runner:
+    """Runs commands with a bug live, and knows the CPU seconds that they took."""
+
+    def __init__(self, prefix):
+        self.prefix = prefix
+
+    def run(self, command, bug=""):
+        """Exit code, or None when it did not end; what it said; its CPU seconds."""
+        environment = {**os.environ, "MUSTER_PLANTED_BUG": bug}
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        with subprocess.Popen([*self.prefix, *map(str, command)], cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                              start_new_session=True) as child:
+            try:
+                said, _ = child.communicate(timeout=HUNG_AFTER)
+                code = child.returncode
+            except subprocess.TimeoutExpired:
+                os.killpg(child.pid, signal.SIGKILL)
+                code, said = None, child.communicate()[0]
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return code, said, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def last_line(said):
+    lines = [line for line in said.strip().splitlines() if line.strip()]
+    return lines[-1].strip() if lines else ""
+
+
+def aborted(said):
+    """What a check of ours said when it ended the program."""
+    found = re.search(r"[Cc]heck failed.*", said)
+    return found[0].strip() if found else "the program ended: " + last_line(said)
+
+
+def unit(runner, bug):
+    own = [path.relative_to(ROOT).parts for path in homes(bug)] if bug else []
+    first = [parts[1] if parts[0] == "src" else parts[0] for parts in own]
+    spent = 0.0
+    for folder in sorted([*FOLDERS, "sdk"], key=lambda name: name not in first):
+        place = BUILD / "sdk" if folder == "sdk" else BUILD / "src" / folder
+        code, said, seconds = runner.run([place / f"{folder}_tests", "--no-colors", "--abort-after=1"], bug)
+        spent += seconds
+        if code != 0:
+            name = re.search(r"TEST CASE: +(.+)", said)
+            by = "does not end" if code is None else name[1].strip() if name else last_line(said)
+            return {"found": True, "seconds": round(spent, 1), "by": f"{folder}: {by}"}
+    return {"found": False, "seconds": round(spent, 1)}
+
+
+def sim(runner, bug):
+    spent, played, first = 0.0, 0, 1
+    while True:
+        for scenario in scenarios():
+            if played >= SEEDS_MAX:
+                return {"found": False, "seconds": round(spent, 1), "seeds": played}
+            code, said, seconds = runner.run([BUILD / "muster", "simulate", "--json", "--scenario", scenario, "--seed",
+                                              first, "--seeds", SEEDS_AT_ONCE], bug)
+            spent += seconds
+            if code != 0:
+                try:
+                    report = json.JSONDecoder().raw_decode(said)[0]
+                    played += report["runs"]
+                    by = f"{report['rule']}: {report['what']}"
+                except (ValueError, KeyError):
+                    played += SEEDS_AT_ONCE
+                    by = "does not end" if code is None else aborted(said)
+                return {"found": True, "seconds": round(spent, 1), "seeds": played, "by": f"{scenario}: {by}"}
+            played += SEEDS_AT_ONCE
+        first += SEEDS_AT_ONCE
+
+
+def storm(runner, bug):
+    begun = time.monotonic()
+    code, said, _ = runner.run([BUILD / "tests" / "storm", "--program", BUILD / "muster", "--preload",
+                                BUILD / "tests" / "libstorm_preload.so", "--seed", STORM_SEED, "--seconds",
+                                STORM_SECONDS], bug)
+    took = re.search(r"objection in ([0-9.]+) s", said)
+    seconds = float(took[1]) if took else time.monotonic() - begun
+    if code == 0:
+        return {"found": False, "seconds": round(seconds, 1)}
+    told = re.search(r"OBJECTION: (.+)", said)
+    return {"found": True, "seconds": round(seconds, 1), "by": told[1].strip() if told else last_line(said)}
+
+
+FINDERS = {"unit": unit, "sim": sim, "storm": storm}
+
+
+def build(runner, finders):
+    """True when it is built; the compiler's words when not."""
+    targets = {"muster"}
+    if "unit" in finders:
+        targets |= {f"{folder}_tests" for folder in [*FOLDERS, "sdk"]}
+    if "storm" in finders:
+        targets.add("storm")
+    for command in (["cmake", "--preset", "zoo"], ["ninja", "-C", BUILD, *sorted(targets)]):
+        code, said, _ = runner.run(command) if command[0] == "ninja" else Runner([]).run(command)
+        if code != 0:
+            print(said[-4000:], file=sys.stderr)
+            return False
+    return True
+
+
+def said_of(result):
+    """One field of the table."""
+    if result is None:
+        return "–"
+    if not result["found"]:
+        return f"not seen in {result['seeds']:,} seeds" if "seeds" in result else "not seen"
+    seeds = result.get("seeds")
+    figures = f"{result['seconds']:.1f} s" + (f", {seeds} seed{'' if seeds == 1 else 's'}" if seeds else "")
+    by = result["by"].replace("|", "\\|")
+    return f"**{figures}**: {by[:160]}"
+
+
+def table(results):
+    lines = ["| bug | breaks | what is wrong | unit | simulator | storm |", "| --- | --- | --- | --- | --- | --- |"]
+    for name, breaks, wrong in bugs():
+        fields = [said_of(results.get(name, {}).get(finder)) for finder in FINDERS]
+        lines.append(f"| `{name}` | {breaks} | {wrong} | " + " | ".join(fields) + " |")
+    seen = {finder: sum(1 for name, _, _ in bugs() if results.get(name, {}).get(finder, {}).get("found"))
+            for finder in FINDERS}
+    run = {finder: sum(1 for name, _, _ in bugs() if finder in results.get(name, {})) for finder in FINDERS}
+    unseen = [f"`{name}`" for name, _, _ in bugs() if results.get(name) and
+              not any(result["found"] for result in results[name].values())]
+    counts = ", ".join(f"{finder} {seen[finder]} of {run[finder]} that were run" for finder in FINDERS)
+    lines += ["", f"{len(bugs())} bugs. Seen: {counts}. "
+              + (f"Seen by no finder that was run: {', '.join(unseen)}." if unseen else "Each was seen by a finder.")]
+    return "\n".join(lines) + "\n"
+
+
+def write(results):
+    known = {name for name, _, _ in bugs()}
+    kept = {name: result for name, result in results.items() if name in known}
+    RESULTS.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+    TABLE.write_text(INTRODUCTION + table(kept))
+
+
+def objections_to_list():
+    """What is wrong between the list of bugs, the source and the table."""
+    found = []
+    listed = [name for name, _, _ in bugs()]
+    rows = re.findall(r"^\| `(\w+)` \|", TABLE.read_text(), re.MULTILINE) if TABLE.exists() else []
+    for name in listed:
+        if not homes(name):
+            found.append(f"{name} is listed and stands nowhere in the source")
+        if rows.count(name) != 1:
+            found.append(f"docs/ZOO.md has {rows.count(name)} rows for {name}; tools/zoo.py --write writes it")
+    return found + [f"docs/ZOO.md names {name}, which is no bug" for name in rows if name not in listed]
+
+
+def without_bug(runner, finders):
+    """The finders that object although no bug is live."""
+    wrong = []
+    for finder in finders:
+        print(f"no bug: {finder} …", end="", flush=True)
+        result = FINDERS[finder](runner, "")
+        print(f" objects: {result['by']}" if result["found"] else f" no objection ({result['seconds']} s)", flush=True)
+        if result["found"]:
+            wrong.append(finder)
+    return wrong
+
+
+def play(runner, wanted, finders, again, results):
+    """Whether each was seen by some finder."""
+    all_seen = True
+    steps = [(name, finder) for name in wanted for finder in finders
+             if again or finder not in results.get(name, {})]
+    for number, (name, finder) in enumerate(steps, 1):
+        print(f"[{number}/{len(steps)}] {name}: {finder} …", end="", flush=True)
+        results.setdefault(name, {})[finder] = FINDERS[finder](runner, name)
+        print(f" {said_of(results[name][finder])}", flush=True)
+        write(results)
+    for name in wanted:
+        if results.get(name) and not any(result["found"] for result in results[name].values()):
+            print(f"{name}: seen by no finder that was run")
+            all_seen = False
+    return all_seen
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.error = fail
+    parser.add_argument("--list", action="store_true", help="the bugs, and the files that hold them")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="only this bug (may be repeated)")
+    parser.add_argument("--finder", action="append", default=[], choices=FINDERS, help="only this one (may be repeated)")
+    parser.add_argument("--again", action="store_true", help="also what has a result")
+    parser.add_argument("--no-build", action="store_true", help="takes build/zoo as it is")
+    parser.add_argument("--no-baseline", action="store_true", help="does not play the finders without a bug first")
+    parser.add_argument("--prefix", default="", metavar="COMMAND", help="runs everything through this one, such as nice")
+    parser.add_argument("--write", action="store_true", help="writes docs/ZOO.md from the results so far, and ends")
+    parser.add_argument("--check", action="store_true", help="compares list, source and docs/ZOO.md, and ends")
+    options = parser.parse_args()
+
+    if options.list:
+        for name, breaks, wrong in bugs():
+            print(f"{name}: {wrong} ({breaks}; {', '.join(str(one.relative_to(ROOT)) for one in homes(name))})")
+        return 0
+    if options.check:
+        wrong = objections_to_list()
+        print("\n".join(wrong) or f"zoo: {len(bugs())} bugs")
+        return 1 if wrong else 0
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    if options.write:
+        write(results)
+        return 0
+
+    names = [name for name, _, _ in bugs()]
+    for name in options.only:
+        if name not in names:
+            fail(f"there is no bug '{name}'; --list names them")
+    finders = options.finder or list(FINDERS)
+    runner = Runner(shlex.split(options.prefix))
+    if not options.no_build and not build(runner, finders):
+        return 1
+    if not options.no_baseline:
+        if wrong := without_bug(runner, finders):
+            print(f"zoo: {', '.join(wrong)} objects without a bug, so its word on a bug says nothing", file=sys.stderr)
+            return 1
+    return 0 if play(runner, options.only or names, finders, options.again, results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
