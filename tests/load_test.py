@@ -31,18 +31,18 @@ class Load(unittest.TestCase):
 class ReconnectAtOnce(Load):
     """Fault 28: all come back within 10 s, each as the server it was."""
 
-    def test_2000_servers_whose_links_were_cut(self):
+    def test_fault_28_2000_servers_whose_links_were_cut(self):
         self.run_load(servers=2_000, reconnect="links")
 
-    def test_2000_servers_after_a_restart(self):
+    def test_fault_28_2000_servers_after_a_restart(self):
         self.run_load(servers=2_000, reconnect="restart")
 
     @unittest.skipUnless(LONG, "long")
-    def test_10000_servers_whose_links_were_cut(self):
+    def test_fault_28_10000_servers_whose_links_were_cut(self):
         self.run_load(servers=10_000, reconnect="links")
 
     @unittest.skipUnless(LONG, "long")
-    def test_10000_servers_after_a_restart(self):
+    def test_fault_28_10000_servers_after_a_restart(self):
         self.run_load(servers=10_000, reconnect="restart")
 
 

@@ -1,41 +1,26 @@
-"""Fault 5 against the real program: a disk whose syncs take seconds. FILE PATH_TO_MUSTER PATH_TO_SLOW_DISK_LIBRARY"""
+"""Fault 5 against the real program: a disk whose syncs take seconds. FILE PATH_TO_MUSTER PATH_TO_PRELOAD_LIBRARY"""
 
 import json
 import os
 import struct
 import sys
-import tempfile
 import threading
 import time
 
-from muster_peer import PATIENCE_S, Daemon
-from served import Served, main
+from faulty_machine import FaultyMachine
+from muster_peer import PATIENCE_S
+from served import main
 
 REFUSALS_PER_S = 8_000
 CALM_S = 5
 STALL_S = 8
 
 
-class SlowDisk(Served):
-    library = ""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.delay = os.path.join(folder.name, "delay")
-        self.slow(0)
-        self.daemon = Daemon(self.muster, folder.name, LD_PRELOAD=self.library, MUSTER_TEST_SYNC_DELAY=self.delay,
-                             MUSTER_LIMITS_UNSENT_BYTES="64MiB")
-        self.addCleanup(self.end)
+class SlowDisk(FaultyMachine):
+    settings = {"MUSTER_LIMITS_UNSENT_BYTES": "64MiB"}
 
     def slow(self, milliseconds):
-        with open(self.delay + ".new", "w") as file:
-            file.write(str(milliseconds))
-        os.rename(self.delay + ".new", self.delay)
-
-    def end(self):
-        self.slow(0)
-        super().end()
+        self.set(sync_delay_ms=milliseconds)
 
     def resident_mb(self):
         with open(f"/proc/{self.daemon.process.pid}/statm") as file:
@@ -114,5 +99,5 @@ class SlowDisk(Served):
 
 
 if __name__ == "__main__":
-    SlowDisk.library = os.path.abspath(sys.argv.pop(2))
+    FaultyMachine.library = os.path.abspath(sys.argv.pop(2))
     main()

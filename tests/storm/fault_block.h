@@ -7,7 +7,7 @@
 
 namespace muster::storm {
 
-// Lies in a file that both map. All zero: a machine without faults.
+// Lies in a file that both map. All zero: a machine without faults. tests/faulty_machine.py knows the layout.
 struct FaultBlock {
     std::atomic<std::int64_t> date_offset_ms;  // added to the date
     std::atomic<std::int32_t> sync_delay_ms;   // how long fsync takes; lowering it ends a wait that is under way
@@ -19,5 +19,8 @@ struct FaultBlock {
 // The daemon's environment names the block's file, and the start of the paths that its disk faults are for.
 inline constexpr const char* fault_block_variable = "STORM_FAULTS";
 inline constexpr const char* store_path_variable = "STORM_STORE";
+// A folder, if given: after each sync it gets a copy of the synced file, and loses what was deleted when the store's
+// own folder is synced. It is what a power loss would leave.
+inline constexpr const char* synced_folder_variable = "STORM_SYNCED";
 
 }  // namespace muster::storm

@@ -15,7 +15,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <string_view>
+#include <filesystem>
+#include <string>
+#include <system_error>
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -52,14 +54,17 @@ Call real(const char* name) {
     return reinterpret_cast<Call>(::dlsym(RTLD_NEXT, name));
 }
 
-bool of_store(int file) {
-    const char* const prefix = std::getenv(muster::storm::store_path_variable);
-    if (!prefix) return false;
+std::string path_of(int file) {
     std::array<char, 64> link{};
     std::snprintf(link.data(), link.size(), "/proc/self/fd/%d", file);
     std::array<char, 512> path{};
     const ssize_t size = ::readlink(link.data(), path.data(), path.size());
-    return size > 0 && std::string_view(path.data(), static_cast<std::size_t>(size)).starts_with(prefix);
+    return {path.data(), static_cast<std::size_t>(size < 0 ? 0 : size)};
+}
+
+bool of_store(int file) {
+    const char* const prefix = std::getenv(muster::storm::store_path_variable);
+    return prefix && path_of(file).starts_with(prefix);
 }
 
 bool full(int file) {
@@ -80,6 +85,49 @@ bool may_sync(int file) {
     if (block()->sync_fails.load() == 0) return true;
     errno = EIO;
     return false;
+}
+
+// The file's bytes as they are now, under its own name in the folder of synced files. The old copy stays until the new
+// one is whole.
+void copy_synced(int file) {
+    const char* const folder = std::getenv(muster::storm::synced_folder_variable);
+    if (!folder || !of_store(file)) return;
+    const std::string path = path_of(file);
+    const std::string copy = folder + path.substr(path.rfind('/'));
+    const int out = ::open((copy + ".new").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (out < 0) return;
+    std::array<char, 64 * 1024> part;
+    off_t at = 0;
+    ssize_t got = 0;
+    while ((got = ::pread(file, part.data(), part.size(), at)) > 0) {
+        if (::write(out, part.data(), static_cast<std::size_t>(got)) != got) break;
+        at += got;
+    }
+    ::close(out);
+    if (got == 0) ::rename((copy + ".new").c_str(), copy.c_str());
+}
+
+// The store's folder was synced: what was deleted in it is gone for good.
+void forget_deleted(int folder) {
+    const char* const copies = std::getenv(muster::storm::synced_folder_variable);
+    const char* const prefix = std::getenv(muster::storm::store_path_variable);
+    const std::string path = path_of(folder);
+    if (!copies || !prefix || std::filesystem::path(prefix).parent_path() != path) return;
+    std::error_code gone;
+    for (const auto& copy : std::filesystem::directory_iterator(copies, gone)) {
+        if (!std::filesystem::exists(path / copy.path().filename(), gone)) std::filesystem::remove(copy.path(), gone);
+    }
+}
+
+template <class Sync>
+int synced(int file, Sync sync) {
+    if (!may_sync(file)) return -1;
+    const int result = sync(file);
+    if (result == 0) {
+        copy_synced(file);
+        forget_deleted(file);
+    }
+    return result;
 }
 
 }  // namespace
@@ -112,12 +160,12 @@ time_t time(time_t* out) {
 
 int fsync(int file) {
     static const auto call = real<int (*)(int)>("fsync");
-    return may_sync(file) ? call(file) : -1;
+    return synced(file, call);
 }
 
 int fdatasync(int file) {
     static const auto call = real<int (*)(int)>("fdatasync");
-    return may_sync(file) ? call(file) : -1;
+    return synced(file, call);
 }
 
 ssize_t write(int file, const void* bytes, size_t size) {
