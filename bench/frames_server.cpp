@@ -14,6 +14,7 @@
 
 #include "base/issued_time.h"
 #include "base/log.h"
+#include "base/no_log.h"
 #include "base/system_clock.h"
 #include "net/net_source.h"
 #include "net/network.h"
@@ -25,11 +26,6 @@
 namespace {
 
 using namespace muster;
-
-class NoLog final : public LogSink {
-public:
-    void write(const LogRecord&) noexcept override {}
-};
 
 class Heartbeats {
 public:

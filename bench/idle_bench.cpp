@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/no_log.h"
 #include "base/system_clock.h"
 #include "runtime/game_loop.h"
 #include "runtime/mailbox.h"
@@ -36,11 +37,6 @@ using namespace std::chrono_literals;
 struct Options {
     std::chrono::seconds idle{3};
     std::size_t messages = 2'000;
-};
-
-class NoLog final : public LogSink {
-public:
-    void write(const LogRecord&) noexcept override {}
 };
 
 struct Ping {

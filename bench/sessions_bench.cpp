@@ -26,6 +26,7 @@
 #include <malloc.h>
 
 #include "base/log.h"
+#include "base/no_log.h"
 #include "base/random.h"
 #include "base/seeded_entropy.h"
 #include "base/virtual_clock.h"
@@ -37,11 +38,6 @@ namespace {
 
 using namespace muster;
 using namespace std::chrono_literals;
-
-class NoLog final : public LogSink {
-public:
-    void write(const LogRecord&) noexcept override {}
-};
 
 // Remembers who was asked for an echo or a heartbeat.
 class CountingLinks final : public LinkOutput {

@@ -27,6 +27,7 @@
 #include <uv.h>
 
 #include "base/log.h"
+#include "base/no_log.h"
 #include "base/random.h"
 #include "base/virtual_clock.h"
 #include "runtime/loop_time.h"
@@ -82,11 +83,6 @@ private:
 
     TimerWheel wheel_;
     std::vector<TimerId> ids_;
-};
-
-class NoLog final : public LogSink {
-public:
-    void write(const LogRecord&) noexcept override {}
 };
 
 class WithCallbacks final : public Contender {

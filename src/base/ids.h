@@ -23,6 +23,8 @@ using ServerId = Id<struct ServerTag, std::int32_t>;
 using LobbyId = Id<struct LobbyTag, std::int32_t>;
 using AccountId = Id<struct AccountTag, std::int32_t>;  // also a player's id (P-1)
 using RegionId = Id<struct RegionTag, std::int8_t>;
+using MatchmakerNumber = Id<struct MatchmakerTag, std::int32_t>;  // of one that has a link
+using SessionPlace = Id<struct SessionTag, std::uint32_t>;
 
 // A connection: its slot in the owner's table, and which user of that slot it is. A slot is reused, the pair never.
 struct ConnectionId {

@@ -43,7 +43,7 @@ constexpr ConfigTable tables[] = {
     {"log", "The log on standard error."},
 };
 
-using enum Takes;
+using enum TakesEffect;
 
 constexpr ConfigKey keys[] = {
     {"listen", "servers", AddressKey{AT(listen.servers)}, at_restart, "Where game servers connect."},

@@ -78,13 +78,13 @@ template <class Enum>
 std::span<const Choice<Enum>> choices();
 
 // When a changed value takes effect.
-enum class Takes : std::uint8_t { at_reload, at_restart };
+enum class TakesEffect : std::uint8_t { at_reload, at_restart };
 
 struct ConfigKey {
     std::string_view table;
     std::string_view name;
     KeyType type;
-    Takes effect;
+    TakesEffect effect;
     std::string_view comment;  // one sentence, for the default file and the reference
 
     std::string full_name() const;             // fleet.heartbeat_timeout

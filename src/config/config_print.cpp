@@ -139,7 +139,7 @@ std::string config_reference() {
             const bool has_default = !is_secret(key) && !is_absent(key, defaults);
             fmt::format_to(std::back_inserter(out), "| `{}` | {} | {} | {} | {} |\n", key.name,
                            has_default ? fmt::format("`{}`", value_text(key, defaults)) : "not set", allowed_text(key),
-                           key.comment, key.effect == Takes::at_reload ? "at SIGHUP" : "at a restart");
+                           key.comment, key.effect == TakesEffect::at_reload ? "at SIGHUP" : "at a restart");
         }
     }
     return out;

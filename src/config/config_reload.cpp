@@ -24,7 +24,7 @@ ConfigReload merge_reload(const Config& running, const Config& wanted) {
     ConfigReload reload{running, {}, {}, {}};
     for (const ConfigKey& key : config_keys()) {
         if (same_value(key, running, wanted)) continue;
-        if (key.effect == Takes::at_reload) {
+        if (key.effect == TakesEffect::at_reload) {
             copy_value(key, wanted, reload.config);
             reload.now.push_back(change_text(key, running, wanted));
         } else {

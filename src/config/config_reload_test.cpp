@@ -42,7 +42,7 @@ TEST_CASE("X-3: every key that differs is told, once, and nothing else is") {
             const std::size_t told = same_value(key, Config{}, wanted.config) ? 0 : 1;
             INFO(key.full_name() << " = " << sample);
             CHECK(reload.now.size() + reload.at_restart.size() == told);
-            CHECK(reload.now.size() == (key.effect == Takes::at_reload ? told : 0));
+            CHECK(reload.now.size() == (key.effect == TakesEffect::at_reload ? told : 0));
         }
     }
 }

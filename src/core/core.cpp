@@ -179,9 +179,9 @@ void Core::speaks_no_more(const Pass& pass, const Link& link, std::string_view r
     if (!link.greeted) return;
     switch (link.port) {
         case Port::servers:
-            return fleet_.link_lost(pass, ServerId(link.who), link.id);
+            return fleet_.link_lost(pass, link.server(), link.id);
         case Port::matchmakers:
-            return matchmakers_.link_lost(link.who, link.id);
+            return matchmakers_.link_lost(link.matchmaker(), link.id);
         case Port::players:
             return players_.link_closed(pass, link, reason);
     }
@@ -227,8 +227,8 @@ void Core::paused(const Pass& pass, ConnectionId id) {
     if (!link || link->paused) return;
     links_.pause(*link, pass.running);
     if (!link->greeted) return;
-    if (link->port == Port::servers) fleet_.paused(pass, ServerId(link->who), id);
-    if (link->port == Port::matchmakers) matchmakers_.paused(pass, link->who);
+    if (link->port == Port::servers) fleet_.paused(pass, link->server(), id);
+    if (link->port == Port::matchmakers) matchmakers_.paused(pass, link->matchmaker());
 }
 
 // What Muster did not read does not count as the peer's silence (B-1).
@@ -237,8 +237,8 @@ void Core::resumed(const Pass& pass, ConnectionId id) {
     if (!link || !link->paused) return;
     const Duration unread = pass.running - links_.resume(*link);
     if (!link->greeted) return;
-    if (link->port == Port::servers) fleet_.resumed(pass, ServerId(link->who), id);
-    if (link->port == Port::matchmakers) matchmakers_.resumed(pass, link->who);
+    if (link->port == Port::servers) fleet_.resumed(pass, link->server(), id);
+    if (link->port == Port::matchmakers) matchmakers_.resumed(pass, link->matchmaker());
     if (const auto place = players_.of(*link); link->port == Port::players && place != Sessions::none)
         players_.unread(place, unread);
 }
@@ -252,15 +252,12 @@ void Core::closed(const Pass& pass, ConnectionId id) {
 
 void Core::end(const Pass& pass, const Link& link) {
     if (link.port == Port::players) players_.link_lost(pass, link);
-    const ConnectionId id = link.id;
-    const Port port = link.port;
-    const bool greeted = link.greeted;
-    const std::int32_t who = link.who;
-    links_.closed(id);
-    replies_.closed(id);
-    if (!greeted) return;
-    if (port == Port::servers) fleet_.link_lost(pass, ServerId(who), id);
-    if (port == Port::matchmakers) matchmakers_.link_lost(who, id);
+    const Link ended = link;
+    links_.closed(ended.id);
+    replies_.closed(ended.id);
+    if (!ended.greeted) return;
+    if (ended.port == Port::servers) fleet_.link_lost(pass, ended.server(), ended.id);
+    if (ended.port == Port::matchmakers) matchmakers_.link_lost(ended.matchmaker(), ended.id);
     apply_facts(pass);
 }
 

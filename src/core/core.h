@@ -21,6 +21,7 @@
 #include "core/accounts.h"
 #include "core/event_history.h"
 #include "core/fleet.h"
+#include "core/id_blocks.h"
 #include "core/ledger.h"
 #include "core/link_output.h"
 #include "core/link_table.h"
@@ -28,7 +29,6 @@
 #include "core/matches.h"
 #include "core/matchmaker_port.h"
 #include "core/matchmakers.h"
-#include "core/numbers.h"
 #include "core/player_port.h"
 #include "core/players.h"
 #include "core/recent_losses.h"
@@ -159,7 +159,7 @@ private:
     Log& log_;
     IssuedTime issued_;
     Ledger ledger_;
-    Numbers numbers_;
+    IdBlocks numbers_;
     LinkTable links_;
     Replies replies_;
     Matchmakers matchmakers_;

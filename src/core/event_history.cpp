@@ -8,7 +8,7 @@
 
 namespace muster {
 
-EventHistory::EventHistory(Events& events, Ledger& ledger, Numbers& numbers, IssuedTime& issued)
+EventHistory::EventHistory(Events& events, Ledger& ledger, IdBlocks& numbers, IssuedTime& issued)
     : ledger_(ledger), numbers_(numbers), issued_(issued) {
     events.subscribe_all([this](const EventView& event) { note(event); });
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/issued_time.h"
+#include "core/id_blocks.h"
 #include "core/ledger.h"
-#include "core/numbers.h"
 #include "runtime/events.h"
 
 namespace muster {
@@ -14,13 +14,13 @@ namespace muster {
 // Game thread only. Listens for as long as it lives; all it is given outlives it.
 class EventHistory {
 public:
-    EventHistory(Events& events, Ledger& ledger, Numbers& numbers, IssuedTime& issued);
+    EventHistory(Events& events, Ledger& ledger, IdBlocks& numbers, IssuedTime& issued);
 
 private:
     void note(const EventView& event);
 
     Ledger& ledger_;
-    Numbers& numbers_;
+    IdBlocks& numbers_;
     IssuedTime& issued_;
 };
 

@@ -23,8 +23,8 @@
 #include "core/brake.h"
 #include "core/candidate_index.h"
 #include "core/fleet_figures.h"
+#include "core/id_blocks.h"
 #include "core/ledger.h"
-#include "core/numbers.h"
 #include "core/owed_aborts.h"
 #include "core/records.h"
 #include "core/region.h"
@@ -82,7 +82,7 @@ public:
         Events& events;
         Log& log;
         Ledger& ledger;
-        Numbers& numbers;
+        IdBlocks& numbers;
     };
 
     Fleet(FleetConfig config, const Parts& parts);
@@ -185,7 +185,7 @@ private:
     Events& events_;
     Log& log_;
     Ledger& ledger_;
-    Numbers& numbers_;
+    IdBlocks& numbers_;
 
     std::map<ServerId, Server> servers_;  // in the order that lists show them
     boost::unordered_flat_map<ServerId, Server*, std::hash<ServerId>> by_id_;

@@ -402,7 +402,7 @@ TEST_CASE_FIXTURE(CoreWorld,
                   "X-4, fault 46: ids and epochs never repeat, and run out rather than repeat when the store is down") {
     store.fault = StoreFault::full;
     std::size_t refused = 0;
-    for (int i = 0; i < Numbers::server_block + 10; ++i) {
+    for (int i = 0; i < IdBlocks::server_block + 10; ++i) {
         const ConnectionId link = connect(Port::servers);
         send(link, hello_of("10.0.0.1", 1024 + i % 60'000, eu, 1));
         const auto answer = next<ServerHandshakeResponse>(link);

@@ -24,14 +24,24 @@ inline constexpr Duration unread_look_every = std::chrono::seconds(1);
 // One connection as core sees it.
 struct Link {
     ConnectionId id;
-    std::int32_t who = 0;  // the server's id, the matchmaker's number or the session's place, once greeted
-    ShortTime opened;      // in running time
+    std::uint32_t owner = 0;  // read and written by the functions below
+    ShortTime opened;         // in running time
     IpAddress peer;
     Port port = Port::servers;
     bool open : 1 = false;  // if not, `id` is the last connection that its slot had
     bool greeted : 1 = false;
     bool closing : 1 = false;  // we have said our last word; whatever still comes is not heard
     bool paused : 1 = false;   // Muster does not read it (B-1)
+
+    // Whom it speaks for, once greeted. The link of another port speaks for none of that kind.
+    ServerId server() const { return ServerId(port == Port::servers ? static_cast<std::int32_t>(owner) : 0); }
+    MatchmakerNumber matchmaker() const {
+        return MatchmakerNumber(port == Port::matchmakers ? static_cast<std::int32_t>(owner) : 0);
+    }
+    SessionPlace session() const { return SessionPlace(port == Port::players ? owner : ~std::uint32_t{0}); }
+    void speaks_for(ServerId server_id) { owner = static_cast<std::uint32_t>(server_id.value); }
+    void speaks_for(MatchmakerNumber number) { owner = static_cast<std::uint32_t>(number.value); }
+    void speaks_for(SessionPlace place) { owner = place.value; }
 };
 static_assert(sizeof(Link) == 36);
 

@@ -40,14 +40,14 @@ struct MatchmakerPort::Visitor {
     }
 
     const Matchmaker& speaker() const {
-        const Matchmaker* matchmaker = port.matchmakers_.find(link.who);
+        const Matchmaker* matchmaker = port.matchmakers_.find(link.matchmaker());
         MUSTER_CHECK(matchmaker != nullptr, "a greeted link that is not closing has its matchmaker");
         return *matchmaker;
     }
 };
 
 Result<void, WireError> MatchmakerPort::frame(const Pass& pass, Link& link, const PeerFrame& frame) {
-    if (link.greeted) matchmakers_.heard(pass, link.who);
+    if (link.greeted) matchmakers_.heard(pass, link.matchmaker());
     return visit_inbound<Port::matchmakers>(links_.order(Port::matchmakers), frame.code, frame.payload,
                                             Visitor{*this, pass, link});
 }
@@ -65,7 +65,7 @@ void MatchmakerPort::handshake(const Pass& pass, Link& link, const MatchmakerHan
         return links_.close(link);
     }
     if (Link* replaced = links_.find(greeting->replaced)) links_.close(*replaced);
-    link.who = greeting->number;
+    link.speaks_for(greeting->number);
     links_.greeted(link);
     const Matchmaker& matchmaker = *matchmakers_.find(greeting->number);
     links_.send(link.id, MatchmakerHandshakeResponse{welcome(pass, matchmaker)});

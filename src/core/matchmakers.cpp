@@ -48,7 +48,7 @@ Result<Matchmakers::Greeting, Refusal> Matchmakers::handshake(const Pass& pass, 
         replaced = known->link;
         forget(known->number);
     }
-    const std::int32_t number = next_number_++;
+    const MatchmakerNumber number(next_number_++);
     Matchmaker& matchmaker = by_number_[number];
     matchmaker.id = hello.matchmaker.string();
     matchmaker.number = number;
@@ -61,22 +61,22 @@ Result<Matchmakers::Greeting, Refusal> Matchmakers::handshake(const Pass& pass, 
     return Greeting{number, replaced};
 }
 
-void Matchmakers::heard(const Pass& pass, std::int32_t number) {
+void Matchmakers::heard(const Pass& pass, MatchmakerNumber number) {
     const auto found = by_number_.find(number);
     if (found != by_number_.end()) found->second.last_seen = pass.running;
 }
 
-void Matchmakers::link_lost(std::int32_t number, ConnectionId link) {
+void Matchmakers::link_lost(MatchmakerNumber number, ConnectionId link) {
     const Matchmaker* matchmaker = find(number);
     if (matchmaker && matchmaker->link == link) forget(number);
 }
 
-void Matchmakers::paused(const Pass& pass, std::int32_t number) {
+void Matchmakers::paused(const Pass& pass, MatchmakerNumber number) {
     const auto found = by_number_.find(number);
     if (found != by_number_.end() && !found->second.unread_since) found->second.unread_since = pass.running;
 }
 
-void Matchmakers::resumed(const Pass& pass, std::int32_t number) {
+void Matchmakers::resumed(const Pass& pass, MatchmakerNumber number) {
     const auto found = by_number_.find(number);
     if (found == by_number_.end() || !found->second.unread_since) return;
     Matchmaker& matchmaker = found->second;
@@ -86,7 +86,7 @@ void Matchmakers::resumed(const Pass& pass, std::int32_t number) {
     matchmaker.last_seen = std::min(matchmaker.last_seen + unread, pass.running);
 }
 
-const Matchmaker* Matchmakers::find(std::int32_t number) const {
+const Matchmaker* Matchmakers::find(MatchmakerNumber number) const {
     const auto found = by_number_.find(number);
     return found == by_number_.end() ? nullptr : &found->second;
 }
@@ -97,7 +97,7 @@ const Matchmaker* Matchmakers::find(std::string_view id) const {
 }
 
 // A sign of life only notes its time; the timer looks at that time when it fires, and moves itself on.
-void Matchmakers::silence_due(const Pass& pass, std::int32_t number) {
+void Matchmakers::silence_due(const Pass& pass, MatchmakerNumber number) {
     const Matchmaker* matchmaker = find(number);
     MUSTER_CHECK(matchmaker != nullptr, "a forgotten matchmaker's timer is cancelled");
     const Time due = matchmaker->last_seen + config_.heartbeat_timeout;
@@ -110,7 +110,7 @@ void Matchmakers::silence_due(const Pass& pass, std::int32_t number) {
     forget(number);
 }
 
-void Matchmakers::forget(std::int32_t number) {
+void Matchmakers::forget(MatchmakerNumber number) {
     const auto found = by_number_.find(number);
     timers_.cancel(found->second.silence);
     by_id_.erase(found->second.id);

@@ -32,7 +32,7 @@ inline constexpr const char* operator_matchmaker = "@http";
 
 struct Matchmaker {
     std::string id;
-    std::int32_t number = 0;  // what its link remembers it by
+    MatchmakerNumber number;  // what its link remembers it by
     ConnectionId link;        // no generation: away
     std::vector<RegionId> regions;
     Time last_seen;                    // running time, as is the next
@@ -58,21 +58,21 @@ public:
     std::vector<ConnectionId> take_silent() { return std::exchange(silent_, {}); }
 
     struct Greeting {
-        std::int32_t number = 0;
+        MatchmakerNumber number;
         ConnectionId replaced;  // a silent link that the newcomer took over from, to be closed
     };
 
     // A-1, the token judged before. A failure changes nothing.
     Result<Greeting, Refusal> handshake(const Pass& pass, ConnectionId from, const MatchmakerHandshake& hello);
     // Any message is a sign of life.
-    void heard(const Pass& pass, std::int32_t number);
-    void link_lost(std::int32_t number, ConnectionId link);
+    void heard(const Pass& pass, MatchmakerNumber number);
+    void link_lost(MatchmakerNumber number, ConnectionId link);
     // Muster does not read the link from now on, and reads it again (B-1).
-    void paused(const Pass& pass, std::int32_t number);
-    void resumed(const Pass& pass, std::int32_t number);
+    void paused(const Pass& pass, MatchmakerNumber number);
+    void resumed(const Pass& pass, MatchmakerNumber number);
 
     // Null when there is none.
-    const Matchmaker* find(std::int32_t number) const;
+    const Matchmaker* find(MatchmakerNumber number) const;
     const Matchmaker* find(std::string_view id) const;
     std::size_t size() const { return by_number_.size(); }
 
@@ -82,13 +82,13 @@ public:
     }
 
 private:
-    void silence_due(const Pass& pass, std::int32_t number);
-    void forget(std::int32_t number);
+    void silence_due(const Pass& pass, MatchmakerNumber number);
+    void forget(MatchmakerNumber number);
 
     MatchmakersConfig config_;
     Timers& timers_;
-    std::map<std::int32_t, Matchmaker> by_number_;
-    std::map<std::string, std::int32_t, std::less<>> by_id_;
+    std::map<MatchmakerNumber, Matchmaker> by_number_;
+    std::map<std::string, MatchmakerNumber, std::less<>> by_id_;
     std::int32_t next_number_ = 1;
     std::vector<ConnectionId> silent_;
 };

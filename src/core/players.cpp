@@ -119,7 +119,7 @@ void Players::connect(const Pass& pass, Place place, Link& link) {
     session.due = ShortTime(next_ping(link.opened.seen_from(pass.running)));
     active(pass, place);
     new_resume_token(place);
-    link.who = static_cast<std::int32_t>(place);
+    link.speaks_for(SessionPlace(place));
     if (!link.greeted) links_.greeted(link);
     const Time deadline = next_deadline(pass.running, session);
     if (!wheel_.reschedule(session.timer, deadline)) session.timer = wheel_.schedule(deadline, place);
@@ -149,7 +149,7 @@ bool Players::is_resume_token(Place place, std::string_view token) const {
 }
 
 Players::Place Players::of(const Link& link) const {
-    const auto place = static_cast<Place>(link.who);
+    const auto place = link.session().value;
     if (!link.greeted || place >= sessions_.places()) return Sessions::none;
     return sessions_.at(place).link == link.id ? place : Sessions::none;
 }

@@ -46,8 +46,7 @@ struct ServerPort::Visitor {
     void operator()(const ServerGoodbye& wish) const { port.goodbye(pass, link, wish); }
 
     void operator()(const AllocateMatchAck& ack) const {
-        if (const Server* server = port.speaker(link, ServerId(link.who)))
-            port.matches_.acknowledge(pass, *server, ack);
+        if (const Server* server = port.speaker(link, link.server())) port.matches_.acknowledge(pass, *server, ack);
     }
     void operator()(const ReadyForMatch& report) const {
         const Server* server = port.speaker(link, report.server);
@@ -84,7 +83,7 @@ struct ServerPort::Visitor {
 
 Result<void, WireError> ServerPort::frame(const Pass& pass, Link& link, const PeerFrame& frame) {
     const ByteOrder order = links_.order(Port::servers);
-    const bool registered = !link.greeted || speaker(link, ServerId(link.who)) != nullptr;
+    const bool registered = !link.greeted || speaker(link, link.server()) != nullptr;
     if (registered)
         return visit_inbound<Port::servers>(order, frame.code, frame.payload, Visitor{*this, pass, link, frame});
 
@@ -112,7 +111,7 @@ void ServerPort::handshake(const Pass& pass, Link& link, const ServerHandshake& 
         return links_.close(link);
     }
     if (Link* replaced = links_.find(registration->replaced)) links_.close(*replaced);
-    link.who = registration->server.value;
+    link.speaks_for(registration->server);
     links_.greeted(link);
     links_.send(link.id,
                 ServerHandshakeResponse{ServerHandshakeResponse::Accepted{registration->server, issued_.at(pass.now)}});

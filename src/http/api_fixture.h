@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/no_log.h"
 #include "base/virtual_clock.h"
 #include "http/api.h"
 
@@ -73,11 +74,6 @@ public:
     std::uint64_t fleet_number = 0;  // of the latest question
     std::uint64_t players_number = 0;
     std::vector<Act> acts;
-};
-
-class NoLog final : public LogSink {
-public:
-    void write(const LogRecord&) noexcept override {}
 };
 
 class NoArchive final : public EventArchive {

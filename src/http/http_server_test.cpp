@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include "base/no_log.h"
 #include "base/random.h"
 #include "base/system_clock.h"
 #include "http/test_client.h"
@@ -27,11 +28,6 @@ using namespace muster;
 using namespace std::chrono_literals;
 
 namespace {
-
-class NoLog final : public LogSink {
-public:
-    void write(const LogRecord&) noexcept override {}
-};
 
 // Gives "1 2 3 … " piece by piece, one at each look, up to `last`.
 class Counting final : public HttpStream {

@@ -11,7 +11,7 @@
 #include "core/records.h"
 #include "sim/agenda.h"
 #include "sim/scenario.h"
-#include "store/fold.h"
+#include "store/latest_state.h"
 
 namespace muster::sim {
 
@@ -62,7 +62,7 @@ private:
     Random random_;
     DiskConditions conditions_;
     DiskWatcher& watcher_;
-    Fold fold_;
+    LatestState fold_;
     OnOutcome on_outcome_;
     std::deque<RecordBatch> waiting_;
     std::size_t in_sync_ = 0;  // of them, how many are in the transaction under way

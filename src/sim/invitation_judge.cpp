@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "protocol/error_texts.h"
-#include "store/fold.h"
+#include "store/latest_state.h"
 
 namespace muster::sim {
 namespace {

@@ -12,6 +12,7 @@
 
 #include "base/entropy.h"
 #include "base/log.h"
+#include "base/no_log.h"
 #include "base/random.h"
 #include "base/seeded_entropy.h"
 #include "base/virtual_clock.h"
@@ -27,12 +28,6 @@ namespace muster::sim {
 
 inline constexpr std::string_view server_secret = "server-secret";
 inline constexpr std::string_view matchmaker_secret = "matchmaker-secret";
-
-// Nobody reads what Muster says here.
-class NoLog final : public LogSink {
-public:
-    void write(const LogRecord&) noexcept override {}
-};
 
 class Process final : private MessageSource, private LinkOutput, private BatchOutput {
 public:

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "store/fold.h"
+#include "store/latest_state.h"
 
 namespace muster::sim {
 namespace {

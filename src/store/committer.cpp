@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 #include <sqlite3.h>
 
-#include "store/fold.h"
+#include "store/latest_state.h"
 #include "store/recovery.h"
 #include "store/store_fault.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 #include "store/commit_figures.h"
-#include "store/fold.h"
+#include "store/latest_state.h"
 #include "store/store.h"
 
 namespace muster {
@@ -82,7 +82,7 @@ private:
     const Clock& clock_;
     MemoryStoreOptions options_;
     StoreFault fault_ = StoreFault::none;
-    Fold durable_;
+    LatestState durable_;
     std::deque<Waiting> waiting_;
     CommitFigures figures_;
     OnDurable on_durable_;

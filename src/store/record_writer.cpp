@@ -5,7 +5,7 @@
 #include <string_view>
 #include <variant>
 
-#include "store/fold.h"
+#include "store/latest_state.h"
 
 namespace muster {
 namespace {

@@ -1,5 +1,5 @@
-// Records as rows: what each of them changes in the store's tables. The meaning is Fold's; beyond it the past is kept
-// for people to query.
+// Records as rows: what each of them changes in the store's tables. The meaning is LatestState's; beyond it the past is
+// kept for people to query.
 #pragma once
 
 #include "core/records.h"

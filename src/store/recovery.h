@@ -9,8 +9,8 @@
 
 namespace muster {
 
-// Everything but the past that is not kept, as Fold::recovered() has it. Reads only what is open, not the history.
-// Fails with SqliteError, or with StoreError 65 when a row cannot be ours.
+// Everything but the past that is not kept, as LatestState::recovered() has it. Reads only what is open, not the
+// history. Fails with SqliteError, or with StoreError 65 when a row cannot be ours.
 RecoveredState read_state(Database& database, const std::string& path, const KeptPast& kept);
 
 }  // namespace muster

@@ -7,8 +7,8 @@
 #include <fmt/core.h>
 
 #include "store/committer.h"
-#include "store/fold.h"
 #include "store/hand_clock.h"
+#include "store/latest_state.h"
 #include "store/memory_store.h"
 #include "store/outcome_log.h"
 #include "store/sample_records.h"
@@ -41,7 +41,7 @@ TEST_CASE("invariant 14: SQLite and memory recover the same from any batches, an
         const ScratchDirectory scratch;
         const std::string path = scratch.file("muster.db");
         auto committer = std::make_unique<Committer>(StoreFileOptions{.path = path});
-        Fold fold;
+        LatestState fold;
         for (std::uint64_t number = 1; number <= batches; ++number) {
             const RecordBatch batch = random_batch(random, number, now);
             // Some lists of players are given long ago.

@@ -26,6 +26,7 @@ namespace fs = std::filesystem;
 
 // More than a day's worth of each, at any rate that Muster can do.
 constexpr std::int32_t server_ids_skipped = 1'000'000;
+constexpr std::int32_t account_ids_skipped = 1'000'000;
 constexpr std::int64_t epochs_skipped = 1'000'000'000;
 constexpr std::int64_t event_ids_skipped = 1'000'000'000'000;
 
@@ -104,6 +105,23 @@ void write_numbers(Database& database, const NumbersReserved& numbers) {
     put.run(numbers.server_ids_below, numbers.epochs_below, numbers.event_ids_below);
 }
 
+// The greatest id that a name was given, as far as the file can be read.
+std::int64_t greatest_account_in(const std::string& path) {
+    try {
+        Database database(path, Database::Access::read_only);
+        return database.integer("SELECT coalesce(max(account), 0) FROM accounts");
+    } catch (const SqliteError&) {
+        return 0;
+    }
+}
+
+// The next name gets a greater id than this one, which stands under no name that a player can have.
+void skip_accounts(Database& database, std::int64_t greatest) {
+    constexpr std::int64_t last = std::numeric_limits<std::int32_t>::max() - 1;
+    Statement put = database.prepare("INSERT OR REPLACE INTO accounts (name, account) VALUES ('', ?1)");
+    put.run(std::min(last, greatest + account_ids_skipped));
+}
+
 // The file that is there goes aside with its log: whoever restored the wrong one wants it back.
 std::string put_aside(const std::string& path) {
     if (!fs::exists(path)) return {};
@@ -159,6 +177,7 @@ Restored restore(const std::string& backup, const std::string& store_path) {
         StoreFile file({.path = draft.path(), .checked_bytes_max = std::numeric_limits<std::int64_t>::max()});
         restored.numbers = skipped_ahead(numbers_in(draft.path()), numbers_in(path));
         write_numbers(file.database(), restored.numbers);
+        skip_accounts(file.database(), std::max(greatest_account_in(draft.path()), greatest_account_in(path)));
     } catch (const SqliteError& error) {
         throw cannot_open(error, backup);
     }

@@ -81,7 +81,7 @@ TEST_CASE_FIXTURE(CopyFixture, "X-4: only a store of Muster is backed up or rest
 TEST_CASE_FIXTURE(CopyFixture, "X-4: a restore brings the backup back, with ids, epochs and event ids far ahead") {
     make({sample_server(1), NumbersReserved{100, 200, 300}});
     back_up(path, backup);
-    make({sample_server(2), NumbersReserved{5'000, 200, 9'000}});
+    make({sample_server(2), NumbersReserved{5'000, 200, 9'000}, AccountRecord{"ann", AccountId(70)}});
     const Restored restored = restore(backup, path);
     const RecoveredState state = recovered(path);
     CHECK(state.servers.size() == 1);
@@ -90,6 +90,9 @@ TEST_CASE_FIXTURE(CopyFixture, "X-4: a restore brings the backup back, with ids,
     CHECK(state.numbers.epochs_below > 200);
     CHECK(state.numbers.event_ids_below > 9'000);
     CHECK(recovered(restored.old_store).servers.size() == 2);
+    // Whoever was given an account after the backup keeps it to himself.
+    CHECK(state.accounts.back().account.value > 70);
+    CHECK(state.accounts.back().name.empty());
     CHECK(recovered(backup).numbers == NumbersReserved{100, 200, 300});
 
     SUBCASE("a second time, and the first old store stays") {

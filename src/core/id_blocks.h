@@ -13,14 +13,14 @@
 namespace muster {
 
 // Game thread only.
-class Numbers {
+class IdBlocks {
 public:
     static constexpr std::int32_t server_block = 10'000;
     static constexpr std::int64_t epoch_block = 100'000;
     static constexpr std::int64_t event_block = 1'000'000;
 
     // Starts where the last run may have got to. Call reserve() before the first use.
-    Numbers(Ledger& ledger, const NumbersReserved& recovered);
+    IdBlocks(Ledger& ledger, const NumbersReserved& recovered);
 
     // Asks for the first blocks, and from then on for the next ones when half is used.
     void reserve();

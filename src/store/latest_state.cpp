@@ -1,4 +1,4 @@
-#include "store/fold.h"
+#include "store/latest_state.h"
 
 #include <algorithm>
 #include <limits>
@@ -6,22 +6,22 @@
 
 namespace muster {
 
-void Fold::apply(const Record& record, UnixMs now) {
+void LatestState::apply(const Record& record, UnixMs now) {
     std::visit([&](const auto& one) { apply_one(one, now); }, record);
 }
 
-void Fold::apply(const RecordBatch& batch, UnixMs now) {
+void LatestState::apply(const RecordBatch& batch, UnixMs now) {
     for (const Record& record : batch.records) apply(record, now);
 }
 
-void Fold::prune(const KeptPast& kept) {
+void LatestState::prune(const KeptPast& kept) {
     const UnixMs matches_since = std::min(kept.since, lobbies_since(kept));
     std::erase_if(matches_, [&](const auto& entry) { return is_past(entry.second, matches_since); });
     std::erase_if(players_, [&](const auto& entry) { return is_past(entry.second, kept.since); });
     std::erase_if(events_, [&](const auto& entry) { return entry.second.time < kept.since; });
 }
 
-RecoveredState Fold::recovered(const KeptPast& kept) const {
+RecoveredState LatestState::recovered(const KeptPast& kept) const {
     const UnixMs since = lobbies_since(kept);
     RecoveredState state;
     state.numbers = numbers_;
@@ -49,15 +49,15 @@ RecoveredState Fold::recovered(const KeptPast& kept) const {
     return state;
 }
 
-void Fold::apply_one(const ServerRecord& server, UnixMs) {
+void LatestState::apply_one(const ServerRecord& server, UnixMs) {
     servers_.insert_or_assign(server.id, server);
 }
 
-void Fold::apply_one(const ServerRemoved& removed, UnixMs) {
+void LatestState::apply_one(const ServerRemoved& removed, UnixMs) {
     servers_.erase(removed.id);
 }
 
-void Fold::apply_one(const MatchRecord& match, UnixMs) {
+void LatestState::apply_one(const MatchRecord& match, UnixMs) {
     // A lobby that comes again after its end starts without the uses of the match before.
     if (is_over(match.state) || !is_alive(match.lobby)) uses_.erase(match.lobby);
     MatchRecord& kept = matches_.insert_or_assign(match.lobby, match).first->second;
@@ -67,68 +67,68 @@ void Fold::apply_one(const MatchRecord& match, UnixMs) {
     }
 }
 
-void Fold::apply_one(const MatchForgotten& forgotten, UnixMs) {
+void LatestState::apply_one(const MatchForgotten& forgotten, UnixMs) {
     matches_.erase(forgotten.lobby);
     uses_.erase(forgotten.lobby);
 }
 
-void Fold::apply_one(const PlayersRecord& players, UnixMs now) {
+void LatestState::apply_one(const PlayersRecord& players, UnixMs now) {
     players_.insert_or_assign(players.lobby, Listed{players, now});
 }
 
-void Fold::apply_one(const TokenUsed& use, UnixMs) {
+void LatestState::apply_one(const TokenUsed& use, UnixMs) {
     if (is_alive(use.lobby)) uses_[use.lobby].insert(use.account);
 }
 
-void Fold::apply_one(const PlayersForgotten& forgotten, UnixMs) {
+void LatestState::apply_one(const PlayersForgotten& forgotten, UnixMs) {
     players_.erase(forgotten.lobby);
 }
 
-void Fold::apply_one(const TokenReleased& released, UnixMs) {
+void LatestState::apply_one(const TokenReleased& released, UnixMs) {
     const auto uses = uses_.find(released.lobby);
     if (uses != uses_.end()) uses->second.erase(released.account);
 }
 
-void Fold::apply_one(const EventTold& told, UnixMs) {
+void LatestState::apply_one(const EventTold& told, UnixMs) {
     if (const auto match = matches_.find(told.lobby); match != matches_.end()) match->second.untold_event = 0;
 }
 
-void Fold::apply_one(const AbortOwed& owed, UnixMs) {
+void LatestState::apply_one(const AbortOwed& owed, UnixMs) {
     owed_aborts_.insert({owed.ip.to_string(), owed.port, owed.lobby});
 }
 
-void Fold::apply_one(const AbortsTold& told, UnixMs) {
+void LatestState::apply_one(const AbortsTold& told, UnixMs) {
     const std::string ip = told.ip.to_string();
     std::erase_if(owed_aborts_,
                   [&](const auto& owed) { return std::get<0>(owed) == ip && std::get<1>(owed) == told.port; });
 }
 
-void Fold::apply_one(const NumbersReserved& numbers, UnixMs) {
+void LatestState::apply_one(const NumbersReserved& numbers, UnixMs) {
     numbers_.server_ids_below = std::max(numbers_.server_ids_below, numbers.server_ids_below);
     numbers_.epochs_below = std::max(numbers_.epochs_below, numbers.epochs_below);
     numbers_.event_ids_below = std::max(numbers_.event_ids_below, numbers.event_ids_below);
 }
 
-void Fold::apply_one(const ClockRecord& clock, UnixMs) {
+void LatestState::apply_one(const ClockRecord& clock, UnixMs) {
     has_clock_ = true;
     clock_ = clock;
 }
 
-void Fold::apply_one(const AccountRecord& account, UnixMs) {
+void LatestState::apply_one(const AccountRecord& account, UnixMs) {
     accounts_.insert_or_assign(account.name, account.account);
 }
 
-void Fold::apply_one(const EventRecord& event, UnixMs) {
+void LatestState::apply_one(const EventRecord& event, UnixMs) {
     events_.insert_or_assign(event.id, event);
 }
 
-bool Fold::is_alive(LobbyId lobby) const {
+bool LatestState::is_alive(LobbyId lobby) const {
     const auto match = matches_.find(lobby);
     return match != matches_.end() && !is_over(match->second.state);
 }
 
 // The earlier of what was asked for and of the end of the last of the latest `lobbies_least`.
-UnixMs Fold::lobbies_since(const KeptPast& kept) const {
+UnixMs LatestState::lobbies_since(const KeptPast& kept) const {
     if (kept.lobbies_least == 0) return kept.lobbies_since;
     std::vector<UnixMs> ends;
     for (const auto& [lobby, match] : matches_)
@@ -139,11 +139,11 @@ UnixMs Fold::lobbies_since(const KeptPast& kept) const {
     return std::min(kept.lobbies_since, *last);
 }
 
-bool Fold::is_past(const MatchRecord& match, UnixMs since) {
+bool LatestState::is_past(const MatchRecord& match, UnixMs since) {
     return is_over(match.state) && match.ended_at < since;
 }
 
-bool Fold::is_past(const Listed& listed, UnixMs since) const {
+bool LatestState::is_past(const Listed& listed, UnixMs since) const {
     return listed.given_at < since && !is_alive(listed.record.lobby);
 }
 

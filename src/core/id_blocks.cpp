@@ -1,4 +1,4 @@
-#include "core/numbers.h"
+#include "core/id_blocks.h"
 
 #include <limits>
 
@@ -6,10 +6,10 @@
 
 namespace muster {
 
-Numbers::Numbers(Ledger& ledger, const NumbersReserved& recovered)
+IdBlocks::IdBlocks(Ledger& ledger, const NumbersReserved& recovered)
     : ledger_(ledger), next_(recovered), durable_(recovered) {}
 
-void Numbers::reserve() {
+void IdBlocks::reserve() {
     if (asked_) return;
     asked_ = true;
     constexpr auto last_id = std::numeric_limits<std::int32_t>::max();
@@ -27,25 +27,25 @@ void Numbers::reserve() {
     });
 }
 
-std::optional<ServerId> Numbers::server_id() {
+std::optional<ServerId> IdBlocks::server_id() {
     reserve_when_low();
     if (next_.server_ids_below >= durable_.server_ids_below) return std::nullopt;
     return ServerId(next_.server_ids_below++);
 }
 
-std::optional<std::int64_t> Numbers::epoch() {
+std::optional<std::int64_t> IdBlocks::epoch() {
     reserve_when_low();
     if (next_.epochs_below >= durable_.epochs_below) return std::nullopt;
     return next_.epochs_below++;
 }
 
-std::optional<std::int64_t> Numbers::event_id() {
+std::optional<std::int64_t> IdBlocks::event_id() {
     reserve_when_low();
     if (next_.event_ids_below >= durable_.event_ids_below) return std::nullopt;
     return next_.event_ids_below++;
 }
 
-void Numbers::reserve_when_low() {
+void IdBlocks::reserve_when_low() {
     const bool low = durable_.server_ids_below - next_.server_ids_below < server_block / 2 ||
                      durable_.epochs_below - next_.epochs_below < epoch_block / 2 ||
                      durable_.event_ids_below - next_.event_ids_below < event_block / 2;

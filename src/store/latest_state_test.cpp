@@ -1,4 +1,4 @@
-#include "store/fold.h"
+#include "store/latest_state.h"
 
 #include <doctest/doctest.h>
 
@@ -12,7 +12,7 @@ constexpr UnixMs now{1'700'000'000'000};
 constexpr UnixMs week_ago{now.value - 7LL * 24 * 3600 * 1000};
 
 struct Folding {
-    Fold fold;
+    LatestState fold;
 
     void apply(const Record& record) { fold.apply(record, now); }
     RecoveredState state() const { return fold.recovered(week_ago); }
@@ -153,7 +153,7 @@ TEST_CASE_FIXTURE(Folding, "A-2: what is over is remembered to the last millisec
 }
 
 TEST_CASE("X-4: a list of players that nobody asked for goes with the history") {
-    Fold fold;
+    LatestState fold;
     fold.apply(PlayersRecord{LobbyId(5), "chat-1", {}}, UnixMs{week_ago.value - 1});
     fold.apply(PlayersRecord{LobbyId(6), "chat-1", {}}, UnixMs{week_ago.value - 1});
     fold.apply(sample_match(6, MatchState::started, week_ago), week_ago);

@@ -1,4 +1,4 @@
-#include "core/numbers.h"
+#include "core/id_blocks.h"
 
 #include <memory>
 
@@ -55,7 +55,7 @@ TEST_CASE("X-4: numbers are given from blocks that are durable, and never twice 
     Log log(clock, lines, LogLevel::debug);
     TurnedStore store;
     Ledger ledger(store, log);
-    Numbers numbers(ledger, {.server_ids_below = 5, .epochs_below = 7, .event_ids_below = 9});
+    IdBlocks numbers(ledger, {.server_ids_below = 5, .epochs_below = 7, .event_ids_below = 9});
     CHECK_FALSE(numbers.server_id().has_value());
     CHECK_FALSE(numbers.ready());
     ledger.end_of_pass(clock.now());
@@ -65,5 +65,5 @@ TEST_CASE("X-4: numbers are given from blocks that are durable, and never twice 
     CHECK(numbers.epoch() == 7);
     CHECK(numbers.event_id() == 9);
     const auto& reserved = std::get<NumbersReserved>(store.waiting.front().records.front());
-    CHECK(reserved.server_ids_below == 5 + Numbers::server_block);
+    CHECK(reserved.server_ids_below == 5 + IdBlocks::server_block);
 }

@@ -29,7 +29,7 @@ constexpr bool is_over(MatchState state) {
 //
 // `now` is Unix time. What is over is kept until it is older than the history; so is a list of players that was given
 // and never asked for. Nothing here reads a clock.
-class Fold {
+class LatestState {
 public:
     void apply(const Record& record, UnixMs now);
     void apply(const RecordBatch& batch, UnixMs now);

@@ -1,0 +1,89 @@
+#include "http/latest_view.h"
+
+#include <doctest/doctest.h>
+
+#include "http/api_fixture.h"
+
+using namespace muster;
+using namespace muster::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct Reading {
+    VirtualClock clock;
+    HandThread thread{clock};
+    bool takes = true;
+    std::uint64_t asked = 0;  // how often the game thread was
+    LatestView<int> latest{clock, thread, [this](std::uint64_t number, Time) {
+                               asked = number;
+                               return takes;
+                           }};
+    std::vector<int> seen;  // -1: no view
+
+    void look() {
+        latest.with_view([this](const int* view) { seen.push_back(view ? *view : -1); });
+    }
+    void made(int value, Duration cost) { latest.made(asked, std::make_shared<const int>(value), cost); }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Reading, "O-2: an infrequent reader gets a fresh view, and readers at once share one") {
+    look();
+    look();
+    CHECK(asked == 1);
+    made(7, 1ms);
+    CHECK(seen == std::vector{7, 7});
+    clock.advance(10s);
+    look();
+    CHECK(asked == 2);
+    made(8, 1ms);
+    CHECK(seen.back() == 8);
+}
+
+TEST_CASE_FIXTURE(Reading, "O-2: when views cost too much, readers get one that is a second old at most") {
+    look();
+    made(7, 30ms);  // more than may be saved up
+    look();
+    CHECK(asked == 1);
+    CHECK(seen == std::vector{7, 7});
+    clock.advance(1s);
+    look();
+    CHECK(asked == 2);
+}
+
+TEST_CASE_FIXTURE(Reading, "O-2: who changed something is shown a view that was begun after the change") {
+    look();
+    latest.outdated();
+    look();
+    made(1, 30ms);
+    CHECK(seen == std::vector{1});
+    CHECK(asked == 2);
+    made(2, 1ms);
+    CHECK(seen == std::vector{1, 2});
+}
+
+TEST_CASE_FIXTURE(Reading, "O-2: a game loop that takes no question, or does not answer, leaves no reader waiting") {
+    takes = false;
+    look();
+    CHECK(seen == std::vector{-1});
+    takes = true;
+    look();
+    clock.advance(3s);
+    thread.turn();
+    CHECK(seen == std::vector{-1, -1});
+    made(5, 1ms);  // too late for those, and good for the next
+    CHECK(seen.size() == 2);
+}
+
+TEST_CASE_FIXTURE(Reading, "O-2: an answer is kept for as long as its view is shown") {
+    look();
+    made(7, 30ms);
+    latest.keep_answer("/servers", "text");
+    REQUIRE(latest.kept_answer("/servers"));
+    CHECK(*latest.kept_answer("/servers") == "text");
+    CHECK_FALSE(latest.kept_answer("/matches"));
+    latest.outdated();
+    CHECK_FALSE(latest.kept_answer("/servers"));
+}
