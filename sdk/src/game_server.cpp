@@ -26,75 +26,47 @@ GameServerOptions checked(GameServerOptions options) {
 }  // namespace
 
 GameServer::GameServer(GameServerOptions options, GameServerCallbacks callbacks)
-    : state_(std::make_unique<State>(checked(std::move(options)), std::move(callbacks))) {}
-GameServer::~GameServer() {
-    leave_runner();
+    : LinkedClient(std::make_unique<State>(checked(std::move(options)), std::move(callbacks))) {}
+GameServer::~GameServer() = default;
+
+GameServer::State& GameServer::state() const {
+    return static_cast<State&>(inside());
 }
 
 bool GameServer::answer(LobbyId lobby, OfferAnswer answer) {
-    return state_->answer(lobby, answer);
+    return state().answer(lobby, answer);
 }
 bool GameServer::ready(LobbyId lobby) {
-    return state_->ready(lobby);
+    return state().ready(lobby);
 }
 bool GameServer::start(LobbyId lobby) {
-    return state_->start(lobby);
+    return state().start(lobby);
 }
 bool GameServer::end(LobbyId lobby) {
-    return state_->end(lobby);
+    return state().end(lobby);
 }
 void GameServer::validate(LobbyId lobby, AccountId account, std::string_view token,
                           std::function<void(const Outcome&)> done) {
-    state_->validate({.lobby = lobby, .account = account, .token = std::string(token), .done = std::move(done)});
+    state().validate({.lobby = lobby, .account = account, .token = std::string(token), .done = std::move(done)});
 }
 void GameServer::drain(bool draining) {
-    state_->drain(draining);
+    state().drain(draining);
 }
 void GameServer::goodbye() {
-    state_->goodbye();
+    state().goodbye();
 }
 void GameServer::report_load(Load load) {
-    state_->report_load(load);
-}
-LinkState GameServer::link_state() const {
-    return state_->link_state();
+    state().report_load(load);
 }
 std::optional<ServerId> GameServer::id() const {
-    return state_->id();
+    return state().id();
 }
 std::int32_t GameServer::match_count() const {
-    return state_->matches().match_count();
+    return state().matches().match_count();
 }
 bool GameServer::holds(LobbyId lobby) const {
-    const HeldMatch* match = state_->matches().find(lobby);
+    const HeldMatch* match = state().matches().find(lobby);
     return match && match->stage != HeldMatch::Stage::offered;
-}
-const ClockEstimate& GameServer::clock() const {
-    return state_->clock();
-}
-void GameServer::seed_jitter(std::uint64_t seed) {
-    state_->link().seed_jitter(seed);
-}
-bool GameServer::wants_connection() const {
-    return state_->link().wants_connection();
-}
-void GameServer::connected(Time now) {
-    state_->connected(now);
-}
-void GameServer::disconnected(Time now) {
-    state_->disconnected(now);
-}
-void GameServer::receive(std::span<const std::byte> bytes, Time now) {
-    state_->receive(bytes, now);
-}
-std::vector<std::byte> GameServer::take_output() {
-    return state_->link().take_output();
-}
-void GameServer::tick(Time now) {
-    state_->tick(now);
-}
-std::optional<Time> GameServer::next_tick() const {
-    return state_->next_tick();
 }
 
 }  // namespace muster::sdk

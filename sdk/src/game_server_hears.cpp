@@ -90,7 +90,7 @@ void GameServer::State::take(const AllocateMatch& message) {
         return;
     }
     OfferAnswer answered = OfferAnswer::decline;
-    guarded(user_.on_error, [&] {
+    guarded([&] {
         if (user_.on_offer)
             answered = user_.on_offer({lobby, message.game_type, message.game_mode, message.token.string()});
     });
@@ -157,7 +157,7 @@ void GameServer::State::take(const ValidateTokenResponse& message) {
     if (validation->answer_lost && outcome.code == ErrorCode::match_token_already_used) {
         outcome.code = ErrorCode::answer_lost;
     }
-    call(user_.on_error, validation->done, outcome);
+    call(validation->done, outcome);
 }
 
 void GameServer::State::take(const AbortMatch& message) {
@@ -172,7 +172,7 @@ void GameServer::State::take(const AbortMatch& message) {
 }
 
 void GameServer::State::take(const ServerStatusNotice& message) {
-    call(user_.on_error, user_.on_status, static_cast<ServerStatus>(message.status));
+    call(user_.on_status, static_cast<ServerStatus>(message.status));
 }
 
 void GameServer::State::take(const ServerError& message) {
@@ -182,7 +182,7 @@ void GameServer::State::take(const ServerError& message) {
 void GameServer::State::drop_match(LobbyId lobby, std::string_view reason) {
     if (!matches_.find(lobby)) return;
     matches_.erase(lobby);
-    call(user_.on_error, user_.on_abort, lobby, reason);
+    call(user_.on_abort, lobby, reason);
 }
 
 }  // namespace muster::sdk

@@ -66,7 +66,7 @@ bool GameServer::State::end(LobbyId lobby) {
 
 void GameServer::State::validate(Validation validation) {
     const auto fail = [&](ErrorCode code, std::string text) {
-        owed_.owe([done = std::move(validation.done), outcome = Outcome{code, std::move(text)}] {
+        owe([done = std::move(validation.done), outcome = Outcome{code, std::move(text)}] {
             if (done) done(outcome);
         });
     };
@@ -92,10 +92,9 @@ void GameServer::State::goodbye() {
     heartbeats_.stop();
     matches_.clear();
     for (auto& done : validations_.give_up()) {
-        owed_.owe([done = std::move(done)] { done({ErrorCode::closed, "The game server has left Muster"}); });
+        owe([done = std::move(done)] { done({ErrorCode::closed, "The game server has left Muster"}); });
     }
-    link_state_ = LinkState::closed;
-    owed_.owe([this] { call(user_.on_error, user_.on_link, LinkState::closed); });
+    left(LinkState::closed);
 }
 
 // The match, with its offer accepted if that was still open.
@@ -104,47 +103,33 @@ HeldMatch* GameServer::State::held(LobbyId lobby) {
     return matches_.find(lobby);
 }
 
-void GameServer::State::connected(Time now) {
-    set_now(now);
-    if (!link_.connected(now)) return;
-    greeted_at_ = now;
+void GameServer::State::greet() {
+    greeted_at_ = now_;
     link_.send(ServerHandshake{.token = options_.token,
                                .endpoint = {.ip = options_.ip, .port = options_.port},
                                .region = muster::RegionId(options_.region.value),
                                .max_matches = options_.max_matches});
 }
 
-void GameServer::State::disconnected(Time now) {
-    set_now(now);
-    link_.disconnected(now);
+void GameServer::State::link_lost() {
     heartbeats_.stop();
     validations_.link_lost();
     for (const LobbyId lobby : matches_.link_lost()) {
-        call(user_.on_error, user_.on_abort, lobby, std::string_view("Connection lost"));
+        call(user_.on_abort, lobby, std::string_view("Connection lost"));
     }
-    if (link_state_ == LinkState::online) set_link_state(LinkState::connecting);
 }
 
-void GameServer::State::receive(std::span<const std::byte> bytes, Time now) {
-    set_now(now);
-    const auto fault = link_.receive<Port::servers>(bytes, [this](const auto& message) { take(message); });
-    if (fault) tell(ErrorCode::malformed_message, malformed_text(*fault));
+std::optional<WireError> GameServer::State::hear(std::span<const std::byte> bytes) {
+    return link_.receive<Port::servers>(bytes, [this](const auto& message) { take(message); });
 }
 
-void GameServer::State::tick(Time now) {
-    set_now(now);
-    owed_.pay(user_.on_error);
-
-    const bool greeting = link_.stage() == Link::Stage::greeting;
-    link_.tick(now);
-    if (greeting && link_.stage() == Link::Stage::dropping) tell(ErrorCode::no_answer, "No answer to the handshake");
-
+void GameServer::State::work(Time now) {
     for (const LobbyId lobby : matches_.offers_expired(now)) {
         answer(lobby, OfferAnswer::decline);
-        call(user_.on_error, user_.on_abort, lobby, std::string_view("Not answered in time"));
+        call(user_.on_abort, lobby, std::string_view("Not answered in time"));
     }
     for (const auto& done : validations_.expired(now)) {
-        call(user_.on_error, done, Outcome{ErrorCode::no_answer, "No answer to the token"});
+        call(done, Outcome{ErrorCode::no_answer, "No answer to the token"});
     }
     if (link_.online() && heartbeats_.overdue(now)) {
         tell(ErrorCode::no_answer, "No answer to a heartbeat");
@@ -156,8 +141,7 @@ void GameServer::State::tick(Time now) {
     if (id_ && link_state_ != LinkState::closed && now >= lease_end()) set_link_state(LinkState::isolated);
 }
 
-std::optional<Time> GameServer::State::next_tick() const {
-    if (!owed_.empty()) return now_;
+std::optional<Time> GameServer::State::next_work() const {
     std::optional<Time> lease;
     if (id_ && (link_state_ == LinkState::online || link_state_ == LinkState::connecting)) lease = lease_end();
     const std::optional<Time> next =
@@ -174,7 +158,7 @@ void GameServer::State::resume() {
 }
 
 void GameServer::State::send_heartbeat() {
-    guarded(user_.on_error, [&] {
+    guarded([&] {
         if (user_.on_load) load_ = user_.on_load();
     });
     if (!link_.online()) return;
@@ -229,15 +213,8 @@ void GameServer::State::send_draining() {
 }
 
 // What was asked before anyone said what time it is, was asked now.
-void GameServer::State::set_now(Time now) {
-    if (!std::exchange(time_known_, true)) validations_.postpone(now - now_);
-    now_ = now;
-}
-
-void GameServer::State::set_link_state(LinkState state) {
-    if (state == link_state_) return;
-    link_state_ = state;
-    call(user_.on_error, user_.on_link, state);
+void GameServer::State::time_known(Time now) {
+    validations_.postpone(now - now_);
 }
 
 }  // namespace muster::sdk

@@ -8,26 +8,26 @@
 #include <utility>
 
 #include "base/time.h"
-#include "muster/client.h"
-#include "muster/clock_estimate.h"
 #include "muster/game_server.h"
 #include "muster/ids.h"
 #include "muster/outcome.h"
 #include "muster/time.h"
 #include "protocol/port.h"
 #include "protocol/server_messages.h"
-#include "sdk/src/callbacks.h"
+#include "sdk/src/client_state.h"
 #include "sdk/src/heartbeats.h"
-#include "sdk/src/link.h"
 #include "sdk/src/match_table.h"
 #include "sdk/src/validations.h"
 
 namespace muster::sdk {
 
-class GameServer::State {
+class GameServer::State final : public ClientState {
 public:
     State(GameServerOptions options, GameServerCallbacks callbacks)
-        : options_(std::move(options)), user_(std::move(callbacks)), heartbeats_(options_.heartbeat_interval) {}
+        : ClientState(default_byte_order(Port::servers), LinkState::connecting, callbacks.on_error, callbacks.on_link),
+          options_(std::move(options)),
+          user_(std::move(callbacks)),
+          heartbeats_(options_.heartbeat_interval) {}
 
     // The user's commands.
     bool answer(LobbyId lobby, OfferAnswer answer);
@@ -39,20 +39,18 @@ public:
     void goodbye();
     void report_load(Load load) { load_ = load; }
 
-    // The runner's calls.
-    void connected(Time now);
-    void disconnected(Time now);
-    void receive(std::span<const std::byte> bytes, Time now);
-    void tick(Time now);
-    std::optional<Time> next_tick() const;
-
-    Link& link() { return link_; }
-    LinkState link_state() const { return link_state_; }
     std::optional<ServerId> id() const { return id_; }
     const MatchTable& matches() const { return matches_; }
-    const ClockEstimate& clock() const { return clock_; }
 
 private:
+    void greet() override;
+    std::string_view no_greeting() const override { return "No answer to the handshake"; }
+    void link_lost() override;
+    std::optional<WireError> hear(std::span<const std::byte> bytes) override;
+    void work(Time now) override;
+    std::optional<Time> next_work() const override;
+    void time_known(Time now) override;
+
     // What Muster says.
     void take(const ServerHandshakeResponse& message);
     void take(const ServerHeartbeatAck& message);
@@ -81,32 +79,22 @@ private:
     muster::ServerId wire_id() const { return muster::ServerId(id_ ? id_->value : 0); }
     static muster::LobbyId wire(LobbyId lobby) { return muster::LobbyId(lobby.value); }
 
-    void set_now(Time now);
-    void set_link_state(LinkState state);
-    void tell(ErrorCode code, std::string_view text) { tell_error(user_.on_error, code, text); }
-    void tell(const Outcome& outcome) { tell(outcome.code, outcome.text); }
     // Muster keeps a server for heartbeat_timeout after a heartbeat; we count from its sending, which was no later.
     Time lease_end() const { return acknowledged_at_ + options_.heartbeat_timeout; }
 
     const GameServerOptions options_;
     const GameServerCallbacks user_;
 
-    Time now_{};
-    bool time_known_ = false;  // from the first call on that says what time it is
-    Link link_{default_byte_order(Port::servers)};
-    LinkState link_state_ = LinkState::connecting;
     Time greeted_at_{};
     std::optional<ServerId> id_;
     Heartbeats heartbeats_;
     Time acknowledged_at_{};  // when the newest handshake or heartbeat that was acknowledged had been sent
-    ClockEstimate clock_;
 
     MatchTable matches_;
     Validations validations_;
     std::optional<Time> reports_retry_at_;
     std::optional<bool> draining_;  // none: never asked for
     Load load_{};
-    OwedCalls owed_;
 };
 
 }  // namespace muster::sdk

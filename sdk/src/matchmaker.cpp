@@ -40,58 +40,30 @@ std::string_view to_string(MatchEventKind kind) {
 }
 
 Matchmaker::Matchmaker(MatchmakerOptions options, MatchmakerCallbacks callbacks)
-    : state_(std::make_unique<State>(checked(std::move(options)), std::move(callbacks))) {}
-Matchmaker::~Matchmaker() {
-    leave_runner();
+    : LinkedClient(std::make_unique<State>(checked(std::move(options)), std::move(callbacks))) {}
+Matchmaker::~Matchmaker() = default;
+
+Matchmaker::State& Matchmaker::state() const {
+    return static_cast<State&>(inside());
 }
 
 void Matchmaker::request(const MatchRequest& match, std::function<void(const Allocation&)> done) {
-    state_->request(match, std::move(done));
+    state().request(match, std::move(done));
 }
 void Matchmaker::cancel(LobbyId lobby) {
-    state_->cancel(lobby);
+    state().cancel(lobby);
 }
 void Matchmaker::players(LobbyId lobby, std::span<const AccountId> accounts, std::function<void(const Outcome&)> done) {
-    state_->players(lobby, accounts, std::move(done));
+    state().players(lobby, accounts, std::move(done));
 }
 void Matchmaker::close() {
-    state_->close();
-}
-LinkState Matchmaker::link_state() const {
-    return state_->link_state();
+    state().close();
 }
 const std::vector<KnownServer>& Matchmaker::servers() const {
-    return state_->servers();
-}
-const ClockEstimate& Matchmaker::clock() const {
-    return state_->clock();
+    return state().servers();
 }
 std::size_t Matchmaker::requests_waiting() const {
-    return state_->requests_waiting();
-}
-void Matchmaker::seed_jitter(std::uint64_t seed) {
-    state_->link().seed_jitter(seed);
-}
-bool Matchmaker::wants_connection() const {
-    return state_->link().wants_connection();
-}
-void Matchmaker::connected(Time now) {
-    state_->connected(now);
-}
-void Matchmaker::disconnected(Time now) {
-    state_->disconnected(now);
-}
-void Matchmaker::receive(std::span<const std::byte> bytes, Time now) {
-    state_->receive(bytes, now);
-}
-std::vector<std::byte> Matchmaker::take_output() {
-    return state_->link().take_output();
-}
-void Matchmaker::tick(Time now) {
-    state_->tick(now);
-}
-std::optional<Time> Matchmaker::next_tick() const {
-    return state_->next_tick();
+    return state().requests_waiting();
 }
 
 }  // namespace muster::sdk

@@ -75,8 +75,7 @@ void Matchmaker::State::close() {
     link_.close();
     heartbeats_.stop();
     for (Ask& ask : asks_.take_all()) end_later(std::move(ask), ErrorCode::closed, "The matchmaker is closed");
-    link_state_ = LinkState::closed;
-    owed_.owe([this] { call(user_.on_error, user_.on_link, LinkState::closed); });
+    left(LinkState::closed);
 }
 
 void Matchmaker::State::withdraw(LobbyId lobby) {
@@ -91,44 +90,30 @@ void Matchmaker::State::withdraw(LobbyId lobby) {
 
 void Matchmaker::State::end(const Ask& ask, ErrorCode code, std::string_view text) {
     const Outcome outcome{code, std::string(text)};
-    call(user_.on_error, ask.allocated, Allocation{.outcome = outcome, .lobby = ask.lobby});
-    call(user_.on_error, ask.listed, outcome);
+    call(ask.allocated, Allocation{.outcome = outcome, .lobby = ask.lobby});
+    call(ask.listed, outcome);
 }
 
 void Matchmaker::State::end_later(Ask ask, ErrorCode code, std::string text) {
-    owed_.owe([this, ask = std::move(ask), code, text = std::move(text)] { end(ask, code, text); });
+    owe([this, ask = std::move(ask), code, text = std::move(text)] { end(ask, code, text); });
 }
 
-void Matchmaker::State::connected(Time now) {
-    set_now(now);
-    if (!link_.connected(now)) return;
-    greeted_at_ = now;
+void Matchmaker::State::greet() {
+    greeted_at_ = now_;
     MatchmakerHandshake hello{.token = options_.token, .matchmaker = options_.matchmaker_id};
     for (const RegionId region : options_.regions) hello.regions.items.emplace_back(region.value);
     link_.send(hello);
 }
 
-void Matchmaker::State::disconnected(Time now) {
-    set_now(now);
-    link_.disconnected(now);
+void Matchmaker::State::link_lost() {
     heartbeats_.stop();
-    if (link_state_ == LinkState::online) set_link_state(LinkState::connecting);
 }
 
-void Matchmaker::State::receive(std::span<const std::byte> bytes, Time now) {
-    set_now(now);
-    const auto fault = link_.receive<Port::matchmakers>(bytes, [this](const auto& message) { take(message); });
-    if (fault) tell(ErrorCode::malformed_message, malformed_text(*fault));
+std::optional<WireError> Matchmaker::State::hear(std::span<const std::byte> bytes) {
+    return link_.receive<Port::matchmakers>(bytes, [this](const auto& message) { take(message); });
 }
 
-void Matchmaker::State::tick(Time now) {
-    set_now(now);
-    owed_.pay(user_.on_error);
-
-    const bool greeting = link_.stage() == Link::Stage::greeting;
-    link_.tick(now);
-    if (greeting && link_.stage() == Link::Stage::dropping) tell(ErrorCode::no_answer, "No answer to the handshake");
-
+void Matchmaker::State::work(Time now) {
     for (const Ask& ask : asks_.take_expired(now)) expire(ask);
     if (link_.online() && heartbeats_.overdue(now)) {
         tell(ErrorCode::no_answer, "No answer to a heartbeat");
@@ -143,8 +128,7 @@ void Matchmaker::State::expire(const Ask& ask) {
     end(ask, ErrorCode::no_answer, "Muster did not answer in time");
 }
 
-std::optional<Time> Matchmaker::State::next_tick() const {
-    if (!owed_.empty()) return now_;
+std::optional<Time> Matchmaker::State::next_work() const {
     const std::optional<Time> next = earliest({link_.next_tick(), asks_.next_expiry()});
     return link_.online() ? earliest({next, heartbeats_.next_tick()}) : next;
 }
@@ -189,7 +173,7 @@ void Matchmaker::State::take(const AllocationResponse& message) {
         allocation.token = yes.token.string();
         allocation.allocated_at = UnixTime(std::chrono::milliseconds(yes.time.value));
     }
-    call(user_.on_error, asked->allocated, allocation);
+    call(asked->allocated, allocation);
 }
 
 void Matchmaker::State::take(const MatchmakerHeartbeatAck& message) {
@@ -204,7 +188,7 @@ void Matchmaker::State::take(const MatchEventNotice& message) {
                            .kind = static_cast<MatchEventKind>(message.event),
                            .reason = message.reason.string()};
     if (event.kind == MatchEventKind::aborted) asks_.take(Ask::Kind::cancel, event.lobby);
-    call(user_.on_error, user_.on_event, event);
+    call(user_.on_event, event);
 }
 
 void Matchmaker::State::take(const MatchPlayersResponse& message) {
@@ -212,7 +196,7 @@ void Matchmaker::State::take(const MatchPlayersResponse& message) {
     const auto asked = asks_.take(Ask::Kind::players, lobby);
     if (!asked) return;
     const auto* no = std::get_if<LobbyRefused>(&message.answer);
-    call(user_.on_error, asked->listed, no ? refused(no->error.view()) : Outcome{});
+    call(asked->listed, no ? refused(no->error.view()) : Outcome{});
 }
 
 void Matchmaker::State::take(const MatchmakerError& message) {
@@ -248,15 +232,8 @@ void Matchmaker::State::send_heartbeat() {
 }
 
 // What was asked before anyone said what time it is, was asked now.
-void Matchmaker::State::set_now(Time now) {
-    if (!std::exchange(time_known_, true)) asks_.postpone(now - now_);
-    now_ = now;
-}
-
-void Matchmaker::State::set_link_state(LinkState state) {
-    if (state == link_state_) return;
-    link_state_ = state;
-    call(user_.on_error, user_.on_link, state);
+void Matchmaker::State::time_known(Time now) {
+    asks_.postpone(now - now_);
 }
 
 void Matchmaker::State::stamped(Time sent, UnixMs stamp) {

@@ -11,8 +11,6 @@
 #include <vector>
 
 #include "base/time.h"
-#include "muster/client.h"
-#include "muster/clock_estimate.h"
 #include "muster/ids.h"
 #include "muster/matchmaker.h"
 #include "muster/outcome.h"
@@ -20,16 +18,19 @@
 #include "protocol/matchmaker_messages.h"
 #include "protocol/port.h"
 #include "sdk/src/asks.h"
-#include "sdk/src/callbacks.h"
+#include "sdk/src/client_state.h"
 #include "sdk/src/heartbeats.h"
-#include "sdk/src/link.h"
 
 namespace muster::sdk {
 
-class Matchmaker::State {
+class Matchmaker::State final : public ClientState {
 public:
     State(MatchmakerOptions options, MatchmakerCallbacks callbacks)
-        : options_(std::move(options)), user_(std::move(callbacks)), heartbeats_(options_.heartbeat_interval) {}
+        : ClientState(default_byte_order(Port::matchmakers), LinkState::connecting, callbacks.on_error,
+                      callbacks.on_link),
+          options_(std::move(options)),
+          user_(std::move(callbacks)),
+          heartbeats_(options_.heartbeat_interval) {}
 
     // The user's commands.
     void request(const MatchRequest& match, std::function<void(const Allocation&)> done);
@@ -37,20 +38,18 @@ public:
     void players(LobbyId lobby, std::span<const AccountId> accounts, std::function<void(const Outcome&)> done);
     void close();
 
-    // The runner's calls.
-    void connected(Time now);
-    void disconnected(Time now);
-    void receive(std::span<const std::byte> bytes, Time now);
-    void tick(Time now);
-    std::optional<Time> next_tick() const;
-
-    Link& link() { return link_; }
-    LinkState link_state() const { return link_state_; }
     const std::vector<KnownServer>& servers() const { return servers_; }
-    const ClockEstimate& clock() const { return clock_; }
     std::size_t requests_waiting() const { return asks_.count(Ask::Kind::request); }
 
 private:
+    void greet() override;
+    std::string_view no_greeting() const override { return "No answer to the handshake"; }
+    void link_lost() override;
+    std::optional<WireError> hear(std::span<const std::byte> bytes) override;
+    void work(Time now) override;
+    std::optional<Time> next_work() const override;
+    void time_known(Time now) override;
+
     // What Muster says.
     void take(const MatchmakerHandshakeResponse& message);
     void take(const AllocationResponse& message);
@@ -69,26 +68,16 @@ private:
     void send(Ask& ask);
     void send_heartbeat();
 
-    void set_now(Time now);
-    void set_link_state(LinkState state);
-    void tell(ErrorCode code, std::string_view text) { tell_error(user_.on_error, code, text); }
-    void tell(const Outcome& outcome) { tell(outcome.code, outcome.text); }
     void stamped(Time sent, UnixMs stamp);
 
     const MatchmakerOptions options_;
     const MatchmakerCallbacks user_;
 
-    Time now_{};
-    bool time_known_ = false;  // from the first call on that says what time it is
-    Link link_{default_byte_order(Port::matchmakers)};
-    LinkState link_state_ = LinkState::connecting;
     Time greeted_at_{};
     Heartbeats heartbeats_;
-    ClockEstimate clock_;
     std::vector<KnownServer> servers_;
 
     Asks asks_;
-    OwedCalls owed_;
 };
 
 }  // namespace muster::sdk

@@ -19,61 +19,33 @@ PlayerOptions checked(PlayerOptions options) {
 }  // namespace
 
 Player::Player(PlayerOptions options, PlayerCallbacks callbacks)
-    : state_(std::make_unique<State>(checked(options), std::move(callbacks))) {}
-Player::~Player() {
-    leave_runner();
+    : LinkedClient(std::make_unique<State>(checked(options), std::move(callbacks))) {}
+Player::~Player() = default;
+
+Player::State& Player::state() const {
+    return static_cast<State&>(inside());
 }
 
 void Player::login(std::string_view name, std::string_view credential) {
-    state_->login(name, credential);
+    state().login(name, credential);
 }
 void Player::logout() {
-    state_->logout();
+    state().logout();
 }
 bool Player::request_ping() {
-    return state_->request_ping();
+    return state().request_ping();
 }
 void Player::activity() {
-    state_->activity();
+    state().activity();
 }
 bool Player::send(std::uint16_t code, std::span<const std::byte> payload) {
-    return state_->send(code, payload);
-}
-LinkState Player::link_state() const {
-    return state_->link_state();
+    return state().send(code, payload);
 }
 std::optional<AccountId> Player::id() const {
-    return state_->id();
+    return state().id();
 }
 std::optional<WorldTime> Player::world_time() const {
-    return state_->world().time();
-}
-const ClockEstimate& Player::clock() const {
-    return state_->clock();
-}
-void Player::seed_jitter(std::uint64_t seed) {
-    state_->link().seed_jitter(seed);
-}
-bool Player::wants_connection() const {
-    return state_->link().wants_connection();
-}
-void Player::connected(Time now) {
-    state_->connected(now);
-}
-void Player::disconnected(Time now) {
-    state_->disconnected(now);
-}
-void Player::receive(std::span<const std::byte> bytes, Time now) {
-    state_->receive(bytes, now);
-}
-std::vector<std::byte> Player::take_output() {
-    return state_->link().take_output();
-}
-void Player::tick(Time now) {
-    state_->tick(now);
-}
-std::optional<Time> Player::next_tick() const {
-    return state_->next_tick();
+    return state().world().time();
 }
 
 }  // namespace muster::sdk

@@ -48,7 +48,7 @@ void Player::State::take(const PlayerLoginResponse& message) {
         return;
     }
     stay_away();
-    call(user_.on_error, user_.on_refused, outcome);
+    call(user_.on_refused, outcome);
     if (link_.stage() == Link::Stage::resting) set_link_state(LinkState::closed);
 }
 
@@ -61,7 +61,7 @@ void Player::State::accepted(const PlayerLoginResponse::Accepted& yes) {
     online_.emplace();
     online_->ping_by = now_ + options_.ping_timeout;
     send_clock_sync();
-    call(user_.on_error, user_.on_login, LoggedIn{.player = player, .resumed = resumed});
+    call(user_.on_login, LoggedIn{.player = player, .resumed = resumed});
     // The callback may have logged out again.
     if (link_.online()) set_link_state(LinkState::online);
 }
@@ -82,13 +82,13 @@ void Player::State::take(const Ping&) {
 void Player::State::take(const PingReply&) {
     if (!online_ || !online_->ping_asked_at) return;
     const Duration round_trip = now_ - *std::exchange(online_->ping_asked_at, std::nullopt);
-    call(user_.on_error, user_.on_ping, round_trip);
+    call(user_.on_ping, round_trip);
 }
 
 void Player::State::take(const EntityHeartbeat& message) {
     if (!online_) return;
     bool fine = !user_.on_heartbeat;
-    guarded(user_.on_error, [&] {
+    guarded([&] {
         if (user_.on_heartbeat) fine = user_.on_heartbeat();
     });
     link_.send(
@@ -109,7 +109,7 @@ void Player::State::take(const ClockSyncReply& message) {
 
 void Player::State::world_taken(WorldClock::Taken taken) {
     if (taken == WorldClock::Taken::out_of_range) tell(ErrorCode::malformed_message, "A time that does not exist");
-    if (taken == WorldClock::Taken::changed) call(user_.on_error, user_.on_time, *world_.time());
+    if (taken == WorldClock::Taken::changed) call(user_.on_time, *world_.time());
 }
 
 void Player::State::take(const PlayerMatchStart& message) {
@@ -125,13 +125,13 @@ void Player::State::take(const PlayerMatchStart& message) {
                            .port = port_of(message.endpoint),
                            .token = message.token.string()};
     matches_told_.push_back(match);
-    call(user_.on_error, user_.on_match_start, match);
+    call(user_.on_match_start, match);
 }
 
 void Player::State::take(const PlayerMatchAborted& message) {
     const LobbyId lobby(message.lobby.value);
     forget_match(lobby);
-    call(user_.on_error, user_.on_match_aborted, lobby, message.reason.view());
+    call(user_.on_match_aborted, lobby, message.reason.view());
 }
 
 void Player::State::forget_match(LobbyId lobby) {
@@ -147,7 +147,7 @@ void Player::State::take(const ServerClose& message) {
     } else {
         stay_away();
     }
-    call(user_.on_error, user_.on_closed, message.reason.view(), comes_back);
+    call(user_.on_closed, message.reason.view(), comes_back);
     if (link_.stage() == Link::Stage::resting) set_link_state(LinkState::closed);
 }
 

@@ -26,15 +26,17 @@ std::int64_t to_microseconds(Time time) {
 }  // namespace
 
 Player::State::State(PlayerOptions options, PlayerCallbacks callbacks)
-    : options_(options), user_(std::move(callbacks)), link_(order_of(options)) {
+    : ClientState(order_of(options), LinkState::closed, callbacks.on_error, callbacks.on_link),
+      options_(options),
+      user_(std::move(callbacks)) {
     link_.rest();
 }
 
 void Player::State::login(std::string_view name, std::string_view credential) {
     // Muster would take the message for a malformed one, and say less about it.
     const auto refuse = [&](Refusal refusal) {
-        owed_.owe([this, outcome = Outcome{code_of(refusal), std::string(text(refusal))}] {
-            call(user_.on_error, user_.on_refused, outcome);
+        owe([this, outcome = Outcome{code_of(refusal), std::string(text(refusal))}] {
+            call(user_.on_refused, outcome);
         });
     };
     if (!NameText::fits(name) || !is_utf8(name)) return refuse(Refusal::invalid_name);
@@ -57,8 +59,7 @@ void Player::State::logout() {
     if (link_state_ == LinkState::closed) return;
     leave();
     link_.rest();
-    link_state_ = LinkState::closed;
-    owed_.owe([this] { call(user_.on_error, user_.on_link, LinkState::closed); });
+    left(LinkState::closed);
 }
 
 // Tells Muster, and knows of no session any more. A login without an answer yet may have succeeded, so it is ended,
@@ -86,35 +87,21 @@ bool Player::State::send(std::uint16_t code, std::span<const std::byte> payload)
     return true;
 }
 
-void Player::State::connected(Time now) {
-    now_ = now;
-    if (!link_.connected(now)) return;
+void Player::State::greet() {
     resuming_since_ = std::exchange(lost_at_, std::nullopt);
     link_.send(PlayerLogin{.player_name = name_, .credential = credential_, .resume_token = resume_token_});
 }
 
-void Player::State::disconnected(Time now) {
-    now_ = now;
-    link_.disconnected(now);
-    if (online_) lost_at_ = now;
+void Player::State::link_lost() {
+    if (online_) lost_at_ = now_;
     online_.reset();
-    if (link_state_ == LinkState::online) set_link_state(LinkState::connecting);
 }
 
-void Player::State::receive(std::span<const std::byte> bytes, Time now) {
-    now_ = now;
-    const auto fault = link_.receive<Port::players>(bytes, [this](const auto& message) { take(message); });
-    if (fault) tell(ErrorCode::malformed_message, malformed_text(*fault));
+std::optional<WireError> Player::State::hear(std::span<const std::byte> bytes) {
+    return link_.receive<Port::players>(bytes, [this](const auto& message) { take(message); });
 }
 
-void Player::State::tick(Time now) {
-    now_ = now;
-    owed_.pay(user_.on_error);
-
-    const bool greeting = link_.stage() == Link::Stage::greeting;
-    link_.tick(now);
-    if (greeting && link_.stage() == Link::Stage::dropping) tell(ErrorCode::no_answer, "No answer to the login");
-
+void Player::State::work(Time now) {
     if (!online_ || !link_.online()) return;
     if (now >= online_->ping_by) {
         online_.reset();  // by now Muster has missed as many echoes, and most likely ended the session
@@ -144,8 +131,7 @@ void Player::State::send_clock_sync() {
     link_.send(ClockSync{.client_send_us = to_microseconds(now_)});
 }
 
-std::optional<Time> Player::State::next_tick() const {
-    if (!owed_.empty()) return now_;
+std::optional<Time> Player::State::next_work() const {
     if (!online_ || !link_.online()) return link_.next_tick();
     if (online_->ping_wanted) return now_;
     std::optional<Time> activity;
@@ -157,12 +143,6 @@ void Player::State::forget_session() {
     resume_token_.clear();
     lost_at_.reset();
     matches_told_.clear();
-}
-
-void Player::State::set_link_state(LinkState state) {
-    if (state == link_state_) return;
-    link_state_ = state;
-    call(user_.on_error, user_.on_link, state);
 }
 
 }  // namespace muster::sdk

@@ -9,21 +9,18 @@
 #include <string>
 #include <string_view>
 
-#include "muster/client.h"
-#include "muster/clock_estimate.h"
 #include "muster/ids.h"
 #include "muster/outcome.h"
 #include "muster/player.h"
 #include "muster/time.h"
 #include "protocol/player_messages.h"
 #include "protocol/port.h"
-#include "sdk/src/callbacks.h"
-#include "sdk/src/link.h"
+#include "sdk/src/client_state.h"
 #include "sdk/src/world_clock.h"
 
 namespace muster::sdk {
 
-class Player::State {
+class Player::State final : public ClientState {
 public:
     static constexpr std::chrono::seconds activity_interval{1};
     // Muster repeats the matches that wait for a player at each login; more than a few at once never do.
@@ -38,20 +35,17 @@ public:
     void activity();
     bool send(std::uint16_t code, std::span<const std::byte> payload);
 
-    // The runner's calls.
-    void connected(Time now);
-    void disconnected(Time now);
-    void receive(std::span<const std::byte> bytes, Time now);
-    void tick(Time now);
-    std::optional<Time> next_tick() const;
-
-    Link& link() { return link_; }
-    LinkState link_state() const { return link_state_; }
     std::optional<AccountId> id() const { return id_; }
     const WorldClock& world() const { return world_; }
-    const ClockEstimate& clock() const { return clock_; }
 
 private:
+    void greet() override;
+    std::string_view no_greeting() const override { return "No answer to the login"; }
+    void link_lost() override;
+    std::optional<WireError> hear(std::span<const std::byte> bytes) override;
+    void work(Time now) override;
+    std::optional<Time> next_work() const override;
+
     // What Muster says.
     void take(const Ping& message);
     void take(const PlayerLoginResponse& message);
@@ -74,17 +68,9 @@ private:
     void send_clock_sync();
     void forget_session();
     void forget_match(LobbyId lobby);
-    void set_link_state(LinkState state);
-    void tell(ErrorCode code, std::string_view text) { tell_error(user_.on_error, code, text); }
-    void tell(const Outcome& outcome) { tell(outcome.code, outcome.text); }
 
     const PlayerOptions options_;
     const PlayerCallbacks user_;
-
-    Time now_{};
-    Link link_;
-    LinkState link_state_ = LinkState::closed;
-    OwedCalls owed_;
 
     // Who this is, kept for the next link.
     std::string name_;
@@ -109,7 +95,6 @@ private:
     std::optional<Online> online_;
 
     WorldClock world_;
-    ClockEstimate clock_;
 };
 
 }  // namespace muster::sdk

@@ -9,9 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "muster/client.h"
-#include "muster/clock_estimate.h"
 #include "muster/ids.h"
+#include "muster/linked_client.h"
 #include "muster/outcome.h"
 #include "muster/time.h"
 
@@ -74,7 +73,7 @@ struct GameServerCallbacks {
 //
 // Commands take effect at once and reach Muster as soon as there is a connection. Their time is that of the last call
 // with a time argument.
-class GameServer final : public Client {
+class GameServer final : public LinkedClient {
 public:
     // Throws std::invalid_argument for an invalid option: a text that is too long, a limit of 0.
     GameServer(GameServerOptions options, GameServerCallbacks callbacks);
@@ -103,27 +102,15 @@ public:
     void goodbye();
     void report_load(Load load);
 
-    LinkState link_state() const;
     // Of the registration; none before the first.
     std::optional<ServerId> id() const;
     // Every match accepted and not ended, as the heartbeats report it.
     std::int32_t match_count() const;
     bool holds(LobbyId lobby) const;
-    // Muster's clock. Also there while the link is down; its bound grows.
-    const ClockEstimate& clock() const;
-
-    void seed_jitter(std::uint64_t seed) override;
-    bool wants_connection() const override;
-    void connected(Time now) override;
-    void disconnected(Time now) override;
-    void receive(std::span<const std::byte> bytes, Time now) override;
-    std::vector<std::byte> take_output() override;
-    void tick(Time now) override;
-    std::optional<Time> next_tick() const override;
 
 private:
     class State;
-    std::unique_ptr<State> state_;
+    State& state() const;
 };
 
 }  // namespace muster::sdk

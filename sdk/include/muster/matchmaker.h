@@ -10,9 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "muster/client.h"
-#include "muster/clock_estimate.h"
 #include "muster/ids.h"
+#include "muster/linked_client.h"
 #include "muster/outcome.h"
 #include "muster/time.h"
 
@@ -83,7 +82,7 @@ struct MatchmakerCallbacks {
 // Registers once connected, sends heartbeats, and reconnects after a lost connection. It then retries every request
 // without an answer, which is safe: a lobby never gets two servers. See Client for how it is driven and when callbacks
 // are called.
-class Matchmaker final : public Client {
+class Matchmaker final : public LinkedClient {
 public:
     // Requests and lists under way at once.
     static constexpr std::size_t asks_max = 20'000;
@@ -107,25 +106,14 @@ public:
     // Disconnects for good. Pending requests end with `closed`; at Muster they and their matches continue.
     void close();
 
-    LinkState link_state() const;
     // Available servers of the regions, as of the last handshake.
     const std::vector<KnownServer>& servers() const;
-    const ClockEstimate& clock() const;
     // Requests without an answer so far.
     std::size_t requests_waiting() const;
 
-    void seed_jitter(std::uint64_t seed) override;
-    bool wants_connection() const override;
-    void connected(Time now) override;
-    void disconnected(Time now) override;
-    void receive(std::span<const std::byte> bytes, Time now) override;
-    std::vector<std::byte> take_output() override;
-    void tick(Time now) override;
-    std::optional<Time> next_tick() const override;
-
 private:
     class State;
-    std::unique_ptr<State> state_;
+    State& state() const;
 };
 
 }  // namespace muster::sdk

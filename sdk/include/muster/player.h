@@ -11,9 +11,8 @@
 #include <string>
 #include <string_view>
 
-#include "muster/client.h"
-#include "muster/clock_estimate.h"
 #include "muster/ids.h"
+#include "muster/linked_client.h"
 #include "muster/outcome.h"
 #include "muster/time.h"
 #include "muster/world_time.h"
@@ -77,7 +76,7 @@ struct PlayerCallbacks {
 // "Internal error", a malformed message. It stays disconnected after "Logged in elsewhere" (two clients of one player
 // would otherwise replace each other for ever), "Kicked", "Idle too long" and unknown reasons: only login() connects
 // again then. See Client for how it is driven and when callbacks are called.
-class Player final : public Client {
+class Player final : public LinkedClient {
 public:
     // The longest payload of a message of the game's own.
     static constexpr std::size_t message_size_max = 8190;
@@ -103,26 +102,14 @@ public:
     // nothing is sent, when the code is not within 1000 to 4095, the payload is too long, or nobody is logged in.
     bool send(std::uint16_t code, std::span<const std::byte> payload);
 
-    LinkState link_state() const;
     // Of the last login; none before the first, and after logout().
     std::optional<AccountId> id() const;
     // None before Muster said it for the first time. While the link is down it stands still.
     std::optional<WorldTime> world_time() const;
-    // Muster's own clock, by the four stamps of each exchange. Also there while the link is down; its bound grows.
-    const ClockEstimate& clock() const;
-
-    void seed_jitter(std::uint64_t seed) override;
-    bool wants_connection() const override;
-    void connected(Time now) override;
-    void disconnected(Time now) override;
-    void receive(std::span<const std::byte> bytes, Time now) override;
-    std::vector<std::byte> take_output() override;
-    void tick(Time now) override;
-    std::optional<Time> next_tick() const override;
 
 private:
     class State;
-    std::unique_ptr<State> state_;
+    State& state() const;
 };
 
 }  // namespace muster::sdk
