@@ -253,7 +253,7 @@ class Actions(WithDaemon):
         player = self.daemon.player("Ann")
         self.shown("Ann", "players")
         self.assertEqual(self.json("players")["players"][0]["id"], player.id)
-        self.assertIn("out", self.ok("kick", str(player.id), "--reason", "too loud"))
+        self.assertIn("was kicked", self.ok("kick", str(player.id), "--reason", "too loud"))
         self.assertEqual(player.closed_for(), "Kicked")
         self.shown(f"who=127.0.0.1 action=kick target=\"player {player.id}\" reason=\"too loud\"", "events", "--type", "operator.action")
         self.assertEqual(self.json("events", "--player", str(player.id))["events"][-1]["action"], "kick")
