@@ -95,14 +95,15 @@ void HonestMatchmaker::frame(Code code, std::span<const std::byte> payload) {
     } else if (code == MatchPlayersResponse::code) {
         return;
     }
-    if (!stage_.weather.met({Trouble::down}, now() - 1s, now()))
+    if (!stage_.weather.met({Trouble::down, Trouble::cut_short}, now() - 1s, now()))
         judge.object(fmt::format("{} was sent {:#06x}, which it cannot read", name(), code));
 }
 
 void HonestMatchmaker::welcomed(const MatchmakerHandshakeResponse& answer) {
     if (std::get_if<1>(&answer.answer)) {
         const auto why = std::get<1>(answer.answer).error.view();
-        const bool early = why == "Chat Server already registered" && now() - *away_since_ < 5s;
+        const bool early = why == "Chat Server already registered" &&
+                           stage_.weather.running(*away_since_, now()) < stage_.pace.old_link_most;
         if (!early && !stage_.weather.met({Trouble::down, Trouble::cut_short}, *away_since_, now()))
             stage_.judge.object(fmt::format("{} was turned away: {}", name(), why));
         stage_.links.cut(link_);

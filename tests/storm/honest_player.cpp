@@ -101,7 +101,7 @@ void HonestPlayer::login_answered(const PlayerLoginResponse& answer) {
         using enum Trouble;
         const auto why = std::get<1>(answer.answer).error.view();
         const bool by_date = why == "Credential expired" && stage_.weather.met({date}, came_, now());
-        if (!by_date && !stage_.weather.met({down}, came_ - 1s, now()))
+        if (!by_date && !stage_.weather.met({down, cut_short}, came_ - 1s, now()))
             stage_.judge.object(fmt::format("{} was not let in: {}", name(), why));
         resume_token_.clear();
         stage_.links.cut(link_);
@@ -147,7 +147,7 @@ void HonestPlayer::match_starts(const PlayerMatchStart& start) {
 }
 
 void HonestPlayer::closing(const ServerClose& close) {
-    if (stage_.weather.met({Trouble::down}, now() - 1s, now())) return;
+    if (stage_.weather.met({Trouble::down, Trouble::cut_short}, now() - 1s, now())) return;
     stage_.judge.object(fmt::format("{} was closed: {}", name(), close.reason.view()));
 }
 

@@ -118,7 +118,7 @@ void HonestServer::frame(Code code, std::span<const std::byte> payload) {
             });
         case ServerError::code:
             return with<ServerError>(payload, judge, [this](const ServerError& m) {
-                if (!stage_.weather.met({Trouble::down}, now() - 1s, now()))
+                if (!stage_.weather.met({Trouble::down, Trouble::cut_short}, now() - 1s, now()))
                     stage_.judge.object(fmt::format("{} was told of an error: {}", name(), m.error.view()));
             });
         default:
@@ -131,7 +131,8 @@ void HonestServer::welcomed(const ServerHandshakeResponse& answer) {
     if (!yes) {
         const auto why = std::get<1>(answer.answer).error.view();
         // The daemon may hear of the new link before it hears that the old one is gone.
-        const bool early = why == "Server already registered" && now() - *away_since_ < 5s;
+        const bool early = why == "Server already registered" &&
+                           stage_.weather.running(*away_since_, now()) < stage_.pace.old_link_most;
         if (!early && !stage_.weather.met({Trouble::down, Trouble::cut_short}, *away_since_, now()))
             stage_.judge.object(fmt::format("{} was turned away: {}", name(), why));
         stage_.links.cut(link_);

@@ -19,7 +19,7 @@ void Judge::object(std::string objection) {
 
 void Judge::answered(Service service, Moment asked, Moment at) {
     using enum Trouble;
-    if (weather_.met({down, stopped, descriptors, cut_short}, asked, at)) return;
+    if (weather_.met({down, stopped, backlog, descriptors, cut_short}, asked, at)) return;
     if (service == Service::promises && weather_.met({slow_disk, full_disk}, asked, at)) return;
     latencies_.add(service, at - asked);
 }

@@ -38,6 +38,7 @@ public:
     // An honest peer's link was closed by the daemon, or could not be opened.
     void link_lost(const std::string& whose, Moment at);
     void noise(Span late) { latencies_.add_noise(late); }
+    void crowding(double threads) { latencies_.add_crowding(threads); }
 
     void calm_over(const Footprint& footprint, std::size_t store_bytes);
     void footprint(const Footprint& footprint, std::size_t store_bytes);
@@ -45,6 +46,7 @@ public:
     void attackers_gone(const Footprint& footprint);
     std::string act_figures() const { return latencies_.figures(); }
     void act_over(const std::string& act);
+    std::size_t speeds_judged() const { return latencies_.judged(); }
 
 private:
     const Weather& weather_;

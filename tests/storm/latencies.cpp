@@ -1,6 +1,7 @@
 #include "latencies.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/core.h>
 
@@ -28,6 +29,12 @@ Span Latencies::p99(std::vector<Span> all) {
 void Latencies::clear() {
     for (auto& each : waited_) each.clear();
     noise_.clear();
+    crowding_.clear();
+}
+
+double Latencies::crowding() const {
+    const double sum = std::accumulate(crowding_.begin(), crowding_.end(), 0.0);
+    return crowding_.empty() ? 0 : sum / static_cast<double>(crowding_.size());
 }
 
 void Latencies::end_calm() {
@@ -43,14 +50,16 @@ std::optional<std::string> Latencies::end_act() {
     constexpr int noise_times = 4;
     const Span noise = p99(noise_);
     std::optional<std::string> slow;
-    if (noise > limits_.noise_most) {
+    if (noise > limits_.noise_most || crowding() > limits_.crowding_most) {
         clear();
         return slow;
     }
     for (std::size_t i = 0; i < service_count; ++i) {
+        if (!calm_known_[i] || waited_[i].size() < samples_least) continue;
+        ++judged_;
         const Span limit = std::max(calm_times * calm_[i], limits_.floor) + noise_times * noise;
         const Span waited = p99(waited_[i]);
-        if (!calm_known_[i] || waited_[i].size() < samples_least || waited <= limit) continue;
+        if (waited <= limit) continue;
         slow = fmt::format(
             "{} was starved: p99 {:.1f} ms over {} answers; the calm's was {:.1f} ms, the machine's own "
             "lateness {:.1f} ms, the limit {:.1f} ms",
@@ -67,7 +76,7 @@ std::string Latencies::figures() const {
         line += fmt::format("{} p99 {:.1f} ms ({}), ", to_string(static_cast<Service>(i)),
                             milliseconds(p99(waited_[i])), waited_[i].size());
     }
-    return line + fmt::format("machine {:.1f} ms", milliseconds(p99(noise_)));
+    return line + fmt::format("machine {:.1f} ms, {:.1f} threads a processor", milliseconds(p99(noise_)), crowding());
 }
 
 }  // namespace muster::storm

@@ -21,7 +21,10 @@ std::string_view to_string(Service service);
 // calm to compare with, or on a machine too busy to tell, nobody is slow.
 struct LatencyLimits {
     Span floor{50'000'000};
-    Span noise_most{100'000'000};  // a machine that is later than this tells nothing about a daemon
+    // A machine that is later than this, or has so many threads that want to run for each processor, tells nothing
+    // about a daemon. The storm and the daemon themselves are about three.
+    Span noise_most{100'000'000};
+    double crowding_most = 2.5;
 };
 
 // One thread.
@@ -31,11 +34,15 @@ public:
 
     void add(Service service, Span waited) { waited_[index(service)].push_back(waited); }
     void add_noise(Span late) { noise_.push_back(late); }
+    // How many threads of the machine want to run now, for each processor.
+    void add_crowding(double threads) { crowding_.push_back(threads); }
 
     // What was added since the last of these calls is the calm that all acts are measured against.
     void end_calm();
     // What was added since is an act; which service was too slow, if any.
     std::optional<std::string> end_act();
+    // How many times a service's speed was judged.
+    std::size_t judged() const { return judged_; }
     // Since the act began, for the line that tells of it.
     std::string figures() const;
 
@@ -45,13 +52,16 @@ private:
 
     static std::size_t index(Service service) { return static_cast<std::size_t>(service); }
     static Span p99(std::vector<Span> all);
+    double crowding() const;
     void clear();
 
     LatencyLimits limits_;
     std::array<std::vector<Span>, service_count> waited_;
     std::vector<Span> noise_;
+    std::vector<double> crowding_;
     std::array<Span, service_count> calm_{};
     std::array<bool, service_count> calm_known_{};  // it had enough samples to compare with
+    std::size_t judged_ = 0;
 };
 
 }  // namespace muster::storm

@@ -88,6 +88,12 @@ Objection LobbyBook::refused(std::int32_t id, std::string_view why, Moment at) {
     if (why == "Server allocation timeout" && weather_.met({stopped, slow_disk, down, cut_short}, since, at))
         return std::nullopt;
     if (why == "No servers available" && weather_.met({down, cut_short}, since, at)) return std::nullopt;
+    // Its server took it, played it and reported its end before its matchmaker, away or behind a slow disk, heard of
+    // it.
+    if (why == "Invalid match lobby ID" && lobby->ending) {
+        close(id, *lobby, at);
+        return std::nullopt;
+    }
     // Allocated, never answered, and withdrawn by the restart.
     if (why == "Invalid match lobby ID" && weather_.met({down}, lobby->first_asked, at)) {
         close(id, *lobby, at);
@@ -122,6 +128,8 @@ Objection LobbyBook::told(std::int32_t id, MatchEventKind kind, std::string_view
 Objection LobbyBook::aborted(std::int32_t id, const Answer& by, std::string_view reason, Moment) {
     const Lobby* lobby = find(id);
     if (!lobby || !holds(*lobby, by) || lobby->ending || may_fall_through(*lobby, reason)) return std::nullopt;
+    // So a server hears of whatever fell through while it was away. Its matchmaker hears why, and is judged by that.
+    if (reason == "Server lost" && may_fall_through(*lobby, "Match token expired")) return std::nullopt;
     return fmt::format("server {} must drop lobby {}, which it was given: {}", by.server, id, reason);
 }
 

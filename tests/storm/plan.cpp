@@ -12,7 +12,7 @@ namespace muster::storm {
 namespace {
 
 constexpr Span act_length = 3500ms;
-constexpr std::size_t acts_per_life = 4;
+constexpr std::size_t acts_per_life = 3;
 
 template <class T>
 void shuffle(std::vector<T>& all, Random& random) {
@@ -79,8 +79,9 @@ void draw_fault(Act& act, FaultKind kind, Random& random) {
     if (kind == FaultKind::full_disk) act.length = act.fault_length + 3s;
 }
 
-FaultKind ending(Deck<FaultKind>& endings, bool last) {
-    return last ? FaultKind::kill : endings.draw();  // what was answered last is asked for once more
+// Of three lives one ends by each. The last one by kill -9: what was answered last is asked for once more.
+FaultKind ending(Deck<FaultKind>& others, std::size_t life, bool last) {
+    return last || life % 3 == 2 ? FaultKind::kill : others.draw();
 }
 
 }  // namespace
@@ -91,7 +92,7 @@ Plan make_plan(const PlanOptions& options) {
     Deck<AttackKind> attacks(options.attacks.value_or(all_attacks()), random);
     Deck<FaultKind> faults(
         options.faults.value_or(std::vector{none, stop, stop, date, slow_disk, full_disk, descriptors}), random);
-    Deck<FaultKind> endings({FaultKind::kill, terminate, broken_disk}, random);
+    Deck<FaultKind> endings({terminate, broken_disk}, random);
 
     Plan plan;
     constexpr Span finish = 10s;  // the last check of everything
@@ -113,7 +114,7 @@ Plan make_plan(const PlanOptions& options) {
         Act last;
         for (std::int64_t n = random.between(1, 3); n > 0 && !attacks.empty(); --n)
             last.attacks.push_back(attacks.draw());
-        draw_fault(last, ending(endings, left <= 0s), random);
+        draw_fault(last, ending(endings, plan.lives.size(), left <= 0s), random);
         last.length = last.fault_after;
         left -= last.length + 2s;  // and the next life begins
         life.acts.push_back(std::move(last));

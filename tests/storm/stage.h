@@ -26,6 +26,7 @@ struct Secrets {
 struct Pace {
     Span heartbeat = 1s;
     Span reconnect_most = 500ms;
+    Span old_link_most = 5s;  // of running time: until then the daemon may think that a peer's old link lives
 };
 
 // One thread.

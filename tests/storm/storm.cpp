@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <fstream>
 #include <thread>
 
 #include <fmt/core.h>
@@ -14,6 +15,7 @@ constexpr Span look_every = 100ms;
 constexpr Span start_most = 15s;
 constexpr Span end_most = 15s;       // the daemon itself gives up after ten
 constexpr Span back_after = 2500ms;  // honest peers are back so long after a restart
+constexpr Span backlog_most = 3s;    // what piled up in a stop is worked off by then
 constexpr int exit_io = 74;
 constexpr int exit_killed = 128 + SIGKILL;
 
@@ -37,12 +39,21 @@ DaemonProcess::Settings settings_of(const Life& life) {
         {"MUSTER_PLAYERS_RESUME_GRACE", "10s"},
         {"MUSTER_PLAYERS_HEARTBEAT_ENABLED", life.entity_heartbeats ? "true" : "false"},
         {"MUSTER_PLAYERS_HEARTBEAT_INTERVAL", "1s"},
-        {"MUSTER_LIMITS_HANDSHAKE_DEADLINE", "2s"},
+        {"MUSTER_LIMITS_HANDSHAKE_DEADLINE", "3s"},
         {"MUSTER_LIMITS_FRAME_DEADLINE", "2s"},
         {"MUSTER_LIMITS_FLOOD_CLOSE_AFTER", "2s"},
         {"MUSTER_LIMITS_UNSENT_BYTES", "64KiB"},
         {"MUSTER_LIMITS_TOTAL_BUFFERS", "32MiB"},
     };
+}
+
+// How many threads of this machine run or want to, for each of its processors.
+double threads_a_processor() {
+    std::ifstream in("/proc/loadavg");
+    std::string skipped;
+    double running = 0;
+    in >> skipped >> skipped >> skipped >> running;
+    return running / std::max(1U, std::thread::hardware_concurrency());
 }
 
 }  // namespace
@@ -98,7 +109,8 @@ void Storm::play_lives(const Plan& plan) {
 }
 
 std::string Storm::figures() const {
-    return fmt::format("{} allocations answered, at most {} MiB of memory", crowd_.answered(), memory_most_ >> 20);
+    return fmt::format("{} allocations answered, {} speeds judged, at most {} MiB of memory", crowd_.answered(),
+                       judge_.speeds_judged(), memory_most_ >> 20);
 }
 
 void Storm::begin_life(const Life& life) {
@@ -153,6 +165,8 @@ void Storm::stop_and_continue(const Act& act) {
     go_on(act.fault_length);
     daemon_.send_signal(SIGCONT);
     weather_.end(Trouble::stopped, now(), 1500ms);
+    weather_.begin(Trouble::backlog, now());
+    weather_.end(Trouble::backlog, now(), std::min(act.fault_length, backlog_most));
 }
 
 void Storm::step_date(const Act& act) {
@@ -268,6 +282,7 @@ void Storm::look() {
 void Storm::hear_machine() {
     constexpr Span busy_machine = 150ms;
     constexpr Span looks_back = 3s;
+    judge_.crowding(threads_a_processor());
     bool busy = false;
     for (const Span late : noise_.fetch()) {
         judge_.noise(late);

@@ -12,6 +12,7 @@ namespace muster::storm {
 enum class Trouble : std::uint8_t {
     down,         // killed, ending or starting: links break
     stopped,      // SIGSTOP: nothing is answered
+    backlog,      // after a stop: what piled up in its time is worked off, which may take as long again
     slow_disk,    // fsync takes long: promises wait, or are refused
     full_disk,    // no room: promises are refused
     date,         // the date is another
