@@ -65,6 +65,21 @@ TEST_CASE_FIXTURE(OneIsSlow, "fault 63, L-8: while the process stands still 25 s
     CHECK(core->matches().find(LobbyId(2)) != nullptr);
 }
 
+TEST_CASE_FIXTURE(CoreWorld, "fault 63, A-9: what is heard to be durable after 25 s is a failure, and is taken back") {
+    const TestServer server = join(*this, 7777);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    send(matchmaker, request_for(1));
+    next<AllocateMatch>(server.link);
+    store.holding = true;
+    send(server.link, AllocateMatchAck{true, LobbyId(1)});
+    // After a gap the store's word comes before the timer of the request.
+    clock.advance(25s);
+    commit();
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Store unavailable");
+    CHECK(next<AbortMatch>(server.link).lobby == LobbyId(1));
+    CHECK(core->fleet().find(server.id)->load() == 0);
+}
+
 TEST_CASE_FIXTURE(CoreWorld, "W-8: what is asked about one lobby is answered in the order asked") {
     const TestServer server = join(*this, 7777);
     const ConnectionId matchmaker = join_matchmaker(*this);

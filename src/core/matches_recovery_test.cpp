@@ -258,3 +258,18 @@ TEST_CASE_FIXTURE(CoreWorld,
     CHECK(again.id == server.id);
     CHECK(next<AbortMatch>(again.link).lobby == LobbyId(9));
 }
+
+TEST_CASE("K-3, invariant 14: after a restart who has used a token is let in no second time") {
+    RecoveredState state = InDoubt::state(1);
+    state.matches[0].state = MatchState::ready;
+    state.tokens_used = {{LobbyId(7), AccountId(1)}};
+    CoreWorld world(state);
+    const TestServer server = join(world, 7001);
+    const auto validated = [&](std::int32_t account) {
+        world.send(server.link,
+                   ValidateToken{server.id, LobbyId(7), AccountId(account), MatchTokenText("MATCH_7_token")});
+        return error_of(world.next<ValidateTokenResponse>(server.link));
+    };
+    CHECK(validated(1) == "Match token already used");
+    CHECK(validated(2) == "");
+}

@@ -1,6 +1,7 @@
 #include "core/offers.h"
 
 #include <set>
+#include <variant>
 
 #include <doctest/doctest.h>
 
@@ -136,4 +137,26 @@ TEST_CASE_FIXTURE(CoreWorld, "fault 61: acks twice, for unknown lobbies and from
     CHECK(core->fleet().find(one.id)->held == 1);
     CHECK(core->fleet().find(two.id)->held == 0);
     CHECK(core->matches().figures().bad_acks == 4);
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "A-7, fault 61: a late acknowledgement does not count for the offer to the next server") {
+    const TestServer late = join(*this, 7777);
+    const TestServer asked = join(*this, 7778);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    send(matchmaker, request_for(1));
+    next<AllocateMatch>(late.link);
+    advance(5s);
+    CHECK(next<AbortMatch>(late.link).lobby == LobbyId(1));
+    CHECK(next<AllocateMatch>(asked.link).lobby == LobbyId(1));
+
+    send(late.link, AllocateMatchAck{true, LobbyId(1)});
+    CHECK(next<AbortMatch>(late.link).lobby == LobbyId(1));
+    CHECK(quiet(matchmaker));
+    CHECK(core->matches().find(LobbyId(1))->offering());
+    send(late.link, AllocateMatchAck{false, LobbyId(1)});
+    CHECK(core->matches().find(LobbyId(1))->offering());
+    CHECK(core->fleet().find(asked.id)->held == 0);
+
+    send(asked.link, AllocateMatchAck{true, LobbyId(1)});
+    CHECK(std::get<AllocationResponse::Accepted>(next<AllocationResponse>(matchmaker).answer).server == asked.id);
 }

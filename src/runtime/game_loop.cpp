@@ -181,7 +181,10 @@ void GameLoop::do_pass(const Pass& pass, TurnReport& report) {
         report.left = true;
         return;
     }
-    if (planted(Bug::timers_before_sockets)) timers_.run_due(pass, budget_);
+    if (planted(Bug::timers_before_sockets)) {
+        budget_.begin_phase(callback_limit());
+        timers_.run_due(pass, budget_);
+    }
     report.messages = take_messages(pass);
     budget_.begin_phase(callback_limit());
     report.timers = timers_.run_due(pass, budget_);
