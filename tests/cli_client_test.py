@@ -221,6 +221,8 @@ class Actions(WithDaemon):
         self.assertEqual(self.ok("abort", "42", "--reason", "by hand"),
                          f"the match of lobby 42 is aborted; server {server.id} will be told\n")
         self.shown("by hand", "matches", "--state", "over")
+        used = self.run_muster("allocate", "EU", "--lobby", "42")
+        self.assertEqual(used.stderr, "muster: lobby 42 is over; lobby ids are used once\n  leave out --lobby for a new one\n")
         again = self.run_muster("abort", "42")
         self.assertEqual(again.returncode, 1)
         self.assertIn("lobby 42: The match is over already", again.stderr)
@@ -276,6 +278,9 @@ class Guarded(WithDaemon):
         refused = self.run_muster("clock", "--speed", "2")
         self.assertEqual(refused.returncode, 77)
         self.assertIn("set MUSTER_ADMIN_TOKEN", refused.stderr)
+        self.assertNotIn("MUSTER_AUTH_ADMIN_TOKEN", refused.stderr)
+        mixed_up = self.run_muster("clock", "--speed", "2", MUSTER_AUTH_ADMIN_TOKEN="open-sesame")
+        self.assertIn("MUSTER_AUTH_ADMIN_TOKEN, which is set, is read by the daemon only", mixed_up.stderr)
         wrong = self.run_muster("clock", "--speed", "2", MUSTER_ADMIN_TOKEN="guess")
         self.assertEqual(wrong.returncode, 77)
         self.assertNotIn("guess", wrong.stderr)
@@ -340,7 +345,7 @@ class Hostile(unittest.TestCase):
                 self.assertIn(result.returncode, (0, 1), (command, status, body[:10], result.stderr))
                 if status != 200 or body != "null":
                     self.assertEqual(result.returncode, 1, (command, status, body[:10]))
-                    self.assertTrue(result.stderr.startswith("muster: "))
+                    self.assertTrue(result.stderr.startswith("muster: that is not Muster: another program answers"), result.stderr)
 
     def test_the_token_goes_in_its_header_and_nowhere_else_X_2(self):
         fake = FakeDaemon(self, {"/clock": (200, {"day": 1, "hour": 0, "minute": 0, "speed": 1})})

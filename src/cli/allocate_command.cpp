@@ -14,6 +14,7 @@
 #include "cli/standard_output.h"
 #include "cli/terminal.h"
 #include "process/exit_code.h"
+#include "protocol/error_texts.h"
 
 namespace muster {
 namespace {
@@ -39,10 +40,23 @@ std::int64_t some_lobby() {
     return first + chance % first;
 }
 
+// Why the daemon does not take the lobby's id: it was used before, or is another's.
+std::string why_taken(ApiClient& api, std::int64_t lobby) try {
+    const JsonValue match = api.get(fmt::format("/matches/{}", lobby));
+    const std::string state(match["state"].text());
+    if (state == "ended" || state == "aborted") throw NotThere(exit_failed, state);
+    return fmt::format("lobby {} is matchmaker {}'s", lobby, safe_text(match["matchmaker"].text()));
+} catch (const NotThere&) {
+    return fmt::format("lobby {} is over; lobby ids are used once", lobby);
+}
+
 JsonValue ask(ApiClient& api, std::int64_t lobby, const std::string& wish) try {
     const Progress progress(fmt::format("lobby {} waits for a server", lobby));
     return api.post("/matches", wish);
 } catch (const CommandFailure& failure) {
+    if (failure.what() == text(Refusal::invalid_match_lobby_id)) {
+        throw CommandFailure(failure.exit_code, why_taken(api, lobby) + "\n  leave out --lobby for a new one");
+    }
     if (failure.exit_code != to_int(ExitCode::unavailable)) throw;
     // The question may have arrived, and the answer been lost.
     throw CommandFailure(

@@ -50,17 +50,30 @@ std::string variable(const char* name) {
                                      safe_text(address.url), why));
 }
 
+[[noreturn]] void not_muster(const ApiAddress& address, unsigned status) {
+    throw CommandFailure(exit_failed, fmt::format("that is not Muster: another program answers at {} (HTTP status {})\n"
+                                                  "  is Muster elsewhere? MUSTER_URL=http://HOST:PORT muster …",
+                                                  safe_text(address.url), status));
+}
+
+std::string token_hint(bool with_token) {
+    if (with_token) return "\n  MUSTER_ADMIN_TOKEN is not the admin token that this daemon was started with";
+    std::string hint = "\n  set MUSTER_ADMIN_TOKEN to the daemon's admin token";
+    if (!variable("MUSTER_AUTH_ADMIN_TOKEN").empty())
+        hint += "; MUSTER_AUTH_ADMIN_TOKEN, which is set, is read by the daemon only";
+    return hint;
+}
+
 // The daemon's own words, and what to do next where we know.
-[[noreturn]] void refuse(unsigned status, const std::string& body, bool with_token) {
+[[noreturn]] void refuse(const ApiAddress& address, unsigned status, const std::string& body, bool with_token) {
     const auto json = JsonValue::parse(body);
     std::string what = json ? safe_text((*json)["error"].text()) : std::string();
-    if (what.empty()) what = fmt::format("the daemon answers {}", status);
+    if (what.empty()) not_muster(address, status);
     if (status == 404) throw NotThere(exit_failed, what);
     int code = exit_failed;
     if (status == 401) {
         code = exit_not_allowed;
-        what += with_token ? "\n  MUSTER_ADMIN_TOKEN is not the admin token that this daemon was started with"
-                           : "\n  set MUSTER_ADMIN_TOKEN to the daemon's admin token";
+        what += token_hint(with_token);
     } else if (status == 421) {
         code = exit_not_allowed;
         what += "\n  MUSTER_URL must name an address that the daemon listens on, or localhost";
@@ -259,11 +272,9 @@ JsonValue ApiClient::put(const std::string& path, const std::string& body) {
 
 JsonValue ApiClient::ask(const Question& question) {
     const Answer answer = exchange(question);
-    if (answer.status != 200) refuse(answer.status, answer.body, !token_.empty());
+    if (answer.status != 200) refuse(address_, answer.status, answer.body, !token_.empty());
     auto json = JsonValue::parse(answer.body);
-    if (!json)
-        throw CommandFailure(exit_failed,
-                             fmt::format("{} does not answer in JSON: is it Muster?", safe_text(address_.url)));
+    if (!json) not_muster(address_, answer.status);
     return std::move(*json);
 }
 
@@ -286,7 +297,7 @@ void ApiClient::follow(const std::string& path, const std::function<void(std::st
     Exchange exchange(address_, patience_);
     exchange.send(request);
     if (const unsigned status = exchange.receive_head(); status != 200)
-        refuse(status, exchange.receive().body(), !token_.empty());
+        refuse(address_, status, exchange.receive().body(), !token_.empty());
     FeedReader reader(on_event);
     while (const auto piece = exchange.receive_some()) reader.take(*piece);
 }
