@@ -130,7 +130,7 @@ struct MatchOffered {
     RegionId region;
     ServerId server;
     int attempt = 1;  // 1 is the first offer; each further one is a retry
-    std::string_view request_id{};
+    std::string request_id{};
 
     void describe(FieldSink& out) const {
         out.integer("lobby_id", lobby.value);
@@ -149,7 +149,7 @@ struct MatchAllocated {
     ServerId server;
     std::string matchmaker;
     Duration took{0};
-    std::string_view request_id{};
+    std::string request_id{};
 
     void describe(FieldSink& out) const {
         out.integer("lobby_id", lobby.value);
@@ -169,7 +169,7 @@ struct MatchRefused {
     std::string_view reason;  // the text that the matchmaker is told
     std::string_view label;   // the same for a metric
     Duration took{0};
-    std::string_view request_id{};
+    std::string request_id{};
 
     void describe(FieldSink& out) const {
         out.integer("lobby_id", lobby.value);

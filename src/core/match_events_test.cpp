@@ -183,3 +183,16 @@ TEST_CASE_FIXTURE(CoreWorld, "A-13: all events of one request carry its id, and 
     advance(1ms);
     CHECK(ids.back() == "order-42");
 }
+
+TEST_CASE_FIXTURE(CoreWorld, "A-13, B-3: an event keeps its request's id when the request is long gone") {
+    const std::string order(40, 'r');  // too long for a string to hold it without the heap
+    std::string told;
+    loop.events().subscribe<event::MatchRefused>(
+        [&](const event::MatchRefused& refused) { told = refused.request_id; });
+    AllocationRequest nowhere = request_for(1);
+    nowhere.region = RegionId(99);
+    core->allocate(loop.time().pass(), 1, nowhere, order);
+    const std::string other(40, 'x');  // what was freed is used again
+    advance(1ms);
+    CHECK(told == order);
+}

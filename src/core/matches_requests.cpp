@@ -88,7 +88,7 @@ void Matches::refuse_who_waits(Match& match, Refusal why) {
 
 void Matches::refuse(const ReplyTo& reply_to, const AllocationRequest& request, std::string_view id, Refusal why) {
     replies_.answer(reply_to, request.lobby, Failure(why));
-    tell_refused({request.lobby, request.region, text(why), label(why), Duration{0}, id});
+    tell_refused({request.lobby, request.region, text(why), label(why), Duration{0}, std::string(id)});
     // Refused before it was known to be this matchmaker's lobby: its match may be well.
     const bool at_the_door =
         why == Refusal::invalid_match_lobby_id || why == Refusal::server_busy || why == Refusal::server_shutting_down;
