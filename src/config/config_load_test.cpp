@@ -109,6 +109,16 @@ TEST_CASE("fault 17: every bad value in the environment is refused with its vari
     }
 }
 
+TEST_CASE("fault 17, X-1: a path that is no UTF-8 is refused, since no file could say it") {
+    const ConfigKey& key = *find_key("store", "path");
+    ConfigDraft draft;
+    read_environment({{"MUSTER_STORE_PATH", "a\xff"}}, draft);
+    REQUIRE(draft.problems().size() == 1);
+    CHECK(draft.problems()[0].starts_with("MUSTER_STORE_PATH: "));
+    CHECK(draft.problems()[0].ends_with("give the path of a file, in UTF-8"));
+    CHECK(same_value(key, draft.config, Config{}));
+}
+
 TEST_CASE_FIXTURE(Loading, "X-1: without a file and without an environment all is default") {
     const auto loaded = load_config({});
     REQUIRE(loaded);

@@ -1,6 +1,7 @@
 #include "config/config_toml.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -182,9 +183,11 @@ std::optional<std::string> read_file(const std::filesystem::path& path, std::str
     if (std::filesystem::is_directory(path, error)) return "is a directory";
     std::ifstream file(path, std::ios::binary);
     if (!file) return fmt::format("cannot be read: {}", std::strerror(errno));
-    text.resize(file_bytes_max + 1);
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(file.gcount()));
+    std::array<char, 16 * 1024> piece;
+    while (text.size() <= file_bytes_max && file) {
+        file.read(piece.data(), piece.size());
+        text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
+    }
     if (file.bad()) return "cannot be read";
     if (text.size() > file_bytes_max) return fmt::format("is larger than {} bytes", file_bytes_max);
     return std::nullopt;

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/json_fields.h"
+#include "base/utf8.h"
 
 namespace muster {
 namespace {
@@ -92,8 +93,8 @@ std::optional<ListenAddress> meant(const AddressKey&, const ConfigScalar& value)
 
 std::optional<std::string> meant(const PathKey&, const ConfigScalar& value) {
     const auto* text = std::get_if<std::string>(&value);
-    // The operating system would take the path only up to its first NUL.
-    if (!text || text->empty() || text->find('\0') != std::string::npos) return std::nullopt;
+    // The operating system would take the path only up to its first NUL; and a file could not say what is no UTF-8.
+    if (!text || text->empty() || text->find('\0') != std::string::npos || !is_utf8(*text)) return std::nullopt;
     return *text;
 }
 
@@ -190,7 +191,7 @@ std::string allowed_text(const ConfigKey& key) {
             [](const AddressKey&) -> std::string {
                 return "an IP address and a port, such as \"127.0.0.1:11032\" or \"[::1]:11032\"";
             },
-            [](const PathKey&) -> std::string { return "the path of a file"; },
+            [](const PathKey&) -> std::string { return "the path of a file, in UTF-8"; },
             []<class Enum>(const ChoiceKey<Enum>&) { return choice_list<Enum>(); },
             [](const RegionsKey&) -> std::string { return "a list such as [{ id = 0, name = \"USE\" }]"; },
             [](const SecretKey& k) { return fmt::format("1 to {} bytes, never in the file itself", k.bytes_max); },
