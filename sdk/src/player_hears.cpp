@@ -58,7 +58,7 @@ void Player::State::accepted(const PlayerLoginResponse::Accepted& yes) {
     link_.greeted();
     id_ = player;
     resume_token_ = yes.resume_token.string();
-    online_.emplace();
+    online_ = Online{};
     online_->ping_by = now_ + options_.ping_timeout;
     send_clock_sync();
     call(user_.on_login, LoggedIn{.player = player, .resumed = resumed});
