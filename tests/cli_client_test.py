@@ -163,6 +163,24 @@ class Actions(WithDaemon):
         self.shown("server.registered  server_id=1 region=EU endpoint=127.0.0.1:27000", "events")
         self.shown('a \\"new\\" kernel', "events", "--type", "operator.")
 
+    def test_servers_and_players_are_found_by_address_and_name_O_3(self):
+        servers = [self.daemon.game_server(7801 + i) for i in range(3)]
+        ip = self.json("servers")["servers"][0]["ip"]
+        one = self.json("servers", "--address", f"{ip}:7802")["servers"]
+        self.assertEqual([row["id"] for row in one], [servers[1].id])
+        self.assertEqual(len(self.json("servers", "--address", ip)["servers"]), 3)
+        self.assertIn(f"{ip}:7802", self.ok("server", str(servers[1].id)))
+        self.ok("drain", "--address", f"{ip}:7802")
+        self.soon(lambda: [row["id"] for row in self.json("servers", "--status", "draining")["servers"]] == [servers[1].id],
+                  "it does not drain")
+        nobody = self.run_muster("drain", "--address", "203.0.113.9")
+        self.assertEqual((nobody.returncode, nobody.stderr), (1, "muster: no server at 203.0.113.9\n"))
+        self.assertEqual(self.run_muster("drain", "--address", ip, "--region", "EU").returncode, 64)
+        for name in ("Anna", "Hannah", "Bo"):
+            self.daemon.player(name)
+        self.assertEqual(sorted(row["name"] for row in self.json("players", "--name", "anna")["players"]), ["Hannah"])
+        self.assertEqual(len(self.json("players", "--name", "nna")["players"]), 2)
+
     def test_a_whole_region_is_drained_and_back_O_3(self):
         servers = [self.daemon.game_server(27000 + i) for i in range(3)]
         west = self.daemon.game_server(27010, region=1)

@@ -82,7 +82,7 @@ int allocate(const Arguments& arguments) {
         {
             {"lobby", {fmt::to_string(answer["lobby_id"].integer())}},
             {"server", {fmt::to_string(answer["server_id"].integer())}},
-            {"address", {fmt::format("{} port {}", safe_text(answer["ip"].text()), answer["port"].integer())}},
+            {"address", {endpoint_text(answer)}},
             {"token", {safe_text(answer["token"].text())}},
             {"allocated", {moment_text(answer["allocated_at_ms"].integer())}},
         },

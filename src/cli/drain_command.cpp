@@ -10,7 +10,9 @@
 #include "cli/api_client.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
+#include "cli/server_table.h"
 #include "cli/standard_output.h"
+#include "cli/terminal.h"
 #include "process/exit_code.h"
 
 namespace muster {
@@ -19,6 +21,7 @@ namespace {
 struct Arguments {
     std::vector<std::int64_t> ids;
     std::string region;
+    std::string address;
     std::string reason;
     bool json = false;
 };
@@ -33,10 +36,19 @@ int set_region_draining(ApiClient& api, const Arguments& arguments, bool drainin
     return to_int(print_result(fmt::format(fmt::runtime(text), regions.name(region), done["servers"].integer())));
 }
 
+std::vector<std::int64_t> ids_at(ApiClient& api, const std::string& address) {
+    std::vector<std::int64_t> ids;
+    for (const JsonValue& server : list(api, {"servers", {}, 0}).rows) {
+        if (is_at(server, address)) ids.push_back(server["id"].integer());
+    }
+    if (ids.empty()) throw CommandFailure(exit_failed, fmt::format("no server at {}", safe_text(address)));
+    return ids;
+}
+
 // One that is not there does not keep the others from it.
 int set_draining(const Arguments& arguments, bool draining) {
-    if (arguments.ids.empty() && arguments.region.empty())
-        throw CommandFailure(to_int(ExitCode::usage), "wants the ids of servers, or --region");
+    if (arguments.ids.empty() && arguments.region.empty() && arguments.address.empty())
+        throw CommandFailure(to_int(ExitCode::usage), "wants the ids of servers, --region or --address");
     ApiClient api = ApiClient::from_environment();
     JsonFields body;
     body.flag("draining", draining);
@@ -44,7 +56,7 @@ int set_draining(const Arguments& arguments, bool draining) {
     const std::string body_text = body.finish();
     if (!arguments.region.empty()) return set_region_draining(api, arguments, draining, body_text);
     int worst = 0;
-    for (const std::int64_t id : arguments.ids) {
+    for (const std::int64_t id : arguments.address.empty() ? arguments.ids : ids_at(api, arguments.address)) {
         try {
             const JsonValue done = api.post(fmt::format("/servers/{}/drain", id), body_text);
             const char* text = draining ? "server {} takes no new matches; those it has may finish\n"
@@ -64,10 +76,13 @@ Command command(const char* name, const char* summary, bool draining) {
     const auto arguments = std::make_shared<Arguments>();
     CommandOption region{"--region", "REGION", "All servers of this region, by its name or id", &arguments->region};
     region.excludes = {"ID"};
+    CommandOption address{"--address", "IP[:PORT]", "All servers at this address", &arguments->address};
+    address.excludes = {"ID", "--region"};
     return {name,
             summary,
             {{"ID", "", "Server id; several may be given", &arguments->ids},
              region,
+             address,
              {"--reason", "TEXT", "Why, for the event history", &arguments->reason},
              json_option(arguments->json)},
             "With --json, prints one object per server and line.\n",

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/safe_text.h"
+
 namespace muster {
 namespace {
 
@@ -50,6 +52,12 @@ std::string percent_text(double percent) {
 
 std::string round_trip_text(double milliseconds) {
     return milliseconds > 0 ? fmt::format("{:.1f} ms", milliseconds) : "-";
+}
+
+std::string endpoint_text(const JsonValue& row) {
+    const std::string_view ip = row["ip"].text();
+    const bool is_v6 = ip.find(':') != std::string_view::npos;
+    return fmt::format("{}{}{}:{}", is_v6 ? "[" : "", safe_text(ip), is_v6 ? "]" : "", row["port"].integer());
 }
 
 std::string clock_text(const JsonValue& clock) {

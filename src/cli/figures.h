@@ -20,6 +20,8 @@ std::string share_text(double part, double whole);
 std::string percent_text(double percent);
 // "0.4 ms", or "-" for 0: nobody has measured it yet.
 std::string round_trip_text(double milliseconds);
+// "203.0.113.7:27015" or "[2001:db8::7]:27015" of {"ip","port"}. Safe to show.
+std::string endpoint_text(const JsonValue& row);
 // "Tue. 14:30, speed 2" of {"day","hour","minute","speed"}.
 std::string clock_text(const JsonValue& clock);
 

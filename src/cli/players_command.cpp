@@ -1,5 +1,8 @@
 // `muster players`: who is there.
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -14,6 +17,7 @@ namespace {
 struct Arguments : ListArguments {
     bool idle = false;
     bool away = false;
+    std::optional<std::string> name;
 };
 
 Cell state_of(const JsonValue& player) {
@@ -27,7 +31,14 @@ int show(const Arguments& arguments) {
     ListQuery query{"players", {}, arguments.limit};
     if (arguments.idle) query.filter += "&idle=true";
     if (arguments.away) query.filter += "&connected=false";
-    const Listing listing = list(api, query);
+    if (arguments.name) query.limit = 0;  // may be the last
+    Listing listing = list(api, query);
+    if (arguments.name) {
+        std::erase_if(listing.rows, [&](const JsonValue& player) {
+            return player["name"].text().find(*arguments.name) == std::string_view::npos;
+        });
+        listing.cut_to(arguments.limit, "id");
+    }
     if (arguments.json) return print_json(listing.to_json("players"));
 
     constexpr auto right = Column::Align::right;
@@ -51,7 +62,8 @@ Command players_command() {
     const auto arguments = std::make_shared<Arguments>();
     return {"players",
             "List players",
-            {{"--idle", "", "Only idle players", &arguments->idle},
+            {{"--name", "TEXT", "Only players whose name contains this", &arguments->name},
+             {"--idle", "", "Only idle players", &arguments->idle},
              {"--away", "", "Only players whose connection was lost and whose session is kept", &arguments->away},
              limit_option(*arguments),
              json_option(arguments->json)},

@@ -68,7 +68,7 @@ int show(const Arguments& arguments) {
     std::string text = described(
         {
             {"server", {fmt::to_string(server["id"].integer())}},
-            {"address", {fmt::format("{} port {}", safe_text(server["ip"].text()), server["port"].integer())}},
+            {"address", {endpoint_text(server)}},
             {"region", {regions.name(server["region"].integer())}},
             {"status", {status, status_style(status)}},
             {"notes", {flags_text(server)}},

@@ -34,6 +34,10 @@ void sort_servers(std::vector<JsonValue>& servers, std::string_view order) {
     });
 }
 
+bool is_at(const JsonValue& server, std::string_view address) {
+    return server["ip"].text() == address || endpoint_text(server) == address;
+}
+
 TextTable server_table(const std::vector<JsonValue>& servers, const RegionNames& regions) {
     constexpr auto right = Column::Align::right;
     TextTable table({{"ID", right},
@@ -47,20 +51,17 @@ TextTable server_table(const std::vector<JsonValue>& servers, const RegionNames&
                      {"HEARD", right, 4},
                      {"RTT", right, 3}});
     for (const JsonValue& server : servers) {
-        const std::string_view ip = server["ip"].text();
-        const bool is_v6 = ip.find(':') != std::string_view::npos;
         const std::string status = safe_text(server["status"].text());
-        table.add(
-            {{fmt::to_string(server["id"].integer())},
-             {fmt::format("{}{}{}:{}", is_v6 ? "[" : "", safe_text(ip), is_v6 ? "]" : "", server["port"].integer())},
-             {regions.name(server["region"].integer())},
-             {status, status_style(status)},
-             {fmt::format("{}/{}", server["matches"].integer(), server["max_matches"].integer())},
-             {share_text(server["matches"].number(), server["max_matches"].number())},
-             {percent_text(server["cpu"].number())},
-             {percent_text(server["memory"].number())},
-             {span_text(server["last_heartbeat_ms_ago"].number() / 1000) + " ago"},
-             {round_trip_text(server["rtt_ms"].number())}});
+        table.add({{fmt::to_string(server["id"].integer())},
+                   {endpoint_text(server)},
+                   {regions.name(server["region"].integer())},
+                   {status, status_style(status)},
+                   {fmt::format("{}/{}", server["matches"].integer(), server["max_matches"].integer())},
+                   {share_text(server["matches"].number(), server["max_matches"].number())},
+                   {percent_text(server["cpu"].number())},
+                   {percent_text(server["memory"].number())},
+                   {span_text(server["last_heartbeat_ms_ago"].number() / 1000) + " ago"},
+                   {round_trip_text(server["rtt_ms"].number())}});
     }
     return table;
 }

@@ -15,6 +15,7 @@ namespace {
 struct Arguments : ListArguments {
     std::optional<std::string> region;
     std::optional<std::string> status;
+    std::optional<std::string> address;
     std::string order = "id";
     bool reverse = false;
 };
@@ -26,9 +27,12 @@ int show(const Arguments& arguments) {
     if (arguments.region) query.filter += fmt::format("&region={}", regions.id(*arguments.region));
     if (arguments.status) query.filter += "&status=" + *arguments.status;
     const bool sorted = arguments.order != "id" || arguments.reverse;
-    if (sorted) query.limit = 0;  // the first in another order may be the last in the API's
+    // The first in another order, or at the address, may be the last in the API's.
+    if (sorted || arguments.address) query.limit = 0;
 
     Listing listing = list(api, query);
+    if (arguments.address)
+        std::erase_if(listing.rows, [&](const JsonValue& server) { return !is_at(server, *arguments.address); });
     sort_servers(listing.rows, arguments.order);
     if (arguments.reverse) std::reverse(listing.rows.begin(), listing.rows.end());
     listing.cut_to(arguments.limit, "id");
@@ -47,6 +51,7 @@ Command servers_command() {
     return {"servers",
             "List game servers",
             {{"--region", "REGION", "Only this region, by name or number", &arguments->region},
+             {"--address", "IP[:PORT]", "Only servers at this address", &arguments->address},
              status,
              order,
              {"--reverse", "", "Reverse the sort order", &arguments->reverse},
