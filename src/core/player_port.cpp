@@ -119,8 +119,7 @@ Result<std::optional<AccountId>, Refusal> PlayerPort::judge(const PlayerLogin& l
 void PlayerPort::begin_session(const Pass& pass, Link& link, AccountId player, const NameText& name,
                                const ResumeTokenText& resume_token) {
     if (!planted(Bug::logins_unlimited) && !login_rate_.allow(pass.now, player)) {
-        log_.with(LogLevel::warning, {{"player", player.value}, {"peer", link.peer.to_string()}}, "Refused a login: {}",
-                  text(Refusal::too_many_logins));
+        tell_too_many(pass, link, player);
         return refuse_login(pass, link, Refusal::too_many_logins);
     }
     const ConnectionId id = link.id;
@@ -129,6 +128,15 @@ void PlayerPort::begin_session(const Pass& pass, Link& link, AccountId player, c
         id, PlayerLoginResponse{PlayerLoginResponse::Accepted{player, ResumeTokenText(players_.resume_token(place))}});
     world_.tell(pass, id);
     notices_.player_came(player);
+}
+
+void PlayerPort::tell_too_many(const Pass& pass, const Link& link, AccountId player) {
+    const AddressMinutes::Counts from = too_many_logins_.add(pass.running, link.peer);
+    if (from.now > 1) return;
+    log_.with(
+        LogLevel::warning,
+        {{"player", player.value}, {"peer", link.peer.to_string()}, {"refused_in_the_minute_before", from.before}},
+        "Refused a login: {}", text(Refusal::too_many_logins));
 }
 
 void PlayerPort::refuse_login(const Pass& pass, Link& link, Refusal why) {

@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "core/accounts.h"
+#include "core/address_minutes.h"
 #include "core/link_table.h"
 #include "core/login_rate.h"
 #include "core/match_notices.h"
@@ -99,6 +100,7 @@ private:
     void begin_session(const Pass& pass, Link& link, AccountId player, const NameText& name,
                        const ResumeTokenText& resume_token);
     void refuse_login(const Pass& pass, Link& link, Refusal why);
+    void tell_too_many(const Pass& pass, const Link& link, AccountId player);
     Result<void, WireError> hold(Link& link, PendingLogin& pending, const PeerFrame& frame);
     void account_settled(ConnectionId id, std::optional<AccountId> account);
 
@@ -114,6 +116,7 @@ private:
     WrongSecrets& wrong_secrets_;
     CredentialCheck check_;
     LoginRate login_rate_;
+    AddressMinutes too_many_logins_;
     GameHandler game_;
     std::map<ConnectionId, PendingLogin> pending_;
     std::vector<ClockAnswer> clock_answers_;

@@ -1,5 +1,8 @@
 #include "core/players.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include <doctest/doctest.h>
 
 #include "core/player_fixture.h"
@@ -117,6 +120,25 @@ TEST_CASE_FIXTURE(CoreWorld, "S-7: the 31st login of an account in a minute is r
     log_in(*this, "bob");
     advance(31s);
     log_in(*this, "ann");
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "S-7, S-4: an address that logs in too often is told once a minute") {
+    const auto lines = [this] {
+        return std::count_if(log_lines.lines.begin(), log_lines.lines.end(), [](const std::string& line) {
+            return line.find("Refused a login: Too many logins") != line.npos;
+        });
+    };
+    const auto log_in_too_often = [this](int times, std::string_view from) {
+        for (int i = 0; i < times; ++i) send(connect(Port::players, from), PlayerLogin{"ann", "", ""});
+    };
+    log_in_too_often(45, "10.0.0.6");
+    CHECK(lines() == 1);
+    log_in_too_often(2, "10.0.0.7");
+    CHECK(lines() == 2);
+    advance(1min);
+    log_in_too_often(31, "10.0.0.6");
+    CHECK(lines() == 3);
+    CHECK(log_lines.has("refused_in_the_minute_before=15"));
 }
 
 TEST_CASE_FIXTURE(CoreWorld, "S-7, fault 19: a login and a logout leave two lines in the history") {

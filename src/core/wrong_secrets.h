@@ -5,14 +5,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "base/ip_address.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "core/address_minutes.h"
 #include "core/link_table.h"
 #include "protocol/codec.h"
 #include "protocol/port.h"
@@ -23,17 +21,13 @@ namespace muster {
 
 // Game thread only. What it is given outlives it.
 //
-// An address is an IPv4 address or the /64 network of an IPv6 one. Only the answer to a wrong secret is slow: the right
-// one is let in at once, whatever else its address sent.
+// Only the answer to a wrong secret is slow: the right one is let in at once, whatever else its address sent. An
+// address that is wrong again is told once a minute.
 class WrongSecrets {
 public:
     // How long the answer to a wrong secret is held back once there were too many; the link says and hears nothing
     // meanwhile. Shorter than the handshake deadline.
     static constexpr Duration hold_back = std::chrono::seconds(5);
-    // An address that is wrong again is told once in so long.
-    static constexpr Duration window = std::chrono::minutes(1);
-    // Remembered at most; beyond that the oldest is forgotten.
-    static constexpr std::size_t addresses_max = 10'000;
 
     // From the `per_minute`-th of an address within a minute on, answers are held back.
     WrongSecrets(LinkTable& links, Timers& timers, Log& log, std::int32_t per_minute)
@@ -51,26 +45,15 @@ public:
 
     // Since the start.
     std::uint64_t count(Port port) const { return counts_[static_cast<std::size_t>(port)]; }
-    // Remembered now.
-    std::size_t addresses() const { return by_address_.size(); }
 
 private:
-    struct OfAddress {
-        Time since{};              // of the first one in this minute
-        std::uint32_t count = 0;   // in this minute
-        std::uint32_t before = 0;  // in the minute before
-    };
-
     void refuse_with(const Pass& pass, Link& link, std::vector<std::byte> frame);
-    OfAddress& note(Time now, const IpAddress& from);
-    void forget_old(Time now);
 
     LinkTable& links_;
     Timers& timers_;
     Log& log_;
     std::uint32_t per_minute_;
-    std::unordered_map<IpAddress, OfAddress> by_address_;
-    std::deque<std::pair<Time, IpAddress>> oldest_first_;  // when each minute of an address began
+    AddressMinutes minutes_;
     std::array<std::uint64_t, ports.size()> counts_{};
 };
 

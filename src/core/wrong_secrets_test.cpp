@@ -63,7 +63,7 @@ TEST_CASE_FIXTURE(Guessing, "S-4, fault 49: the right token is let in at once, a
 
 TEST_CASE_FIXTURE(Guessing, "S-4: after a minute an address is answered at once again") {
     for (int i = 0; i < 20; ++i) server("guess");
-    advance(WrongSecrets::window - 1ms);
+    advance(AddressMinutes::window - 1ms);
     CHECK_FALSE(told(server("guess")));
     advance(1ms);
     CHECK(told(server("guess")));
@@ -74,7 +74,7 @@ TEST_CASE_FIXTURE(Guessing, "S-4: an address is told once a minute, with what it
     server("guess", "10.0.0.8");
     CHECK(lines_about("Wrong server token from 10.0.0.9") == 1);
     CHECK(lines_about("Wrong server token from 10.0.0.8") == 1);
-    advance(WrongSecrets::window);
+    advance(AddressMinutes::window);
     server("guess");
     CHECK(lines_about("Wrong server token from 10.0.0.9") == 2);
     CHECK(lines_about("wrong_in_the_minute_before=30") == 1);
@@ -110,27 +110,4 @@ TEST_CASE_FIXTURE(Guessing, "S-4: matchmakers' tokens and players' credentials a
     CHECK(core->wrong_secrets().count(Port::servers) == 0);
     CHECK(lines_about("Wrong matchmaker token from 10.0.0.7") == 1);
     CHECK(lines_about("Wrong player credential from 10.0.0.6") == 1);
-}
-
-TEST_CASE("S-4: guesses from many addresses are remembered up to a bound") {
-    VirtualClock clock;
-    RememberedLog lines;
-    Log log{clock, lines, LogLevel::error};
-    GameLoop loop{clock, log};
-    RememberedLinks output;
-    LinkTable table{output, {ByteOrder::little, ByteOrder::little, ByteOrder::big}};
-    WrongSecrets secrets(table, loop.timers(), log, 2);
-    constexpr std::uint32_t many = WrongSecrets::addresses_max + 10;
-    const auto guess = [&](std::uint32_t from) {
-        static std::uint32_t slot = 0;
-        const auto byte = [from](int shift) { return static_cast<std::uint8_t>(from >> shift); };
-        Link* link = table.opened({slot++, 1}, Port::servers, IpAddress::v4({11, byte(16), byte(8), byte(0)}));
-        secrets.refuse({clock.now(), clock.now(), 1}, *link, ServerHandshakeResponse{});
-        return output.peers[link->id].closed;  // answered at once
-    };
-    for (std::uint32_t from = 0; from < many; ++from) CHECK(guess(from));
-    CHECK(secrets.addresses() <= WrongSecrets::addresses_max);
-    CHECK(secrets.count(Port::servers) == many);
-    CHECK_FALSE(guess(many - 1));
-    CHECK(guess(0));  // forgotten
 }
