@@ -9,11 +9,12 @@ namespace muster::storm {
 
 // Lies in a file that both map. All zero: a machine without faults. tests/faulty_machine.py knows the layout.
 struct FaultBlock {
-    std::atomic<std::int64_t> date_offset_ms;  // added to the date
-    std::atomic<std::int32_t> sync_delay_ms;   // how long fsync takes; lowering it ends a wait that is under way
-    std::atomic<std::int32_t> sync_fails;      // 1: fsync fails with EIO
-    std::atomic<std::int32_t> disk_full;       // 1: writes to the store fail with ENOSPC
-    std::atomic<std::uint64_t> syncs;          // how often the store was synced: the library counts them
+    std::atomic<std::int64_t> date_offset_ms;   // added to the date
+    std::atomic<std::int32_t> sync_delay_ms;    // how long fsync takes; lowering it ends a wait that is under way
+    std::atomic<std::int32_t> sync_fails;       // 1: fsync fails with EIO
+    std::atomic<std::int32_t> disk_full;        // 1: writes to the store fail with ENOSPC
+    std::atomic<std::uint64_t> syncs;           // how often the store was synced: the library counts them
+    std::atomic<std::int64_t> longest_sync_us;  // of the disk itself, without our delay; whoever reads it sets it to 0
 };
 
 // The daemon's environment names the block's file, and the start of the paths that its disk faults are for.

@@ -38,6 +38,7 @@ public:
     // An honest peer's link was closed by the daemon, or could not be opened.
     void link_lost(const std::string& whose, Moment at);
     void noise(Span late) { latencies_.add_noise(late); }
+    void synced(Span took) { latencies_.add_sync(took); }
     void crowding(double threads) { latencies_.add_crowding(threads); }
 
     void calm_over(const Footprint& footprint, std::size_t store_bytes);

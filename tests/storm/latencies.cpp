@@ -30,6 +30,7 @@ void Latencies::clear() {
     for (auto& each : waited_) each.clear();
     noise_.clear();
     crowding_.clear();
+    longest_sync_ = {};
 }
 
 double Latencies::crowding() const {
@@ -48,6 +49,7 @@ void Latencies::end_calm() {
 std::optional<std::string> Latencies::end_act() {
     constexpr int calm_times = 2;
     constexpr int noise_times = 4;
+    constexpr int sync_times = 2;
     const Span noise = p99(noise_);
     std::optional<std::string> slow;
     if (noise > limits_.noise_most || crowding() > limits_.crowding_most) {
@@ -57,7 +59,9 @@ std::optional<std::string> Latencies::end_act() {
     for (std::size_t i = 0; i < service_count; ++i) {
         if (!calm_known_[i] || waited_[i].size() < samples_least) continue;
         ++judged_;
-        const Span limit = std::max(calm_times * calm_[i], limits_.floor) + noise_times * noise;
+        const bool on_disk = static_cast<Service>(i) == Service::promises;
+        const Span disk = on_disk ? sync_times * longest_sync_ : Span{0};
+        const Span limit = std::max(calm_times * calm_[i], limits_.floor) + noise_times * noise + disk;
         const Span waited = p99(waited_[i]);
         if (waited <= limit) continue;
         slow = fmt::format(
@@ -76,7 +80,8 @@ std::string Latencies::figures() const {
         line += fmt::format("{} p99 {:.1f} ms ({}), ", to_string(static_cast<Service>(i)),
                             milliseconds(p99(waited_[i])), waited_[i].size());
     }
-    return line + fmt::format("machine {:.1f} ms, {:.1f} threads a processor", milliseconds(p99(noise_)), crowding());
+    return line + fmt::format("machine {:.1f} ms, disk {:.1f} ms, {:.1f} threads a processor",
+                              milliseconds(p99(noise_)), milliseconds(longest_sync_), crowding());
 }
 
 }  // namespace muster::storm

@@ -1,6 +1,7 @@
 // How long honest peers waited, act by act, against the calm before the storm.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -17,7 +18,8 @@ inline constexpr std::size_t service_count = 3;
 std::string_view to_string(Service service);
 
 // An act's p99 may be twice the calm's, or `floor`, whichever is more; and what the machine itself adds: four times the
-// p99 of how late a thread that only sleeps woke up in the same act. The floor is what a busy machine needs. Without a
+// p99 of how late a thread that only sleeps woke up in the same act; and for promises, which wait for the disk twice,
+// twice its longest sync. The floor is what a busy machine needs. Without a
 // calm to compare with, or on a machine too busy to tell, nobody is slow.
 struct LatencyLimits {
     Span floor{50'000'000};
@@ -34,6 +36,8 @@ public:
 
     void add(Service service, Span waited) { waited_[index(service)].push_back(waited); }
     void add_noise(Span late) { noise_.push_back(late); }
+    // A sync of the store took the disk itself so long.
+    void add_sync(Span took) { longest_sync_ = std::max(longest_sync_, took); }
     // How many threads of the machine want to run now, for each processor.
     void add_crowding(double threads) { crowding_.push_back(threads); }
 
@@ -59,6 +63,7 @@ private:
     std::array<std::vector<Span>, service_count> waited_;
     std::vector<Span> noise_;
     std::vector<double> crowding_;
+    Span longest_sync_{};
     std::array<Span, service_count> calm_{};
     std::array<bool, service_count> calm_known_{};  // it had enough samples to compare with
     std::size_t judged_ = 0;

@@ -122,7 +122,11 @@ void forget_deleted(int folder) {
 template <class Sync>
 int synced(int file, Sync sync) {
     if (!may_sync(file)) return -1;
+    using Clock = std::chrono::steady_clock;
+    const auto began = Clock::now();
     const int result = sync(file);
+    const auto took = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - began).count();
+    if (block() && of_store(file) && took > block()->longest_sync_us.load()) block()->longest_sync_us = took;
     if (result == 0) {
         copy_synced(file);
         forget_deleted(file);

@@ -283,6 +283,9 @@ void Storm::hear_machine() {
     constexpr Span busy_machine = 150ms;
     constexpr Span looks_back = 3s;
     judge_.crowding(threads_a_processor());
+    const Span sync = std::chrono::microseconds(daemon_.faults().longest_sync_us.exchange(0));
+    // A sync that a stop interrupted seems to take as long as the stop.
+    if (!weather_.met({Trouble::stopped}, looked_ - look_every, looked_)) judge_.synced(sync);
     bool busy = false;
     for (const Span late : noise_.fetch()) {
         judge_.noise(late);
