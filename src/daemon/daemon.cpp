@@ -347,7 +347,7 @@ private:
     std::optional<StoreArchive> archive_;
     std::optional<GameOperator> operator_;
     std::optional<Api> api_;
-    SlowReads slow_reads_;
+    SlowReadThread slow_reads_;
     // Last, so that it stops before what its answers are made from.
     std::optional<HttpServer> http_;
 };

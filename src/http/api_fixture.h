@@ -159,7 +159,7 @@ struct Asking {
     FleetView view;
     PlayersView sessions;
     Api api{Api::Parts{game, gate, ring, archive, slow_reads, over, clock, thread}};
-    SlowReads slow_reads;
+    SlowReadThread slow_reads;
     Routes routes;
 };
 

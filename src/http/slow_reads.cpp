@@ -6,9 +6,9 @@
 
 namespace muster {
 
-SlowReads::SlowReads() : thread_([this] { run(); }) {}
+SlowReadThread::SlowReadThread() : thread_([this] { run(); }) {}
 
-SlowReads::~SlowReads() {
+SlowReadThread::~SlowReadThread() {
     {
         const std::lock_guard lock(mutex_);
         ending_ = true;
@@ -18,7 +18,7 @@ SlowReads::~SlowReads() {
     thread_.join();
 }
 
-bool SlowReads::submit(std::function<void()> work) {
+bool SlowReadThread::submit(std::function<void()> work) {
     {
         const std::lock_guard lock(mutex_);
         if (ending_ || waiting_.size() >= waiting_max) return false;
@@ -28,7 +28,7 @@ bool SlowReads::submit(std::function<void()> work) {
     return true;
 }
 
-void SlowReads::run() {
+void SlowReadThread::run() {
     name_this_thread("history");
     std::unique_lock lock(mutex_);
     while (true) {

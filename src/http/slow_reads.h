@@ -1,4 +1,4 @@
-// A thread for reads that may block on the disk, so that the HTTP thread never does.
+// Reads that may block on the disk, done elsewhere, so that the HTTP thread never blocks.
 #pragma once
 
 #include <condition_variable>
@@ -13,16 +13,23 @@ namespace muster {
 // Any thread. The work neither throws nor waits for its own answer.
 class SlowReads {
 public:
+    virtual ~SlowReads() = default;
+    // False when too many wait.
+    [[nodiscard]] virtual bool submit(std::function<void()> work) = 0;
+};
+
+// Runs them in order, on a thread of its own.
+class SlowReadThread final : public SlowReads {
+public:
     static constexpr std::size_t waiting_max = 32;
 
-    SlowReads();
+    SlowReadThread();
     // Waits for the read under way; the others are dropped.
-    ~SlowReads();
-    SlowReads(const SlowReads&) = delete;
-    SlowReads& operator=(const SlowReads&) = delete;
+    ~SlowReadThread() override;
+    SlowReadThread(const SlowReadThread&) = delete;
+    SlowReadThread& operator=(const SlowReadThread&) = delete;
 
-    // False when too many wait.
-    [[nodiscard]] bool submit(std::function<void()> work);
+    [[nodiscard]] bool submit(std::function<void()> work) override;
 
 private:
     void run();
