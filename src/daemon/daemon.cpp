@@ -14,6 +14,7 @@
 #include "base/system_clock.h"
 #include "config/config_reload.h"
 #include "config/config_serving.h"
+#include "core/recovery_check.h"
 #include "daemon/descriptor_plan.h"
 #include "daemon/game.h"
 #include "daemon/game_metrics.h"
@@ -38,6 +39,7 @@
 #include "process/signals.h"
 #include "process/version.h"
 #include "store/sqlite_store.h"
+#include "store/store_fault.h"
 
 namespace muster {
 namespace {
@@ -157,6 +159,8 @@ private:
         options.history = history_limits_of(config_);
         store_.emplace(clock_, options);
         recovered_ = store_->recover();
+        if (const auto damage = damage_of(recovered_))
+            throw StoreError(exit_damaged, fmt::format("{} is damaged: {}", config_.store.path, *damage));
         recovery_ = clock_.now() - begun;
         log_.with(LogLevel::info,
                   {{"servers", recovered_.servers.size()},

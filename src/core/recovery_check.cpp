@@ -1,0 +1,130 @@
+#include "core/recovery_check.h"
+
+#include <cstdint>
+#include <limits>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/utf8.h"
+#include "protocol/text.h"
+
+namespace muster {
+namespace {
+
+// Far from where they end, so that there is always a next block.
+constexpr std::int64_t number_max = std::int64_t{1} << 62;
+// What nanoseconds since 1970 can say.
+constexpr std::int64_t time_max_ms = std::numeric_limits<std::int64_t>::max() / 1'000'000;
+constexpr std::int32_t capacity_max = 10'000;
+constexpr std::size_t listed_max = 127;
+
+// Remembers the first thing that is wrong.
+class Judge {
+public:
+    explicit Judge(const RecoveredState& state) : state_(state) {}
+
+    std::optional<std::string> damage() {
+        numbers();
+        servers();
+        matches();
+        players();
+        accounts();
+        for (const LobbyOver& over : state_.over) {
+            lobby("matches", over.lobby);
+            time("matches", over.at);
+        }
+        for (const TokenUsed& use : state_.tokens_used) lobby("token_uses", use.lobby);
+        for (const AbortOwed& owed : state_.owed_aborts) lobby("owed_aborts", owed.lobby);
+        if (state_.has_clock) expect(state_.clock.elapsed_game_ms >= 0, "world_clock", "a negative time");
+        return std::move(damage_);
+    }
+
+private:
+    void numbers() {
+        const NumbersReserved& given = state_.numbers;
+        number("numbers_reserved", "server ids", given.server_ids_below, 1, std::numeric_limits<std::int32_t>::max());
+        number("numbers_reserved", "epochs", given.epochs_below, 1, number_max);
+        number("numbers_reserved", "event ids", given.event_ids_below, 1, number_max);
+    }
+
+    void servers() {
+        std::set<std::pair<IpAddress, std::uint16_t>> endpoints;
+        for (const ServerRecord& server : state_.servers) {
+            given_out("id", server.id.value, state_.numbers.server_ids_below);
+            given_out("epoch", server.epoch, state_.numbers.epochs_below);
+            number("servers", "capacity", server.max_matches, 1, capacity_max);
+            time("servers", server.registered_at);
+            if (!endpoints.emplace(server.ip, server.port).second)
+                expect(false, "servers", fmt::format("{} port {} twice", server.ip.to_string(), server.port));
+        }
+    }
+
+    void matches() {
+        for (const MatchRecord& match : state_.matches) {
+            lobby("matches", match.lobby);
+            number("matches", "player count", match.player_count, 1, std::numeric_limits<std::int8_t>::max());
+            number("matches", "port", match.server_port, 0, std::numeric_limits<std::uint16_t>::max());
+            text<MatchmakerIdText>("matches", "matchmaker", match.matchmaker);
+            text<ReasonText>("matches", "reason", match.reason);
+            text<IpText>("matches", "server address", match.server_ip);
+            text<MatchTokenText>("matches", "token", match.token);
+            for (const UnixMs at :
+                 {match.requested_at, match.allocated_at, match.ready_at, match.started_at, match.ended_at})
+                time("matches", at);
+        }
+    }
+
+    void players() {
+        for (const PlayersRecord& list : state_.players) {
+            lobby("player_lists", list.lobby);
+            text<MatchmakerIdText>("player_lists", "matchmaker", list.matchmaker);
+            number("match_players", "players", static_cast<std::int64_t>(list.accounts.size()), 0, listed_max);
+        }
+    }
+
+    void accounts() {
+        std::set<AccountId> known;
+        for (const AccountRecord& account : state_.accounts) {
+            text<NameText>("accounts", "name", account.name);
+            number("accounts", "account", account.account.value, 1, std::numeric_limits<std::int32_t>::max() - 1);
+            if (!known.insert(account.account).second)
+                expect(false, "accounts", fmt::format("account {} twice", account.account.value));
+        }
+    }
+
+    void given_out(std::string_view what, std::int64_t value, std::int64_t below) {
+        if (value < 1 || value >= below)
+            expect(false, "servers", fmt::format("{} {}, which was never given out", what, value));
+    }
+    void lobby(std::string_view table, LobbyId lobby) {
+        number(table, "lobby", lobby.value, 1, std::numeric_limits<std::int32_t>::max());
+    }
+    void time(std::string_view table, UnixMs at) { number(table, "time", at.value, 0, time_max_ms); }
+    void number(std::string_view table, std::string_view what, std::int64_t value, std::int64_t least,
+                std::int64_t most) {
+        if (value < least || value > most)
+            expect(false, table, fmt::format("{} {}, which is out of range", what, value));
+    }
+    // Says nothing of the text itself: it may be a token.
+    template <class Field>
+    void text(std::string_view table, std::string_view what, std::string_view value) {
+        if (!Field::fits(value) || !is_utf8(value)) expect(false, table, fmt::format("a {} that is none", what));
+    }
+    void expect(bool good, std::string_view table, std::string_view what) {
+        if (!good && !damage_) damage_ = fmt::format("{} holds {}", table, what);
+    }
+
+    const RecoveredState& state_;
+    std::optional<std::string> damage_;
+};
+
+}  // namespace
+
+std::optional<std::string> damage_of(const RecoveredState& state) {
+    return Judge(state).damage();
+}
+
+}  // namespace muster
