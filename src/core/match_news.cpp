@@ -35,7 +35,7 @@ std::optional<MatchEventKind> event_of(MatchState state) {
     return std::nullopt;
 }
 
-void MatchNews::recover(std::span<const MatchRecord> matches) {
+void MatchNews::recover(const Pass& pass, std::span<const MatchRecord> matches) {
     std::vector<const MatchRecord*> over;
     for (const MatchRecord& match : matches) {
         const bool is_over = match.state == MatchState::ended || match.state == MatchState::aborted;
@@ -46,7 +46,7 @@ void MatchNews::recover(std::span<const MatchRecord> matches) {
     });
     for (const MatchRecord* match : over) {
         by_matchmaker_[match->matchmaker].over.push_back(
-            {match->lobby, *event_of(match->state), match->reason, match->ended_at, {}, {}});
+            {match->lobby, *event_of(match->state), match->reason, match->ended_at, pass.now, {}, {}});
         ++size_;
     }
     drop_beyond_limit();
@@ -64,7 +64,7 @@ void MatchNews::tell_over(const Pass& pass, const MatchRecord& match, bool sent)
     if (link && !sent) send(link->id, match.lobby, *event_of(match.state), match.reason);
     if (link && planted(Bug::event_told_when_queued)) return ledger_.write(EventTold{match.lobby});
     by_matchmaker_[match.matchmaker].over.push_back({match.lobby, *event_of(match.state), match.reason, match.ended_at,
-                                                     pass.now, link ? link->id : ConnectionId{}});
+                                                     pass.now, pass.now, link ? link->id : ConnectionId{}});
     ++size_;
     drop_beyond_limit();
 }
@@ -146,16 +146,14 @@ std::size_t MatchNews::tell_again(const Pass& pass, const std::string& matchmake
     return done;
 }
 
-void MatchNews::prune(const Pass& pass, UnixMs wall) {
-    const std::int64_t too_old =
-        wall.value - std::chrono::duration_cast<std::chrono::milliseconds>(Duration(kept)).count();
+void MatchNews::prune(const Pass& pass) {
     for (auto next = by_matchmaker_.begin(); next != by_matchmaker_.end();) {
         OfMatchmaker& of = next->second;
         const Link* link = link_of(next->first);
         while (!of.over.empty()) {
             const Over& first = of.over.front();
             const bool heard = link && first.link == link->id && pass.now - first.told >= Duration(heard_after);
-            if (!heard && first.at.value >= too_old) break;
+            if (!heard && pass.now - first.noted < Duration(kept)) break;
             if (!heard) ++dropped_;
             forget_oldest(of);
         }

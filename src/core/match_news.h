@@ -48,7 +48,7 @@ public:
         : links_(links), matchmakers_(matchmakers), matches_(matches), ledger_(ledger) {}
 
     // Matches that were over in the last run, with an event that may not have been heard.
-    void recover(std::span<const MatchRecord> matches);
+    void recover(const Pass& pass, std::span<const MatchRecord> matches);
 
     // The match has come this far: sent if its matchmaker is there.
     void tell(const MatchRecord& match);
@@ -62,7 +62,7 @@ public:
     // In every pass: the next portions. How much there was to do.
     std::size_t update(const Pass& pass);
     // Now and then: what was heard, or is too old, is forgotten.
-    void prune(const Pass& pass, UnixMs wall);
+    void prune(const Pass& pass);
 
     // Lobbies that are over and wait to be heard of; and those given up because too many did, or for too long.
     std::size_t size() const { return size_; }
@@ -74,6 +74,7 @@ private:
         MatchEventKind kind = MatchEventKind::ended;
         std::string reason;
         UnixMs at;
+        Time noted{};       // in this run, real time: a date that is wrong for a while makes nothing old (fault 18)
         Time told{};        // real time
         ConnectionId link;  // that it was told on
     };

@@ -110,6 +110,22 @@ TEST_CASE("A-10: events of a matchmaker that never returns are kept for a day, a
     CHECK(events_heard_on_disk(world) == MatchNews::lobbies_max + 10);
 }
 
+TEST_CASE_FIXTURE(CoreWorld, "A-10, fault 18: a date that is days ahead for a while lets no event be forgotten") {
+    const TestServer server = join(*this, 7777);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    allocate(*this, matchmaker, server, 1);
+    send(server.link, MatchEndedReport{server.id, LobbyId(1)});
+    CHECK(told(*this, matchmaker) == std::multiset<std::int32_t>{1});
+    disconnect(matchmaker);
+    clock.step_wall(200h);
+    in_pass([&](const Pass& pass) { core->observe_wall(pass, clock.wall()); });
+    advance(2min);
+    clock.step_wall(-200h);
+    in_pass([&](const Pass& pass) { core->observe_wall(pass, clock.wall()); });
+    advance(2min);
+    CHECK(told(*this, join_matchmaker(*this)) == std::multiset<std::int32_t>{1});
+}
+
 TEST_CASE_FIXTURE(CoreWorld, "A-10: an event waits for the answer of its lobby, and what is over is told without one") {
     const TestServer server = join(*this, 7777);
     const ConnectionId matchmaker = join_matchmaker(*this);

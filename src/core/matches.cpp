@@ -283,7 +283,7 @@ void Matches::forget(Match& match) {
 void Matches::prune(const Pass& pass) {
     over_.remember_for(config_.lobby_memory);
     over_.forget(pass.now);
-    news_.prune(pass, wall());
+    news_.prune(pass);
     lists_.prune(pass);
 }
 

@@ -33,7 +33,7 @@ void Matches::recover(const Pass& pass, const RecoveredState& state) {
         if (!planted(Bug::past_forgotten_at_restart)) over_.add(one.lobby, {one.server, one.how}, pass.now - age);
     }
     lists_.recover(pass, state.players);
-    news_.recover(state.matches);
+    news_.recover(pass, state.matches);
     // Then nobody can say how old a token is, and none may live for longer than its time (fault 15).
     const bool date_went_back = wall() < latest_time(state);
     std::unordered_map<LobbyId, std::vector<AccountId>> used;
