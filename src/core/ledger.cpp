@@ -73,6 +73,7 @@ void Ledger::end_of_pass(Time now) {
 // False when nothing is left, or no more is taken.
 bool Ledger::hand_over(Time now) {
     if (!waiting()) return false;
+    if (in_flight_.size() >= batches_in_flight_max && records_waiting() < shared_min) return false;
     congested_ = records_in_flight_ >= in_flight_max;
     if (congested_) return false;
     if (!refused_) refused_ = make_batch();

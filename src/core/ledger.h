@@ -43,6 +43,10 @@ public:
     static constexpr std::chrono::milliseconds retry_every{500};
     // A batch takes whole passes up to about this many records; the rest goes with the next one.
     static constexpr std::size_t batch_max = 16'384;
+    // With this many batches on their way, passes share the next one until it has `shared_min` records, or until the
+    // store has answered: a quick loop never fills the store's queue with crumbs while its thread waits for the disk.
+    static constexpr std::size_t batches_in_flight_max = 1'024;
+    static constexpr std::size_t shared_min = 1'024;
     // With this many records handed over and not answered, the store is congested.
     static constexpr std::size_t in_flight_max = 65'536;
     // What may wait while it cannot be handed over. Beyond it the oldest events are dropped and counted, and the newest

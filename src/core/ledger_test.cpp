@@ -247,3 +247,37 @@ TEST_CASE_FIXTURE(LedgerWorld,
     CHECK(told.size() == Ledger::promises_waiting_max + 2);
     CHECK(told.back() == "9999 kept");
 }
+
+TEST_CASE_FIXTURE(
+    LedgerWorld,
+    "fault 5: when a quick loop has many batches on their way its passes share the next, and promises wait") {
+    store.room = 1'000'000;
+    constexpr std::size_t more = 100;
+    for (std::size_t i = 0; i < Ledger::batches_in_flight_max + more; ++i) {
+        promise(std::to_string(i), static_cast<std::int32_t>(i));
+        end_pass();
+    }
+    CHECK(ledger.in_flight() == Ledger::batches_in_flight_max);
+    CHECK(ledger.records_waiting() == more);
+    CHECK_FALSE(ledger.congested());
+    answer();
+    end_pass();
+    CHECK(ledger.in_flight() == Ledger::batches_in_flight_max);
+    CHECK(ledger.records_waiting() == 0);
+    write_all();
+    CHECK(told.size() == Ledger::batches_in_flight_max + more);
+    CHECK(told.front() == "0 kept");
+    CHECK(told.back() == std::to_string(Ledger::batches_in_flight_max + more - 1) + " kept");
+}
+
+TEST_CASE_FIXTURE(LedgerWorld, "fault 5: behind many batches a large one does not wait") {
+    store.room = 1'000'000;
+    for (std::size_t i = 0; i < Ledger::batches_in_flight_max; ++i) {
+        note(static_cast<std::int32_t>(i));
+        end_pass();
+    }
+    for (std::size_t i = 0; i < Ledger::shared_min; ++i) note(static_cast<std::int32_t>(i));
+    end_pass();
+    CHECK(ledger.in_flight() == Ledger::batches_in_flight_max + 1);
+    CHECK(ledger.records_waiting() == 0);
+}
