@@ -43,7 +43,8 @@ SEEDS_MAX = 1000
 SEEDS_AT_ONCE = 10
 STORM_SEED = 1
 STORM_SECONDS = 60
-HUNG_AFTER = 900  # seconds of one command
+NO_BUG = "no bug"  # under this name the results keep what the finders say while none is live
+HUNG_AFTER = 300  # seconds of one command
 # Worlds of thousands, which take as long as hundreds of small ones.
 LARGE_SCENARIOS = {"last_slot", "reconnect"}
 
@@ -64,8 +65,8 @@ MUSTER_PLANTED_BUG=no_epoch build/zoo/muster simulate --scenario lossy --seeds 1
 
 `unit` are the unit tests of all folders, the bug's own first; the time is CPU time up to the objection. `simulator` is
 `muster simulate` over its scenarios in turn, {SEEDS_AT_ONCE} seeds each, {SEEDS_MAX:,} in all at most; CPU time and seeds up to the
-objection. `storm` is one storm of {STORM_SECONDS} s with seed {STORM_SEED}; seconds from its start. Times do not count building. With no
-bug live, none of the finders objects. "Not in it": the simulator has none of that code. "–" was not run.
+objection. `storm` is one storm of {STORM_SECONDS} s with seed {STORM_SEED}; seconds from its start. Times do not count building. "Not in it":
+the simulator has none of that code. "–" was not run.
 
 """
 
@@ -217,7 +218,7 @@ def said_of(result):
     if not result["found"]:
         return f"not seen in {result['seeds']:,} seeds" if "seeds" in result else "not seen"
     seeds = result.get("seeds")
-    figures = f"{result['seconds']:.1f} s" + (f", {seeds} seed{'' if seeds == 1 else 's'}" if seeds else "")
+    figures = (f"{result['seconds']:.1f} s" if "seconds" in result else "objects") + (f", {seeds} seed{'' if seeds == 1 else 's'}" if seeds else "")
     by = result["by"].replace("|", "\\|")
     return f"**{figures}**: {by[:160]}"
 
@@ -233,13 +234,19 @@ def table(results):
     unseen = [f"`{name}`" for name, _, _ in bugs() if results.get(name) and
               not any(result["found"] for result in results[name].values())]
     counts = ", ".join(f"{finder} {seen[finder]} of {run[finder]} that were run" for finder in FINDERS)
-    lines += ["", f"{len(bugs())} bugs. Seen: {counts}. "
+    calm = ", ".join(f"{finder} {said_of(results.get(NO_BUG, {}).get(finder))}" for finder in FINDERS)
+    lines += ["", f"While no bug is live: {calm.replace('not seen', 'no objection')}.",
+              "", f"{len(bugs())} bugs. Seen: {counts}. "
               + (f"Seen by no finder that was run: {', '.join(unseen)}." if unseen else "Each was seen by a finder.")]
     return "\n".join(lines) + "\n"
 
 
+def read_results():
+    return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+
+
 def write(results):
-    known = {name for name, _, _ in bugs()}
+    known = {NO_BUG, *(name for name, _, _ in bugs())}
     kept = {name: result for name, result in results.items() if name in known}
     RESULTS.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
     TABLE.write_text(INTRODUCTION + table(kept))
@@ -267,18 +274,24 @@ def without_bug(runner, finders):
         print(f" objects: {result['by']}" if result["found"] else f" no objection ({result['seconds']} s)", flush=True)
         if result["found"]:
             wrong.append(finder)
+        results = read_results()
+        results.setdefault(NO_BUG, {})[finder] = result
+        write(results)
     return wrong
 
 
-def play(runner, wanted, finders, again, results):
+def play(runner, wanted, finders, again):
     """Whether each was seen by some finder."""
     all_seen = True
+    results = read_results()
     steps = [(name, finder) for name in wanted for finder in finders
              if again or finder not in results.get(name, {})]
     for number, (name, finder) in enumerate(steps, 1):
         print(f"[{number}/{len(steps)}] {name}: {finder} …", end="", flush=True)
-        results.setdefault(name, {})[finder] = FINDERS[finder](runner, name)
-        print(f" {said_of(results[name][finder])}", flush=True)
+        result = FINDERS[finder](runner, name)
+        print(f" {said_of(result)}", flush=True)
+        results = read_results()  # another run may have added its own
+        results.setdefault(name, {})[finder] = result
         write(results)
     for name in wanted:
         if results.get(name) and not any(result["found"] for result in results[name].values()):
@@ -309,9 +322,8 @@ def main():
         wrong = objections_to_list()
         print("\n".join(wrong) or f"zoo: {len(bugs())} bugs")
         return 1 if wrong else 0
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     if options.write:
-        write(results)
+        write(read_results())
         return 0
 
     names = [name for name, _, _ in bugs()]
@@ -326,7 +338,7 @@ def main():
         if wrong := without_bug(runner, finders):
             print(f"zoo: {', '.join(wrong)} objects without a bug, so its word on a bug says nothing", file=sys.stderr)
             return 1
-    return 0 if play(runner, options.only or names, finders, options.again, results) else 1
+    return 0 if play(runner, options.only or names, finders, options.again) else 1
 
 
 if __name__ == "__main__":
