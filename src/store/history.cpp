@@ -4,6 +4,10 @@
 #include <cstdlib>
 #include <limits>
 
+#include <fmt/format.h>
+
+#include "store/settled_date.h"
+
 namespace muster {
 namespace {
 
@@ -105,11 +109,22 @@ std::int64_t History::reusable_bytes() {
 }
 
 std::optional<UnixMs> History::latest_date() {
-    const std::int64_t latest = database_.integer(
-        "SELECT max(coalesce((SELECT time FROM events ORDER BY id DESC LIMIT 1), 0),"
-        " coalesce((SELECT max(ended_at) FROM matches WHERE state >= 4), 0))");
-    if (latest == 0) return std::nullopt;
-    return UnixMs{latest};
+    const std::int64_t last =
+        database_.integer("SELECT coalesce((SELECT time FROM events ORDER BY id DESC LIMIT 1), 0)");
+    const std::int64_t ended =
+        database_.integer("SELECT coalesce((SELECT max(ended_at) FROM matches WHERE state >= 4), 0)");
+    if (last == 0 && ended == 0) return std::nullopt;
+    // A jump ahead that had not lasted when the store was closed is not believed by it (fault 18).
+    const auto in_ms = [](std::chrono::milliseconds duration) { return duration.count(); };
+    const std::int64_t first_id = database_.integer(fmt::format(
+        "SELECT coalesce(min(id), 0) FROM events WHERE time > {}", last - in_ms(SettledDate::believed_after)));
+    const std::int64_t first =
+        database_.integer(fmt::format("SELECT coalesce((SELECT time FROM events WHERE id = {}), 0)", first_id));
+    const std::int64_t before = database_.integer(
+        fmt::format("SELECT coalesce((SELECT time FROM events WHERE id < {} ORDER BY id DESC LIMIT 1), 0)", first_id));
+    if (before != 0 && first <= last && first - before > in_ms(SettledDate::step_max))
+        return UnixMs{before + last - first};
+    return UnixMs{std::max(last, ended)};
 }
 
 }  // namespace muster

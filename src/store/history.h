@@ -31,7 +31,7 @@ public:
     std::int64_t used_bytes();
     std::int64_t reusable_bytes();
 
-    // The latest date that was written down; nothing in a new store.
+    // The latest date that was written down and had lasted (SettledDate); nothing in a new store.
     std::optional<UnixMs> latest_date();
 
 private:

@@ -338,6 +338,26 @@ TEST_CASE_FIXTURE(StoreFixture,
     CHECK(reopened().over.size() == 1);
 }
 
+TEST_CASE_FIXTURE(StoreFixture, "fault 18: a restart does not believe a date by what was written during the jump") {
+    options.prune_every = 1s;
+    open();
+    REQUIRE(store->submit({1, {sample_event(1, clock.wall())}}));
+    clock.set_date_ahead(200h);
+    clock.advance(1min);
+    REQUIRE(store->submit({2, {sample_event(2, clock.wall())}}));
+    REQUIRE(log.wait_for(2));
+    REQUIRE(store->stop(10s));
+    store.reset();
+    open();
+    std::uint64_t number = 2;
+    for (int minute = 0; minute < 3; ++minute) {
+        clock.advance(1min);
+        REQUIRE(submit(++number));
+        REQUIRE(log.wait_for(number));
+    }
+    CHECK(store->events_after(0, 10).front().id == 1);
+}
+
 TEST_CASE_FIXTURE(StoreFixture, "fault 19, S-7: the store keeps to its size, and the oldest events make room") {
     constexpr std::int64_t bytes_max = 1 << 20;
     options.history.bytes_max = bytes_max;
