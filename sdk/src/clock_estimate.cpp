@@ -42,11 +42,12 @@ microseconds from_ms(double milliseconds) {
     return microseconds(std::llround(milliseconds * 1e3));
 }
 
-// From 1970 to the end of 9999. Stamps come from outside: others would not fit the arithmetic.
-bool is_date(UnixTime time) {
-    constexpr UnixTime first{};
-    constexpr UnixTime end = std::chrono::sys_days(std::chrono::year(10'000) / 1 / 1);
-    return time >= first && time < end;
+// From 1970 to the end of 9999. Stamps come from outside: others would not fit the arithmetic. Compared in the stamp's
+// own unit, since another would not hold it either.
+template <class Unit>
+bool is_date(std::chrono::sys_time<Unit> time) {
+    constexpr std::chrono::sys_time<Unit> end = std::chrono::sys_days(std::chrono::year(10'000) / 1 / 1);
+    return time.time_since_epoch() >= Unit::zero() && time < end;
 }
 
 microseconds round_trip_of(const ClockExchange& exchange) {
@@ -64,6 +65,7 @@ double variance_of(double excess_ms, double half_unit_ms, double age_s) {
 }  // namespace
 
 void ClockEstimate::add(const ClockSample& sample) {
+    if (!is_date(std::chrono::sys_time<std::chrono::milliseconds>(sample.stamp))) return;
     if (sample.received < sample.sent || sample.received - sample.sent > round_trip_max) return;
     add(point_of(sample), sample.received);
 }

@@ -188,6 +188,13 @@ TEST_CASE("F-10: a late answer is no contradiction, and samples that say nothing
     CHECK(clock.samples() == 2);
 }
 
+TEST_CASE("F-10: a stamp that is no date is ignored, whatever Muster writes into it") {
+    ClockEstimate clock;
+    for (const auto stamp : {std::chrono::milliseconds::max(), std::chrono::milliseconds::min(), -1ms})
+        clock.add({.sent = Time(10s), .received = Time(10s + 2ms), .stamp = stamp});
+    CHECK_FALSE(clock.known());
+}
+
 TEST_CASE("P-11: four stamps give the offset, and the time that Muster held the answer is no part of the round trip") {
     constexpr UnixTime date(1'700'000'000s);
     ClockEstimate clock;

@@ -1,5 +1,6 @@
 #include "sdk/src/matchmaker_state.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -13,6 +14,14 @@
 namespace muster::sdk {
 
 namespace {
+
+// Whatever Muster says: what does not fit becomes the first or the last date that does.
+UnixTime date_of(UnixMs time) {
+    using Ms = std::chrono::milliseconds;
+    constexpr auto first = std::chrono::ceil<Ms>(UnixTime::min()).time_since_epoch();
+    constexpr auto last = std::chrono::floor<Ms>(UnixTime::max()).time_since_epoch();
+    return UnixTime(std::clamp(Ms(time.value), first, last));
+}
 
 muster::LobbyId wire(LobbyId lobby) {
     return muster::LobbyId(lobby.value);
@@ -171,7 +180,7 @@ void Matchmaker::State::take(const AllocationResponse& message) {
         allocation.ip = yes.endpoint.ip.string();
         allocation.port = port_of(yes.endpoint);
         allocation.token = yes.token.string();
-        allocation.allocated_at = UnixTime(std::chrono::milliseconds(yes.time.value));
+        allocation.allocated_at = date_of(yes.time);
     }
     call(asked->allocated, allocation);
 }
