@@ -19,9 +19,11 @@ add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
 
 add_library(muster_build INTERFACE)
 target_include_directories(muster_build INTERFACE ${CMAKE_SOURCE_DIR}/src)
-# Where files are compiled together, one file's own names look global to its neighbours: only locals are compared there.
+# Where files are compiled together, one file's own names look global to its neighbours: only locals are compared there,
+# and by clang, which cannot tell them apart, none.
+set(shadow_together $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>)
 target_compile_options(muster_build INTERFACE
-  -Wall -Wextra $<IF:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>,-Wshadow=local,-Wshadow> -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Werror)
+  -Wall -Wextra $<IF:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>,${shadow_together},-Wshadow> -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports these inside its own standard library once it has inlined it; clang checks the same code in the fuzz build.
   target_compile_options(muster_build INTERFACE

@@ -79,6 +79,11 @@ public:
             visit(left.first(size));
             left = left.subspan(size);
         }
+        if (!whole.sizes.empty()) {
+            const FrameSplit first = next(plan_.stream);
+            check_answer(first, WireError::before_handshake);
+            check_answer(first, WireError::second_handshake);
+        }
         if (whole.fault) check_answer({}, *whole.fault);
     }
 
@@ -135,8 +140,6 @@ private:
         MUSTER_CHECK(known_in || !in, "only what is known is visited");
         MUSTER_CHECK(known_out || !out, "only what is known is visited");
         if (!in) check_answer(split, in.error());
-        check_answer(split, WireError::before_handshake);
-        check_answer(split, WireError::second_handshake);
     }
 
     // Whatever is refused, the peer can read the answer.

@@ -1,0 +1,240 @@
+// The whole of core with peers, a store and a clock that a fuzz target plays: whatever it is told, core breaks no check
+// of its own and comes to rest.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "base/no_log.h"
+#include "base/seeded_entropy.h"
+#include "base/virtual_clock.h"
+#include "core/core.h"
+#include "protocol/codec.h"
+#include "protocol/frame_reader.h"
+#include "protocol/messages.h"
+#include "runtime/message_source.h"
+
+namespace muster::fuzz {
+
+class FuzzWorld final : public MessageSource, private LinkOutput, private BatchOutput {
+public:
+    static constexpr std::size_t links_max = 12;
+
+    // What core said on a link, if that link is listened to.
+    struct Said {
+        Code code = 0;
+        std::vector<std::byte> payload;
+    };
+    struct Socket {
+        ConnectionId id;
+        Port port = Port::servers;
+        bool open = false;
+        bool closing = false;
+        bool listened_to = false;
+        std::vector<Said> said{};
+    };
+    // What the peers can know: tokens they were given.
+    struct Learned {
+        std::string match_token = "MATCH_1_x_1";
+        std::string resume_token;
+    };
+
+    explicit FuzzWorld(const RecoveredState& recovered = {})
+        : log_(clock_, no_log_, LogLevel::error), loop_(clock_, log_) {
+        core_.emplace(config(), Core::Parts{loop_, log_, *this, *this, entropy_, clock_, clock_.wall()}, recovered);
+        loop_.add_source(*this);
+        loop_.on_flush([this](const Pass& pass) { core_->end_of_pass(pass); });
+        settle();
+    }
+
+    const Core& core() const { return *core_; }
+    Time now() const { return clock_.now(); }
+    Socket& link(std::size_t number) { return sockets_[number % links_max]; }
+    const Learned& learned() const { return learned_; }
+
+    void open(Socket& link, Port port) {
+        if (link.open) return;
+        const auto slot = static_cast<std::uint32_t>(&link - sockets_.data());
+        link = {{slot, ++generation_}, port, true, false, link.listened_to};
+        post([this, id = link.id, port](const Pass& pass) {
+            core_->opened(pass, id, port, IpAddress::v4({127, 0, 0, 1}));
+        });
+    }
+
+    void disconnect(Socket& link) {
+        if (!link.open) return;
+        link.open = false;
+        post([this, id = link.id](const Pass& pass) { core_->closed(pass, id); });
+    }
+
+    template <class M>
+    void say(Socket& link, const M& message) {
+        if (!link.open) return;
+        std::vector<std::byte> frame;
+        encode(message, default_byte_order(M::port), frame);
+        say_frame(link, M::code, {frame.begin() + frame_head_size, frame.end()});
+    }
+
+    void say_frame(const Socket& link, Code code, std::vector<std::byte> payload) {
+        if (!link.open) return;
+        post([this, id = link.id, code, bytes = std::move(payload)](const Pass& pass) {
+            core_->frame(pass, id, PeerFrame{code, bytes, pass.now, 0});
+        });
+    }
+
+    // What an operator does, on the game thread.
+    void operate(std::function<void(Core&, const Pass&)> action) {
+        post([this, action = std::move(action)](const Pass& pass) { action(*core_, pass); });
+    }
+
+    // Whether the store answers, and what it answers with.
+    void set_store(bool holding, StoreFault fault) {
+        holding_ = holding;
+        fault_ = fault;
+        settle();
+    }
+
+    void advance(Duration by) {
+        const Time end = clock_.now() + by;
+        for (int i = 0; i < 100'000; ++i) {
+            settle();
+            const auto wake = loop_.next_wake();
+            if (!wake || *wake > end) break;
+            clock_.advance_to(std::max(*wake, clock_.now()));
+        }
+        clock_.advance_to(end);
+        settle();
+    }
+    // Time passes, and nobody is awake.
+    void sleep(Duration by) {
+        clock_.advance(by);
+        settle();
+    }
+
+    // With a store that is well again, and time enough: nothing is left half done.
+    void finish() {
+        set_store(false, StoreFault::none);
+        advance(std::chrono::minutes(5));
+        MUSTER_CHECK(core_->matches().in_flight() == 0, "nothing is left half done");
+    }
+
+private:
+    static CoreConfig config() {
+        CoreConfig config;
+        config.fleet.regions = {{RegionId(0), "USE"}, {RegionId(2), "EU"}};
+        config.matchmakers.regions = config.fleet.regions;
+        config.players.heartbeats.enabled = true;
+        config.server_token = [](std::string_view token) { return token != "bad"; };
+        config.matchmaker_token = [](std::string_view token) { return token != "bad"; };
+        config.player_credential = [](std::string_view, std::string_view credential, UnixMs) {
+            if (credential == "bad")
+                return Result<std::optional<AccountId>, Refusal>(Failure(Refusal::invalid_credential));
+            if (credential == "7") return Result<std::optional<AccountId>, Refusal>(AccountId(7));
+            return Result<std::optional<AccountId>, Refusal>(std::nullopt);
+        };
+        return config;
+    }
+
+    void post(std::function<void(const Pass&)> action) {
+        inbox_.push_back(std::move(action));
+        settle();
+    }
+
+    void settle() {
+        for (int i = 0; i < 1'000; ++i) {
+            if (loop_.turn().idle() && inbox_.empty() && (holding_ || waiting_.empty())) return;
+        }
+        MUSTER_CHECK(false, "core comes to rest");
+    }
+
+    // MessageSource.
+    std::string_view name() const override { return "fuzz"; }
+    bool refill() override {
+        if (!holding_ && !waiting_.empty()) {
+            RecordBatch batch = std::move(waiting_.front());
+            waiting_.pop_front();
+            const StoreFault before = failed_.fault_of(batch);
+            BatchOutcome outcome{batch.number, before == StoreFault::none ? fault_ : before};
+            if (outcome.fault != StoreFault::none) {
+                failed_ = {batch.number, outcome.fault};
+                outcome.records = std::move(batch.records);
+            }
+            inbox_.push_back(
+                [this, outcome = std::move(outcome)](const Pass& pass) { core_->store_outcome(pass, outcome); });
+        }
+        return !inbox_.empty();
+    }
+    bool handle_next(const Pass& pass) override {
+        if (inbox_.empty()) return false;
+        const auto action = std::move(inbox_.front());
+        inbox_.pop_front();
+        action(pass);
+        return true;
+    }
+    std::string_view last_handled() const override { return "step"; }
+    std::size_t depth() const override { return inbox_.size(); }
+
+    // LinkOutput.
+    void send(ConnectionId to, std::span<const std::byte> frame) override {
+        Socket& link = sockets_[to.slot];
+        if (link.id != to) return;
+        MUSTER_CHECK(!link.closing, "nothing follows the last word");
+        MUSTER_CHECK(frame.size() >= frame_head_size, "whole frames only");
+        const auto payload = frame.subspan(frame_head_size);
+        if (link.listened_to) {
+            const FrameSplit split = next_frame(frame, default_byte_order(link.port), 65'535);
+            link.said.push_back({split.code, {payload.begin(), payload.end()}});
+        }
+        if (link.port == Port::servers) {
+            if (const auto offer = decode<AllocateMatch>(payload, ByteOrder::little); offer && !offer->token.empty())
+                learned_.match_token = offer->token.string();
+        } else if (link.port == Port::players) {
+            const auto login = decode<PlayerLoginResponse>(payload, ByteOrder::big);
+            const auto* accepted = login ? std::get_if<PlayerLoginResponse::Accepted>(&login->answer) : nullptr;
+            if (accepted) learned_.resume_token = accepted->resume_token.string();
+        }
+    }
+    void report_drained(ConnectionId) override {}
+    void greeted(ConnectionId) override {}
+    void close(ConnectionId link) override {
+        Socket& closing = sockets_[link.slot];
+        if (closing.id == link) closing.closing = true;
+    }
+
+    // BatchOutput.
+    bool submit(RecordBatch&& batch) override {
+        if (waiting_.size() >= 64) return false;
+        waiting_.push_back(std::move(batch));
+        return true;
+    }
+
+    VirtualClock clock_;
+    NoLog no_log_;
+    Log log_;
+    SeededEntropy entropy_{1};
+    GameLoop loop_;
+    std::optional<Core> core_;
+    std::array<Socket, links_max> sockets_{};
+    std::uint32_t generation_ = 0;
+    std::deque<std::function<void(const Pass&)>> inbox_;
+    std::deque<RecordBatch> waiting_;
+    FailedBatch failed_;
+    bool holding_ = false;
+    StoreFault fault_ = StoreFault::none;
+    Learned learned_;
+};
+
+}  // namespace muster::fuzz

@@ -1,0 +1,136 @@
+// Seeds for the targets that read texts: configs, HTTP requests, player credentials.
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "config/config_keys.h"
+#include "config/config_samples.h"
+#include "daemon/player_credential.h"
+#include "fuzz/credential_keys.h"
+#include "fuzz/seed_folder.h"
+
+namespace muster::fuzz {
+namespace {
+
+std::string with_size(std::string_view text) {
+    return static_cast<char>(text.size()) + std::string(text);
+}
+
+template <class Number>
+std::string number(Number value) {
+    std::string bytes;
+    for (std::size_t i = 0; i < sizeof value; ++i) bytes += static_cast<char>(value >> 8 * i);
+    return bytes;
+}
+
+// Each key at the edges of what it may be, in a file and in the environment.
+int write_config(const std::filesystem::path& all) {
+    SeedFolder folder(all, "config");
+    const std::string no_variables(1, '\0');
+    const auto keys = config_keys();
+    for (std::size_t index = 0; index < keys.size(); ++index) {
+        const ConfigKey& key = keys[index];
+        const ConfigSamples samples = samples_of(key);
+        int count = 0;
+        const auto write = [&](const std::string& value) {
+            folder.write(fmt::format("{}-file-{}", key.full_name(), count),
+                         no_variables + fmt::format("[{}]\n{} = {}\n", key.table, key.name, value));
+            const std::string variable =
+                static_cast<char>(index) + with_size(as_environment_text(value).substr(0, 255));
+            folder.write(fmt::format("{}-variable-{}", key.full_name(), count++), '\1' + variable);
+        };
+        for (const std::string& value : samples.good) write(value);
+        for (const std::string& value : samples.bad) write(value);
+    }
+    folder.write("unknown", no_variables + "[fleet]\nheartbeat_timout = \"3s\"\n[flet]\n");
+    folder.write("own-name", "\1\xff" + with_size("FLEET_REGION") + with_size("x"));
+    return folder.count();
+}
+
+std::string request(std::string_view line, std::string_view headers = "", std::string_view body = "") {
+    const std::string length = body.empty() ? "" : fmt::format("Content-Length: {}\r\n", body.size());
+    return fmt::format("{} HTTP/1.1\r\nHost: localhost\r\n{}{}\r\n{}", line, headers, length, body);
+}
+
+int write_http(const std::filesystem::path& all) {
+    SeedFolder folder(all, "http");
+    constexpr std::string_view json = "Content-Type: application/json\r\n";
+    const std::string_view reads[] = {"/",
+                                      "/healthz",
+                                      "/readyz",
+                                      "/metrics",
+                                      "/openapi.json",
+                                      "/api/v1/servers?region=0&status=available&limit=2&after=1",
+                                      "/api/v1/servers/1",
+                                      "/api/v1/matches?state=live&server=1&region=0",
+                                      "/api/v1/matches/1",
+                                      "/api/v1/players?limit=1",
+                                      "/api/v1/players/1",
+                                      "/api/v1/matchmakers?after=%41",
+                                      "/api/v1/regions",
+                                      "/api/v1/clock",
+                                      "/api/v1/overview",
+                                      "/api/v1/events?type=match.,server.&since_ms=1&until_ms=2&after=1"};
+    const std::pair<std::string_view, std::string_view> actions[] = {
+        {"POST /api/v1/servers/1/drain", R"({"draining":true,"reason":"r"})"},
+        {"POST /api/v1/servers/1/remove", "{}"},
+        {"POST /api/v1/servers/1/abort", R"({"reason":"\u00e9"})"},
+        {"POST /api/v1/regions/0/drain", R"({"draining":false})"},
+        {"POST /api/v1/matches/1/abort", ""},
+        {"POST /api/v1/players/1/kick", R"({"reason":""})"},
+        {"PUT /api/v1/clock", R"({"day":1,"hour":2,"minute":3,"speed":60})"},
+        {"POST /api/v1/matches",
+         R"({"lobby_id":1,"region":0,"player_count":4,"game_type":6,"game_mode":0,"average_rating":1650})"}};
+
+    int count = 0;
+    const auto write = [&](char asker, const std::string& bytes) {
+        folder.write(fmt::format("request-{}", count++), asker + bytes);
+    };
+    for (const std::string_view path : reads) {
+        write(0, request(fmt::format("GET {}", path)));
+        write(16, request(fmt::format("GET {}", path), "Authorization: Bearer secret\r\n"));
+        write(64, request(fmt::format("HEAD {}", path)));
+    }
+    for (const auto& [line, body] : actions) {
+        write(0, request(line, json, body));
+        write(7, request(line, json, body) + request("GET /healthz"));
+        write(32, request(line, json, body));
+        write(16, request(line, "Authorization: Bearer wrong\r\nContent-Type: application/json\r\n", body));
+    }
+    write(0, request("GET /api/v1/events", "Accept: text/event-stream\r\nLast-Event-ID: 3\r\n"));
+    write(0,
+          request("PUT /api/v1/clock", "Expect: 100-continue\r\nContent-Type: application/json\r\n", R"({"speed":1})"));
+    write(0,
+          "PUT /api/v1/clock HTTP/1.1\r\nHost: [::1]:80\r\nTransfer-Encoding: chunked\r\nContent-Type: "
+          "application/json; charset=utf-8\r\n\r\nb\r\n{\"speed\":1}\r\n0\r\n\r\n");
+    write(0, "GET /healthz HTTP/1.0\r\nConnection: keep-alive\r\n\r\nDELETE /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+    return folder.count();
+}
+
+int write_credentials(const std::filesystem::path& all) {
+    SeedFolder folder(all, "credentials");
+    constexpr std::int64_t now = 1'700'000'000'000;
+    const std::int64_t expiries[] = {now / 1'000 + 60, now / 1'000, 0, INT64_MAX};
+    int count = 0;
+    for (const std::string_view name : {"ann", "", "\xc3\xab\x1b%s", "a.b"}) {
+        for (const std::int64_t expires : expiries) {
+            for (char key = 0; key < 2; ++key) {
+                const std::string credential = make_player_credential(
+                    credential_keys().all()[static_cast<std::size_t>(key)], name, AccountId(7), expires);
+                folder.write(fmt::format("given-{}", count), '\0' + number(now) + with_size(name) + credential);
+                folder.write(fmt::format("signed-{}", count++),
+                             '\1' + number(now) + with_size(name) + number(std::int32_t{7}) + number(expires) + key);
+            }
+        }
+    }
+    return folder.count();
+}
+
+}  // namespace
+
+int write_text_seeds(const std::filesystem::path& all) {
+    return write_config(all) + write_http(all) + write_credentials(all);
+}
+
+}  // namespace muster::fuzz
