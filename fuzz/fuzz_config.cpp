@@ -104,7 +104,7 @@ void check_reload(const ConfigSource& source, const Config& wanted) {
         return;
     }
     for (const ConfigKey& key : config_keys()) {
-        const Config& expected = key.effect == Takes::at_reload ? wanted : running;
+        const Config& expected = key.effect == TakesEffect::at_reload ? wanted : running;
         MUSTER_CHECK(same_value(key, reload->config, expected), "a reload takes what can change, and nothing else");
     }
     MUSTER_CHECK(problems_of_serving(reload->config).empty(), "a reload leaves no door open");
