@@ -55,7 +55,7 @@ Result<void, Refusal> Matches::ready(const Pass& pass, const Server& from, const
     if (match.record.state != MatchState::allocated) return {};  // said before
     match.record.state = MatchState::ready;
     match.record.ready_at = wall();
-    save(match);
+    save_report(match);
     if (match.durable) became_ready(pass, match);
     return {};
 }
@@ -75,7 +75,7 @@ Result<void, Refusal> Matches::started(const Pass& pass, const Server& from, Lob
     match.record.started_at = wall();
     timers_.cancel(match.look);
     if (match.answered) news_.tell(match.record);
-    save(match);
+    save_report(match);
     events_.publish(event::MatchStarted{lobby, from.id});
     notices_.match_begun_or_over(lobby);
     return {};
@@ -268,6 +268,12 @@ void Matches::expiry_due(const Pass& pass, LobbyId lobby, std::uint64_t serial) 
 
 void Matches::save(const Match& match) {
     ledger_.write(match.record);
+}
+
+// What its server says of a match that nobody was promised yet waits for the promise: a request that is refused must
+// not be found as a running match after a crash (fault 72).
+void Matches::save_report(const Match& match) {
+    if (match.durable) save(match);
 }
 
 void Matches::forget(Match& match) {

@@ -208,6 +208,7 @@ private:
     void start_expiry(Match& match, Duration left);
     void expiry_due(const Pass& pass, LobbyId lobby, std::uint64_t serial);
     void save(const Match& match);
+    void save_report(const Match& match);
     void forget(Match& match);
     void prune(const Pass& pass);
     UnixMs wall() { return issued_.at(time_.now()); }

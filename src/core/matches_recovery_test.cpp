@@ -273,3 +273,27 @@ TEST_CASE("K-3, invariant 14: after a restart who has used a token is let in no 
     CHECK(validated(1) == "Match token already used");
     CHECK(validated(2) == "");
 }
+
+TEST_CASE_FIXTURE(CoreWorld, "A-9, fault 72: what a server says of a match counts on the disk once the promise does") {
+    const TestServer server = join(*this, 7777);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    store.holding = true;
+    send(matchmaker, request_for(1));
+    const auto offer = next<AllocateMatch>(server.link);
+    send(server.link, AllocateMatchAck{true, LobbyId(1)});
+    send(server.link, ReadyForMatch{server.id, LobbyId(1), offer.token});
+    CHECK(error_of(next<ReadyForMatchResponse>(server.link)) == "");
+    send(server.link, MatchStartedReport{server.id, LobbyId(1)});
+    const auto further_than_allocated = [](const Record& record) {
+        const auto* match = std::get_if<MatchRecord>(&record);
+        return match && (match->state == MatchState::ready || match->state == MatchState::started);
+    };
+    // The request may still be refused. A crash after that must not find a match that its server runs.
+    for (const RecordBatch& batch : store.waiting)
+        CHECK(std::none_of(batch.records.begin(), batch.records.end(), further_than_allocated));
+    store.holding = false;
+    commit();
+    advance(1ms);
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "");
+    CHECK(std::any_of(store.durable.begin(), store.durable.end(), further_than_allocated));
+}

@@ -172,6 +172,7 @@ void Matches::settled(const Pass& pass, LobbyId lobby, std::uint64_t serial, std
     --in_flight_;
     timers_.cancel(match->limit);
     const MatchRecord& record = match->record;
+    if (record.state != MatchState::allocated) save(*match);  // what its server has said meanwhile
     log_.with(LogLevel::debug,
               {{"lobby_id", lobby.value}, {"server_id", record.server.value}, {"request_id", match->request_id}},
               "Allocated a match");
