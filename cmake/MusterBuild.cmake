@@ -11,7 +11,8 @@ set(MUSTER_SANITIZE "" CACHE STRING "Sanitizers to build with, such as address,u
 
 find_program(MUSTER_CCACHE ccache)
 if(MUSTER_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${MUSTER_CCACHE})
+  # Paths count from the source folder, so that two checkouts share what either has compiled.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${MUSTER_CCACHE})
 endif()
 
 # No path of the build machine in what is built: two builds of one commit are the same.
