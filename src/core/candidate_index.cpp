@@ -73,6 +73,39 @@ std::optional<ServerId> CandidateIndex::best_except(std::span<const ServerId> ex
     return found;
 }
 
+// Best first, without a change to the tree: whoever comes next lost to one of those before, so it is the winner of a
+// subtree beside one of their paths.
+Choice CandidateIndex::choice(std::span<const ServerId> except) const {
+    Choice found;
+    std::size_t passed_over = 0;
+    std::vector<std::size_t> subtrees;
+    subtrees.reserve(64);  // three paths of twenty
+    if (root() != nobody) subtrees.push_back(1);
+    while (!subtrees.empty() && found.best.size() < shown_max) {
+        const auto best =
+            std::min_element(subtrees.begin(), subtrees.end(), [this](std::size_t one, std::size_t other) {
+                return leaves_[winners_[one]].candidate.better_than(leaves_[winners_[other]].candidate);
+            });
+        std::size_t node = *best;
+        subtrees.erase(best);
+        const std::uint32_t winner = winners_[node];
+        const Candidate& candidate = leaves_[winner].candidate;
+        if (std::find(except.begin(), except.end(), candidate.server) == except.end()) {
+            found.best.push_back(candidate);
+        } else {
+            ++passed_over;
+        }
+        while (node < width_) {
+            const std::size_t left = 2 * node;
+            const std::size_t loser = winners_[left] == winner ? left + 1 : left;
+            if (winners_[loser] != nobody) subtrees.push_back(loser);
+            node = loser == left ? left + 1 : left;
+        }
+    }
+    found.candidates = offered_count_ - passed_over;
+    return found;
+}
+
 void CandidateIndex::choose(Place place) {
     leaves_[place].candidate.chosen = ++choices_;
     replay(place);

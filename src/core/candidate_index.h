@@ -30,6 +30,12 @@ struct Candidate {
     }
 };
 
+// Why a server was chosen: what stood to choose from in that moment.
+struct Choice {
+    std::size_t candidates = 0;   // servers that could have taken the match
+    std::vector<Candidate> best;  // the chosen one, then those that would have come next
+};
+
 // A-4's formula. `max_matches` is at least 1; the percentages are judged numbers in 0–100.
 double candidate_score(std::int32_t load, std::int32_t max_matches, float cpu_percent, float memory_percent);
 
@@ -52,6 +58,10 @@ public:
     // The best candidate, or the best that is not in `except` (a handful at most).
     std::optional<ServerId> best() const;
     std::optional<ServerId> best_except(std::span<const ServerId> except);
+
+    // What best_except() decides on: the first few it prefers, at most `shown_max`.
+    static constexpr std::size_t shown_max = 3;
+    Choice choice(std::span<const ServerId> except) const;
 
     // The choice fell on this server.
     void choose(Place place);

@@ -45,6 +45,15 @@ struct PlainChoice {
     }
 };
 
+// The plain rule, asked again and again with those it has named left out.
+bool same_choice(const Choice& told, const PlainChoice& plain, std::vector<ServerId> except) {
+    for (const Candidate& one : told.best) {
+        if (plain.best(except) != one.server) return false;
+        except.push_back(one.server);
+    }
+    return told.best.size() == CandidateIndex::shown_max || !plain.best(except);
+}
+
 }  // namespace
 
 TEST_CASE("A-4: the score is 100 less 50 of load, 20 of CPU and 10 of memory") {
@@ -85,6 +94,25 @@ TEST_CASE("A-4: the highest score wins, ties go to the smaller load, then by age
     index.offer(five, 80, 1);
     index.offer(index.enter(ServerId(12)), 80, 1);
     CHECK(index.best() == ServerId(12));  // a newcomer does not inherit the place's past
+}
+
+TEST_CASE("A-13: a choice tells how many could be chosen, the best of them and who would have come next") {
+    CandidateIndex index;
+    CHECK(index.choice({}).best.empty());
+    CHECK(index.choice({}).candidates == 0);
+    for (int i = 1; i <= 5; ++i) index.offer(index.enter(ServerId(i)), 100 - i, i);
+    const Choice all = index.choice({});
+    CHECK(all.candidates == 5);
+    REQUIRE(all.best.size() == 3);
+    CHECK(all.best[0].server == ServerId(1));
+    CHECK(all.best[1].server == ServerId(2));
+    CHECK(all.best[2].server == ServerId(3));
+    CHECK(all.best[2].score == 97);
+    CHECK(all.best[2].load == 3);
+    const Choice rest = index.choice(std::vector{ServerId(2), ServerId(1)});
+    CHECK(rest.candidates == 3);
+    CHECK(rest.best[0].server == ServerId(3));
+    CHECK(index.best() == ServerId(1));
 }
 
 TEST_CASE("A-6: those already tried are passed over, and are candidates again afterwards") {
@@ -137,6 +165,7 @@ TEST_CASE("A-4, invariant 11: over a million random steps the index agrees with 
         }
         const auto best = index.best_except(except);
         if (best != plain.best(except)) FAIL("differs at step " << step);
+        if (step % 16 == 0 && !same_choice(index.choice(except), plain, except)) FAIL("tells another at step " << step);
         if (best && random.chance(0.5)) {
             plain.servers.at(*best).chosen = step + 1;
             index.choose(plain.servers.at(*best).place);

@@ -50,7 +50,7 @@ Core::Core(CoreConfig config, const Parts& parts, const RecoveredState& recovere
               players_.sessions()},
              recovered),
       wrong_secrets_(links_, parts.loop.timers(), parts.log, config.wrong_secrets_per_minute),
-      refused_registrations_(parts.loop.events(), parts.log),
+      refused_registrations_(parts.loop.events(), parts.log, fleet_.config().regions),
       server_port_(links_, replies_, fleet_, matches_, issued_, parts.loop.timers(), wrong_secrets_,
                    refused_registrations_, std::move(config.server_token)),
       matchmaker_port_(links_, replies_, matchmakers_, fleet_, matches_, issued_, wrong_secrets_,
@@ -86,9 +86,9 @@ void Core::configure(CoreConfig config) {
     matchmaker_port_.configure(std::move(config.matchmaker_token));
 }
 
-void Core::opened(const Pass& pass, ConnectionId id, Port port, const IpAddress& peer) {
+void Core::opened(const Pass& pass, ConnectionId id, Port port, const IpAddress& peer, std::string_view name) {
     if (!planted(Bug::slot_reuse_aborts)) end_outlived(pass, id);
-    if (Link* link = links_.opened(id, port, peer))
+    if (Link* link = links_.opened(id, port, peer, name))
         link->opened = ShortTime(pass.running);
     else
         ++stale_messages_;
@@ -272,7 +272,7 @@ void Core::handler_failed(const Pass& pass, ConnectionId id) {
 }
 
 void Core::store_outcome(const Pass& pass, BatchOutcome outcome) {
-    ledger_.outcome(pass.now, std::move(outcome));
+    ledger_.outcome(pass.running, std::move(outcome));
 }
 
 void Core::end_of_pass(const Pass& pass) {
@@ -281,18 +281,18 @@ void Core::end_of_pass(const Pass& pass) {
     if (!ledger_.store_up() && !ledger_.waiting() && ledger_.in_flight() == 0) numbers_.write_again();
     // Refused at the start: nobody can come and ask for a number, so they are asked for again here.
     if (!numbers_.ready()) numbers_.reserve();
-    ledger_.end_of_pass(pass.now);
+    ledger_.end_of_pass(pass.running);
 }
 
 void Core::observe_wall(const Pass& pass, UnixMs wall) {
     if (issued_.observe(pass.now, wall)) log_.warning("The machine's date was changed by more than half a second");
 }
 
-bool Core::drain(ServerId id, bool draining) {
+bool Core::drain(ServerId id, bool draining, const DrainNote& note) {
     const Server* server = fleet_.find(id);
     if (!server) return false;
     const ServerStatus before = server->status();
-    const ServerStatus status = fleet_.drain_by_operator(id, draining);
+    const ServerStatus status = fleet_.drain_by_operator(id, draining, note);
     if (status != before && server->connected()) links_.send(server->link, ServerStatusNotice{id, status});
     return true;
 }
@@ -309,6 +309,21 @@ bool Core::remove_server(const Pass& pass, ServerId id) {
 
 void Core::allocate(const Pass& pass, std::uint64_t question, const AllocationRequest& request, std::string id) {
     matches_.request(pass, ReplyTo::question(question), operator_, request, std::move(id));
+}
+
+void Core::set_players(const Pass& pass, std::uint64_t question, const MatchPlayers& list) {
+    matches_.players(pass, ReplyTo::question(question), operator_, list);
+}
+
+bool Core::cancel_match(const Pass& pass, LobbyId lobby, std::string_view reason) {
+    const Match* match = matches_.find(lobby);
+    if (!match || match->record.matchmaker != operator_.id) return false;
+    // Of a request that nobody was promised yet there is no match that could end with a reason.
+    if (!match->durable || reason.empty()) {
+        matches_.cancel(pass, ReplyTo::question(0), operator_, lobby);
+        return true;
+    }
+    return matches_.abort(pass, lobby, reason);
 }
 
 bool Core::abort_match(const Pass& pass, LobbyId lobby, std::string_view reason) {

@@ -87,7 +87,8 @@ public:
     // What the network reports, in the order it happened on each link; opened() and closed() come once each. Reports of
     // different links may come in any order, also of two that have used the same slot: those of the older one change
     // nothing once the newer one is known, and count as stale.
-    void opened(const Pass& pass, ConnectionId id, Port port, const IpAddress& peer);
+    // `name` is what the peer's certificate proves; empty without one (S-2).
+    void opened(const Pass& pass, ConnectionId id, Port port, const IpAddress& peer, std::string_view name = {});
     void frame(const Pass& pass, ConnectionId id, const PeerFrame& frame);
     void malformed(const Pass& pass, ConnectionId id, WireError kind);
     void gave_up(const Pass& pass, ConnectionId id, LinkFault fault);
@@ -109,12 +110,16 @@ public:
     void observe_wall(const Pass& pass, UnixMs wall);
 
     // What an operator does. False when there is no such server, match or player.
-    bool drain(ServerId id, bool draining);
+    bool drain(ServerId id, bool draining, const DrainNote& note = {});
     // Its matches are aborted and its link is closed. A server that still runs may register anew.
     bool remove_server(const Pass& pass, ServerId id);
     // Asks for a server, as a matchmaker for all regions that has no link. The verdict comes by take_answered().
     // The request is named by `id`, if it has one.
     void allocate(const Pass& pass, std::uint64_t question, const AllocationRequest& request, std::string id = {});
+    // The accounts of a lobby, from the same matchmaker. The verdict comes the same way.
+    void set_players(const Pass& pass, std::uint64_t question, const MatchPlayers& list);
+    // The same matchmaker gives a match or a request back. False when it has no such lobby.
+    bool cancel_match(const Pass& pass, LobbyId lobby, std::string_view reason);
     bool abort_match(const Pass& pass, LobbyId lobby, std::string_view reason);
     bool kick(const Pass& pass, AccountId player, std::string_view reason);
     void set_clock(const Pass& pass, std::optional<GameTime> time, std::optional<std::int32_t> speed);

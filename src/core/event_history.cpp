@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/json_fields.h"
+#include "base/packed_fields.h"
 #include "core/events.h"
 #include "protocol/error_texts.h"
 
@@ -16,9 +16,14 @@ EventHistory::EventHistory(Events& events, Ledger& ledger, IdBlocks& numbers, Is
 void EventHistory::note(const EventView& event) {
     const auto* deleted = event.as<event::EntityDeleted>();
     if (deleted && deleted->reason != text(Reason::heartbeat_failed)) return;
+    const auto* refused = event.as<event::MatchRefused>();
+    if (refused && refused->label == label(Refusal::server_busy)) {
+        if (event.time() < busy_next_) return;
+        busy_next_ = event.time() + std::chrono::seconds(1);
+    }
     const auto id = numbers_.event_id();
     if (!id) return;  // the store has been down for a million events
-    JsonFields fields;
+    PackedFields fields;
     event.describe(fields);
     ledger_.write(EventRecord{*id, issued_.at(event.time()), std::string(event.name()), fields.finish()});
 }

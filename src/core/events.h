@@ -2,6 +2,7 @@
 // live feed and other parts of core are all made from this one stream (B-3).
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include "base/fields.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "core/candidate_index.h"
 
 namespace muster::event {
 
@@ -82,11 +84,15 @@ struct ServerDraining {
     ServerId server;
     bool draining = false;
     bool by_operator = false;
+    std::string who;     // of an operator's: the address
+    std::string reason;  // empty: none was given
 
     void describe(FieldSink& out) const {
         out.integer("server_id", server.value);
         out.flag("draining", draining);
         out.text("by", by_operator ? "operator" : "server");
+        if (!who.empty()) out.text("who", who);
+        if (!reason.empty()) out.text("reason", reason);
     }
 };
 
@@ -124,6 +130,24 @@ struct MatchmakerRefused {
     }
 };
 
+// A matchmaker asked over HTTP. What the matchmakers' port asks for is told by what comes of it.
+struct MatchRequested {
+    static constexpr std::string_view name = "match.requested";
+    LobbyId lobby;
+    RegionId region;
+    std::string matchmaker;
+    std::string who;  // the address
+    std::string request_id;
+
+    void describe(FieldSink& out) const {
+        out.integer("lobby_id", lobby.value);
+        out.integer("region", region.value);
+        out.text("matchmaker", matchmaker);
+        out.text("who", who);
+        out.text("request_id", request_id);
+    }
+};
+
 struct MatchOffered {
     static constexpr std::string_view name = "match.offered";
     LobbyId lobby;
@@ -131,6 +155,7 @@ struct MatchOffered {
     ServerId server;
     int attempt = 1;  // 1 is the first offer; each further one is a retry
     std::string request_id{};
+    Choice choice{};  // why this server
 
     void describe(FieldSink& out) const {
         out.integer("lobby_id", lobby.value);
@@ -138,6 +163,38 @@ struct MatchOffered {
         out.integer("server_id", server.value);
         out.integer("attempt", attempt);
         out.text("request_id", request_id);
+        if (choice.best.empty()) return;
+        out.integer("candidates", static_cast<std::int64_t>(choice.candidates));
+        out.real("score", shown_score(choice.best.front()));
+        out.integer("load", choice.best.front().load);
+        if (choice.best.size() == 1) return;
+        // Not "server_id": these are not among the events of those servers.
+        out.begin_list("next_best");
+        for (std::size_t i = 1; i < choice.best.size(); ++i) {
+            out.begin_object({});
+            out.integer("id", choice.best[i].server.value);
+            out.real("score", shown_score(choice.best[i]));
+            out.integer("load", choice.best[i].load);
+            out.end_object();
+        }
+        out.end_list();
+    }
+
+private:
+    static double shown_score(const Candidate& candidate) { return std::round(candidate.score * 100) / 100; }
+};
+
+// An offer came to nothing; the next best server is asked, or the request fails.
+struct MatchDeclined {
+    static constexpr std::string_view name = "match.declined";
+    LobbyId lobby;
+    ServerId server;
+    std::string_view reason;
+
+    void describe(FieldSink& out) const {
+        out.integer("lobby_id", lobby.value);
+        out.integer("server_id", server.value);
+        out.text("reason", reason);
     }
 };
 

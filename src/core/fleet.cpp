@@ -55,6 +55,7 @@ void Fleet::recover(const Pass& pass, std::span<const ServerRecord> servers, std
         server.registered_at = record.registered_at;
         server.drained_by_server = record.drained_by_server;
         server.drained_by_operator = record.drained_by_operator;
+        server.drain = record.drain;
         by_id_[server.id] = &server;
         by_endpoint_[server.endpoint] = server.id;
         server.place = indexes_.at(server.region).enter(server.id);
@@ -250,27 +251,30 @@ void Fleet::remove(const Pass& pass, ServerId id, Reason reason) {
                                          std::move(endpoint)});
 }
 
-ServerStatus Fleet::drain_by_server(ServerId id, bool draining) {
+ServerStatus Fleet::drain_by_server(ServerId id, bool draining, UnixMs at) {
     Server& server = *mutable_find(id);
     if (server.drained_by_server != draining) {
         server.drained_by_server = draining;
+        // The word of an operator who drained it stays.
+        if (!server.drained_by_operator) server.drain = draining ? DrainNote{{}, {}, at} : DrainNote{};
         refresh(server);
         save(server);
-        events_.publish(event::ServerDraining{id, server.draining(), false});
+        events_.publish(event::ServerDraining{id, server.draining(), false, {}, {}});
     }
     return server.status();
 }
 
-ServerStatus Fleet::drain_by_operator(ServerId id, bool draining) {
+ServerStatus Fleet::drain_by_operator(ServerId id, bool draining, const DrainNote& note) {
     Server& server = *mutable_find(id);
     // An operator lifts any drain; a server only its own (F-5).
     const bool own = draining && server.drained_by_server;
     if (server.drained_by_operator != draining || server.drained_by_server != own) {
         server.drained_by_operator = draining;
         if (!draining) server.drained_by_server = false;
+        server.drain = draining ? note : DrainNote{};
         refresh(server);
         save(server);
-        events_.publish(event::ServerDraining{id, server.draining(), true});
+        events_.publish(event::ServerDraining{id, server.draining(), true, note.who, note.reason});
     }
     return server.status();
 }
@@ -280,13 +284,14 @@ std::optional<Fleet::Reservation> Fleet::reserve(RegionId region, std::span<cons
     if (index == indexes_.end()) return std::nullopt;
     const auto best = index->second.best_except(tried);
     if (!best) return std::nullopt;
+    Choice choice = index->second.choice(tried);
     // The slot is taken before the offer is sent, so that offers in flight can never overfill a server.
     Server& server = *mutable_find(*best);
     ++server.offered;
     ++server.choices;
     index->second.choose(server.place);
     refresh(server);
-    return Reservation{server.id, server.epoch};
+    return Reservation{server.id, server.epoch, std::move(choice)};
 }
 
 void Fleet::offer_over(ServerId id) {
@@ -372,7 +377,8 @@ void Fleet::save(const Server& server) {
                                .max_matches = server.max_matches,
                                .drained_by_server = server.drained_by_server,
                                .drained_by_operator = server.drained_by_operator,
-                               .registered_at = server.registered_at});
+                               .registered_at = server.registered_at,
+                               .drain = server.drain});
 }
 
 }  // namespace muster

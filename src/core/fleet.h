@@ -74,6 +74,7 @@ public:
     struct Reservation {
         ServerId server;
         std::int64_t epoch = 0;
+        Choice choice;
     };
 
     // All of them outlive the fleet.
@@ -114,8 +115,8 @@ public:
     void remove(const Pass& pass, ServerId server, Reason reason);
 
     // F-5. The status to be told; changes only what that side may change.
-    ServerStatus drain_by_server(ServerId server, bool draining);
-    ServerStatus drain_by_operator(ServerId server, bool draining);
+    ServerStatus drain_by_server(ServerId server, bool draining, UnixMs at = {});
+    ServerStatus drain_by_operator(ServerId server, bool draining, const DrainNote& note = {});
 
     // Takes a slot on the best server of `region` not in `tried`; nothing when none can take a match.
     std::optional<Reservation> reserve(RegionId region, std::span<const ServerId> tried);

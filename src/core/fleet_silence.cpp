@@ -65,7 +65,7 @@ void Fleet::pull_brake(RegionId region) {
         ++silent;
     }
     const std::size_t servers = indexes_.at(region).size();
-    log_.with(LogLevel::error, {{"region", region.value}},
+    log_.with(LogLevel::error, {{"region", name_of(config_.regions, region)}},
               "Eviction brake on: {} of {} servers silent; removals suspended", silent, servers);
     events_.publish(event::BrakeOn{region, silent, static_cast<std::int64_t>(servers)});
 }

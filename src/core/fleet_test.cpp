@@ -186,6 +186,30 @@ TEST_CASE_FIXTURE(CoreWorld,
     CHECK_FALSE(core->drain(ServerId(404), true));
 }
 
+TEST_CASE_FIXTURE(CoreWorld, "F-5: who drained a server, when and why is kept, and gone with the drain") {
+    const TestServer server = join(*this, 7777);
+    const DrainNote note{"10.0.0.5", "new version", UnixMs{70}};
+    core->drain(server.id, true, note);
+    CHECK(state_of(*this, server).drain == note);
+    // Its own drain on top of it does not hide the operator's.
+    send(server.link, SetDraining{server.id, true});
+    CHECK(state_of(*this, server).drain == note);
+    core->drain(server.id, false, {"10.0.0.5", "done", UnixMs{80}});
+    CHECK(state_of(*this, server).drain == DrainNote{});
+    send(server.link, SetDraining{server.id, true});
+    CHECK(state_of(*this, server).drain.who.empty());
+    CHECK(state_of(*this, server).drain.at.value > 0);
+    send(server.link, SetDraining{server.id, false});
+    CHECK(state_of(*this, server).drain == DrainNote{});
+
+    RecoveredState state;
+    state.numbers = {.server_ids_below = 10'001, .epochs_below = 500, .event_ids_below = 5};
+    state.servers.push_back(
+        {ServerId(7), *IpAddress::parse("10.0.0.1"), 7777, eu, 400, 5, false, true, UnixMs{1}, note});
+    CoreWorld restarted(state);
+    CHECK(restarted.core->fleet().find(ServerId(7))->drain == note);
+}
+
 TEST_CASE_FIXTURE(CoreWorld, "F-5: a draining server takes no match, and removal clears the flag") {
     const TestServer server = join(*this, 7777);
     core->drain(server.id, true);

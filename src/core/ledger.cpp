@@ -57,6 +57,11 @@ std::size_t Ledger::records_waiting() const {
            (refused_ ? refused_->sent.size : 0);
 }
 
+bool Ledger::overloaded() const {
+    const std::size_t ahead = records_in_flight_ + records_waiting();
+    return ahead > few_records && pace_.work_of(ahead) > std::max<Duration>(work_max, pace_.sync() * 3 / 4);
+}
+
 void Ledger::end_of_pass(Time now) {
     if (!state_.empty()) state_.back().ends_pass = true;
     // Known to fail: the promises break now rather than after another full disk.
@@ -82,6 +87,7 @@ bool Ledger::hand_over(Time now) {
     if (congested_) return false;
     ++next_number_;
     retry_at_ = now + retry_every;
+    pace_.handed_over(now, in_flight_.empty());
     records_in_flight_ += refused_->sent.size;
     in_flight_.push_back(std::move(refused_->sent));
     refused_.reset();
@@ -138,6 +144,7 @@ void Ledger::outcome(Time now, BatchOutcome outcome) {
     in_flight_.pop_front();
     records_in_flight_ -= sent.size;
     congested_ = false;
+    pace_.answered(now, sent.size);
 
     if (outcome.fault != StoreFault::none) {
         if (store_up_) log_.error("The store does not take records: {}", to_string(outcome.fault));

@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "core/records.h"
+#include "core/store_pace.h"
 
 namespace muster {
 
@@ -49,6 +50,11 @@ public:
     static constexpr std::size_t shared_min = 1'024;
     // With this many records handed over and not answered, the store is congested.
     static constexpr std::size_t in_flight_max = 65'536;
+    // With this much work on its way to the store, new promises are better refused (fault 66). A promise may take 100
+    // ms in all, and the round that is under way must end first.
+    static constexpr std::chrono::milliseconds work_max{60};
+    // So few are no queue: what takes long about them is the disk's sync.
+    static constexpr std::size_t few_records = 4'096;
     // What may wait while it cannot be handed over. Beyond it the oldest events are dropped and counted, and the newest
     // promises are broken. State is bounded by what there is in the game: of a server and of the clock only the latest
     // waits, and what would make more of the rest is refused meanwhile.
@@ -64,6 +70,7 @@ public:
     void write_promised(Record record, Promise promise);
 
     // At the end of every pass: hands the pass's records over.
+    // Here and below, `now` is running time: the process standing still does not make the disk slow.
     void end_of_pass(Time now);
     // The store's word on a batch, in batch order.
     void outcome(Time now, BatchOutcome outcome);
@@ -77,6 +84,10 @@ public:
     StoreFault fault() const { return fault_; }
     // The store takes no more for now: new promises would wait too long (fault 5).
     bool congested() const { return congested_; }
+    // The records that are on their way or wait are too much work for the store: a new promise would wait long, and
+    // nothing is gained by it. By time, not by number: what a quick store takes in a moment is no overload, and what
+    // piles up during a sync is none either, as long as it takes less time than the sync (store_pace.h).
+    bool overloaded() const;
 
     // Batches handed over and not answered.
     std::size_t in_flight() const { return in_flight_.size(); }
@@ -133,6 +144,7 @@ private:
     bool store_up_ = true;
     StoreFault fault_ = StoreFault::none;
     bool congested_ = false;
+    StorePace pace_;
     Time retry_at_{};
     std::uint64_t events_dropped_ = 0;
 };

@@ -35,7 +35,7 @@ struct LedgerWorld {
     void write_all() {
         for (end_pass(); !store.waiting.empty(); end_pass()) answer();
     }
-    void event(std::int64_t id) { ledger.write(EventRecord{id, {}, "x", "{}"}); }
+    void event(std::int64_t id) { ledger.write(EventRecord{id, {}, "x", {}}); }
     std::vector<std::int64_t> durable_events() const {
         std::vector<std::int64_t> ids;
         for (const Record& record : store.durable) {

@@ -18,7 +18,7 @@ constexpr bool is_newer(std::uint32_t generation, std::uint32_t than) {
 
 }  // namespace
 
-Link* LinkTable::opened(ConnectionId id, Port port, const IpAddress& peer) {
+Link* LinkTable::opened(ConnectionId id, Port port, const IpAddress& peer, std::string_view proven_name) {
     Link& link = make_slot_of(id);
     MUSTER_CHECK(!(planted(Bug::slot_reuse_aborts) && link.open), "a slot has one connection at a time");
     if (link.open || !is_newer(id.generation, link.id.generation)) return nullptr;
@@ -27,6 +27,8 @@ Link* LinkTable::opened(ConnectionId id, Port port, const IpAddress& peer) {
     link.port = port;
     link.peer = peer;
     link.open = true;
+    link.proven = !proven_name.empty();
+    if (link.proven) proven_names_[id.slot] = proven_name;
     ++size_;
     return &link;
 }
@@ -39,6 +41,7 @@ bool LinkTable::closed(ConnectionId id) {
         return false;
     }
     if (link->paused) paused_.erase(id.slot);
+    if (link->proven) proven_names_.erase(id.slot);
     *link = Link{};
     link->id = id;
     --size_;

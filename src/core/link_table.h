@@ -7,6 +7,9 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/ids.h"
@@ -32,6 +35,7 @@ struct Link {
     bool greeted : 1 = false;
     bool closing : 1 = false;  // we have said our last word; whatever still comes is not heard
     bool paused : 1 = false;   // Muster does not read it (B-1)
+    bool proven : 1 = false;   // the peer's certificate says who it is: see LinkTable::proven_name() (S-2)
 
     // Whom it speaks for, once greeted. The link of another port speaks for none of that kind.
     ServerId server() const { return ServerId(port == Port::servers ? static_cast<std::int32_t>(owner) : 0); }
@@ -57,7 +61,7 @@ public:
 
     // Null, and nothing changed, for a connection that its slot has seen end already, or that is open already. An older
     // one that is still open in its slot must have been closed.
-    Link* opened(ConnectionId id, Port port, const IpAddress& peer);
+    Link* opened(ConnectionId id, Port port, const IpAddress& peer, std::string_view proven_name = {});
     // False when it was not open. Its opened() comes to nothing from now on.
     bool closed(ConnectionId id);
     // Null for a connection that is gone.
@@ -84,6 +88,11 @@ public:
     // Sends one frame, encoded already, to many.
     void send_to_all(std::span<const ConnectionId> to, std::span<const std::byte> frame) {
         output_.send_to_all(to, frame);
+    }
+
+    // What the peer's certificate says; empty without one. Valid until the link ends.
+    std::string_view proven_name(const Link& link) const {
+        return link.proven ? std::string_view(proven_names_.at(link.id.slot)) : std::string_view();
     }
 
     void report_drained(ConnectionId link) { output_.report_drained(link); }
@@ -119,7 +128,8 @@ private:
     // By the connection's slot: its upper eight bits name the network worker, the rest count from 0.
     std::vector<std::vector<Link>> slots_;
     std::size_t size_ = 0;
-    std::map<std::uint32_t, Time> paused_;  // by slot; few at a time
+    std::map<std::uint32_t, Time> paused_;                         // by slot; few at a time
+    std::unordered_map<std::uint32_t, std::string> proven_names_;  // by slot; only where there is mutual TLS
     std::vector<std::byte> scratch_;
 };
 

@@ -1,6 +1,7 @@
 // What becomes of a match after its answer, and who hears of it.
 #include <doctest/doctest.h>
 
+#include "base/json_fields.h"
 #include "core/core_fixture.h"
 #include "core/events.h"
 
@@ -195,4 +196,80 @@ TEST_CASE_FIXTURE(CoreWorld, "A-13, B-3: an event keeps its request's id when th
     const std::string other(40, 'x');  // what was freed is used again
     advance(1ms);
     CHECK(told == order);
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "A-13: an offer tells why this server, and a refused one who declined and why") {
+    std::vector<std::string> told;
+    loop.events().subscribe_all([&](const EventView& event) {
+        if (!event.as<event::MatchOffered>() && !event.as<event::MatchDeclined>()) return;
+        JsonFields fields;
+        event.describe(fields);
+        told.push_back(fields.finish());
+    });
+    const TestServer first = join(*this, 7777);
+    const TestServer second = join(*this, 7778);
+    const TestServer third = join(*this, 7779);
+    heartbeat_error(*this, second, beat_of(second, 1, 10, 10));
+    heartbeat_error(*this, third, beat_of(third, 2, 10, 10));
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    send(matchmaker, request_for(1));
+    send(first.link, AllocateMatchAck{false, LobbyId(1)});
+    advance(5s);
+    disconnect(third.link);
+    advance(1ms);
+    REQUIRE(told.size() == 6);
+    const auto has = [&told](std::size_t at, const std::string& part) {
+        return told[at].find(part) != std::string::npos;
+    };
+    const std::string id = std::to_string(second.id.value);
+    CHECK(has(0, R"("candidates":3,"score":100,"load":0,"next_best":[{"id":)" + id + R"(,"score":92,"load":1})"));
+    CHECK(has(1, R"("reason":"refused by the server")"));
+    CHECK(has(2, R"("candidates":2,"score":92,"load":1)"));
+    CHECK(has(3, R"("server_id":)" + id + R"(,"reason":"no answer in time")"));
+    CHECK(has(4, R"("candidates":1,"score":87,"load":2})"));
+    CHECK(has(5, R"("reason":"server went offline")"));
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "A-10: a matchmaker on HTTP gives its own match back, and nobody else's") {
+    const TestServer server = join(*this, 7777);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    allocate(*this, matchmaker, server, 1);
+    in_pass([this](const Pass& pass) {
+        CHECK_FALSE(core->cancel_match(pass, LobbyId(1), ""));
+        CHECK_FALSE(core->cancel_match(pass, LobbyId(404), ""));
+        core->allocate(pass, 1, request_for(2));
+        core->allocate(pass, 2, request_for(3));
+    });
+    CHECK(core->matches().find(LobbyId(1)) != nullptr);
+    next<AllocateMatch>(server.link);
+    next<AllocateMatch>(server.link);
+    send(server.link, AllocateMatchAck{true, LobbyId(2)});
+    in_pass([this](const Pass& pass) {
+        CHECK(core->cancel_match(pass, LobbyId(2), "players left"));
+        CHECK(core->cancel_match(pass, LobbyId(3), "players left"));
+    });
+    CHECK(next<AbortMatch>(server.link).reason == "players left");
+    CHECK(next<AbortMatch>(server.link).reason == "Cancelled");  // was offered only
+    CHECK(core->matches().find(LobbyId(2)) == nullptr);
+    CHECK(core->matches().find(LobbyId(3)) == nullptr);
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "A-9: a list of players that came over HTTP is answered by its number and counts") {
+    MatchPlayers list;
+    list.lobby = LobbyId(1);
+    list.accounts.items = {AccountId(7)};
+    in_pass([&](const Pass& pass) { core->set_players(pass, 40, list); });
+    advance(1ms);
+    auto answered = core->take_answered();
+    REQUIRE(answered.size() == 1);
+    CHECK(answered[0].number == 40);
+    REQUIRE(answered[0].verdict);
+    CHECK(answered[0].verdict->lobby == LobbyId(1));
+    REQUIRE(core->matches().lists().accounts(LobbyId(1)));
+    CHECK(*core->matches().lists().accounts(LobbyId(1)) == std::vector{AccountId(7)});
+    list.lobby = LobbyId(-1);
+    in_pass([&](const Pass& pass) { core->set_players(pass, 41, list); });
+    answered = core->take_answered();
+    REQUIRE(answered.size() == 1);
+    CHECK(answered[0].verdict.error() == Refusal::invalid_match_lobby_id);
 }

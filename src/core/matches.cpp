@@ -137,6 +137,7 @@ void Matches::server_offline(const Pass& pass, const FleetFact& fact) {
     // An offer in flight counts as refused. Should the server have taken it after all, it is told when it comes back.
     while (!table_.offered_on(fact.server).empty()) {
         Match& match = *table_.find(table_.offered_on(fact.server).front());
+        events_.publish(event::MatchDeclined{match.lobby(), fact.server, "server went offline"});
         offers_.lost(match, fact.endpoint);
         offer_next(pass, match);
     }
@@ -163,6 +164,7 @@ void Matches::server_removed(const Pass& pass, const FleetFact& fact) {
         timers_.cancel(match.expiry);
         seats_.release_all(match);
         forget_reports(match);
+        events_.publish(event::MatchDeclined{match.lobby(), fact.server, text(fact.reason)});
         offer_next(pass, match);
     }
     offers_.forget(fact.server);

@@ -177,6 +177,7 @@ private:
     void join(const ReplyTo& reply_to, Match& match);
     void refuse(const ReplyTo& reply_to, const AllocationRequest& request, std::string_view id, Refusal why);
     void tell_refused(const event::MatchRefused& refused);
+    void refused_busy(const AllocationRequest& request, std::string_view id);
     void offer_next(const Pass& pass, Match& match);
     void offer_timed_out(const Pass& pass, LobbyId lobby, std::uint64_t serial);
     void limit_reached(const Pass& pass, LobbyId lobby, std::uint64_t serial);
@@ -239,6 +240,8 @@ private:
     Seats seats_;
     std::size_t in_flight_ = 0;
     std::uint64_t next_serial_ = 1;
+    std::uint64_t busy_untold_ = 0;  // refused with "Server busy" and not told in the log yet
+    Time busy_told_next_{};
     bool shutting_down_ = false;
 };
 

@@ -52,7 +52,7 @@ void Matches::request(const Pass& pass, const ReplyTo& reply_to, const Matchmake
 // A-2, in its order. The store comes last: with it down no promise can be kept.
 std::optional<Refusal> Matches::judged(const Matchmaker& from, const AllocationRequest& request) const {
     if (shutting_down_) return Refusal::server_shutting_down;
-    if (in_flight_ >= config_.in_flight_max || ledger_.congested()) return Refusal::server_busy;
+    if (in_flight_ >= config_.in_flight_max || ledger_.congested() || ledger_.overloaded()) return Refusal::server_busy;
     if (request.lobby.value <= 0 || table_.find(request.lobby) ||
         (!planted(Bug::ended_lobby_again) && over_.find(request.lobby)))
         return Refusal::invalid_match_lobby_id;
@@ -88,11 +88,24 @@ void Matches::refuse_who_waits(Match& match, Refusal why) {
 
 void Matches::refuse(const ReplyTo& reply_to, const AllocationRequest& request, std::string_view id, Refusal why) {
     replies_.answer(reply_to, request.lobby, Failure(why));
+    if (why == Refusal::server_busy) return refused_busy(request, id);
     tell_refused({request.lobby, request.region, text(why), label(why), Duration{0}, std::string(id)});
     // Refused before it was known to be this matchmaker's lobby: its match may be well.
-    const bool at_the_door =
-        why == Refusal::invalid_match_lobby_id || why == Refusal::server_busy || why == Refusal::server_shutting_down;
+    const bool at_the_door = why == Refusal::invalid_match_lobby_id || why == Refusal::server_shutting_down;
     if (!at_the_door) lists_.tell_it_fell_through(request.lobby, text(why));
+}
+
+// A flood is refused with as little work as can be: each is counted, one a second is told in the log.
+void Matches::refused_busy(const AllocationRequest& request, std::string_view id) {
+    constexpr Refusal why = Refusal::server_busy;
+    ++busy_untold_;
+    if (const Time now = time_.now(); now >= busy_told_next_) {
+        busy_told_next_ = now + std::chrono::seconds(1);
+        log_.with(LogLevel::warning, {{"lobby_id", request.lobby.value}, {"request_id", id}},
+                  "Refused {} requests for a server: {}", std::exchange(busy_untold_, 0), text(why));
+    }
+    events_.publish(
+        event::MatchRefused{request.lobby, request.region, text(why), label(why), Duration{0}, std::string(id)});
 }
 
 void Matches::tell_refused(const event::MatchRefused& refused) {
@@ -113,6 +126,7 @@ void Matches::offer_timed_out(const Pass& pass, LobbyId lobby, std::uint64_t ser
     Match* match = table_.find(lobby);
     if (!match || match->serial != serial || !match->offering()) return;
     match->offer_unanswered = true;
+    events_.publish(event::MatchDeclined{lobby, match->record.server, "no answer in time"});
     offers_.take_back(*match, Reason::offer_withdrawn);
     offer_next(pass, *match);
 }
@@ -137,6 +151,7 @@ void Matches::acknowledge(const Pass& pass, const Server& from, const AllocateMa
         case Offers::Answer::yes:
             return accept(pass, *match);
         case Offers::Answer::no:
+            events_.publish(event::MatchDeclined{ack.lobby, from.id, "refused by the server"});
             return offer_next(pass, *match);
         case Offers::Answer::not_awaited:
             return;

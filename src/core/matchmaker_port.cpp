@@ -53,7 +53,8 @@ Result<void, WireError> MatchmakerPort::frame(const Pass& pass, Link& link, cons
 }
 
 void MatchmakerPort::handshake(const Pass& pass, Link& link, const MatchmakerHandshake& hello) {
-    if (!token_check_(hello.token.view())) {
+    // Who has proven who it is needs no secret that all share (S-2).
+    if (!link.proven && !token_check_(hello.token.view())) {
         refused_.note(pass.now, {Port::matchmakers, link.peer, hello.matchmaker.string(), {}, Refusal::invalid_token});
         const MatchmakerHandshakeResponse refused{Refused{ErrorText(text(Refusal::invalid_token))}};
         return wrong_secrets_.refuse(pass, link, refused);

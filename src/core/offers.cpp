@@ -35,7 +35,7 @@ std::optional<Refusal> Offers::make(Match& match, int retries, UnixMs now) {
     parts_.links.send(server.link,
                       AllocateMatch{match.lobby(), record.game_type, record.game_mode, MatchTokenText(record.token)});
     parts_.events.publish(event::MatchOffered{match.lobby(), record.region, server.id, static_cast<int>(match.offers()),
-                                              match.request_id});
+                                              match.request_id, reservation->choice});
     return std::nullopt;
 }
 

@@ -6,14 +6,6 @@
 #include "base/check.h"
 
 namespace muster {
-namespace {
-
-MatchPlayersResponse list_refused(LobbyId lobby, Refusal why) {
-    return {LobbyRefused{lobby, ErrorText(text(why))}};
-}
-
-}  // namespace
-
 void PlayerLists::recover(const Pass& pass, std::span<const PlayersRecord> lists) {
     for (const PlayersRecord& list : lists) {
         std::vector<AccountId> accounts = list.accounts;
@@ -26,7 +18,7 @@ void PlayerLists::set(const Pass& pass, const ReplyTo& reply_to, const std::stri
                       const MatchPlayers& list, Duration limit) {
     const LobbyId lobby = list.lobby;
     mention(pass, lobby);
-    if (const auto why = refusal(lobby, matchmaker)) return parts_.replies.answer(reply_to, list_refused(lobby, *why));
+    if (const auto why = refusal(lobby, matchmaker)) return parts_.replies.answer_list(reply_to, lobby, Failure(*why));
 
     std::vector<AccountId> accounts = list.accounts.items;
     std::sort(accounts.begin(), accounts.end());
@@ -71,8 +63,9 @@ void PlayerLists::settled(LobbyId lobby, std::uint64_t number, bool durable) {
         if (const Match* match = parts_.matches.find(lobby)) tell_to_come(*match);
     }
     forget_if_void(lobby);
-    parts_.replies.answer(list.reply_to, durable ? MatchPlayersResponse{LobbyAccepted{lobby}}
-                                                 : list_refused(lobby, Refusal::store_unavailable));
+    using Verdict = Result<void, Refusal>;
+    parts_.replies.answer_list(list.reply_to, lobby,
+                               durable ? Verdict() : Verdict(Failure(Refusal::store_unavailable)));
 }
 
 // A list waits for the disk for a request's time at most. Younger lists of the lobby fall with the oldest: then
@@ -90,7 +83,7 @@ void PlayerLists::too_late(LobbyId lobby) {
     forget_if_void(lobby);
     for (const InFlight& one : fallen) parts_.timers.cancel(one.limit);
     for (const InFlight& one : fallen)
-        parts_.replies.answer(one.reply_to, list_refused(lobby, Refusal::store_unavailable));
+        parts_.replies.answer_list(one.reply_to, lobby, Failure(Refusal::store_unavailable));
 }
 
 void PlayerLists::mention(const Pass& pass, LobbyId lobby) {

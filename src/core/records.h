@@ -23,6 +23,14 @@ enum class MatchState : std::uint8_t {
     aborted = 5,  // fell through, with its reason
 };
 
+// Who has a server drained, when and why; empty while it is not drained.
+struct DrainNote {
+    std::string who;     // empty: the server itself
+    std::string reason;  // empty: none was given
+    UnixMs at;
+    friend bool operator==(const DrainNote&, const DrainNote&) = default;
+};
+
 // A registration. Written when it is made, and when its draining or capacity changes.
 struct ServerRecord {
     ServerId id;
@@ -34,6 +42,7 @@ struct ServerRecord {
     bool drained_by_server = false;
     bool drained_by_operator = false;
     UnixMs registered_at;
+    DrainNote drain{};
     friend bool operator==(const ServerRecord&, const ServerRecord&) = default;
 };
 
@@ -145,12 +154,12 @@ struct AccountRecord {
     friend bool operator==(const AccountRecord&, const AccountRecord&) = default;
 };
 
-// A line of the event history; `fields` is a JSON object.
+// A line of the event history. Ids grow: one that is not greater than the last is known already, and skipped.
 struct EventRecord {
     std::int64_t id = 0;
     UnixMs time;
     std::string type;
-    std::string fields;
+    std::string fields;  // base/packed_fields.h
     friend bool operator==(const EventRecord&, const EventRecord&) = default;
 };
 

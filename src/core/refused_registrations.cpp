@@ -60,7 +60,10 @@ void RefusedRegistrations::tell(const Attempt& attempt, std::uint64_t count) {
         events_.publish(event::MatchmakerRefused{attempt.claimed, peer, why, count});
     } else {
         log_.with(LogLevel::warning,
-                  {{"peer", peer}, {"endpoint", attempt.claimed}, {"region", attempt.region.value}, {"count", count}},
+                  {{"peer", peer},
+                   {"endpoint", attempt.claimed},
+                   {"region", name_of(regions_, attempt.region)},
+                   {"count", count}},
                   "Refused a game server: {}", why);
         events_.publish(event::ServerRefused{attempt.claimed, attempt.region, peer, why, count});
     }

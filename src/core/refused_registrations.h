@@ -14,6 +14,7 @@
 #include "base/ip_address.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "core/region.h"
 #include "protocol/error_texts.h"
 #include "protocol/port.h"
 #include "runtime/events.h"
@@ -39,8 +40,9 @@ public:
         Refusal why = Refusal::invalid_token;
     };
 
-    // Both outlive it.
-    RefusedRegistrations(Events& events, Log& log) : events_(events), log_(log) {}
+    // All outlive it. The log names the regions.
+    RefusedRegistrations(Events& events, Log& log, const Regions& regions)
+        : events_(events), log_(log), regions_(regions) {}
 
     void note(Time now, const Attempt& attempt);
 
@@ -77,6 +79,7 @@ private:
 
     Events& events_;
     Log& log_;
+    const Regions& regions_;
     Counts totals_ = may_be();
     static Counts may_be();
 

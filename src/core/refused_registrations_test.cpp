@@ -84,7 +84,7 @@ TEST_CASE_FIXTURE(Refusing, "F-1: a flood of refused registrations fills neither
     // The next minute's first says how many were not told.
     advance(RefusedRegistrations::window);
     refused_server("10.0.0.9", no_capacity);
-    CHECK(log_lines.has("peer=10.0.0.9 endpoint=10.0.0.1:7777 region=2 count=500"));
+    CHECK(log_lines.has("peer=10.0.0.9 endpoint=10.0.0.1:7777 region=EU count=500"));
 }
 
 TEST_CASE_FIXTURE(Refusing, "O-2: what is being refused is known while it goes on, and for a minute or two after") {

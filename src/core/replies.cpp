@@ -21,12 +21,25 @@ void Replies::answer(const ReplyTo& to, LobbyId lobby, const AllocationVerdict& 
     }
 }
 
+void Replies::answer_list(const ReplyTo& to, LobbyId lobby, const Result<void, Refusal>& verdict) {
+    if (!to.over_link()) {
+        AllocationResponse::Accepted taken;
+        taken.lobby = lobby;
+        answered_.push_back({to.number, verdict ? AllocationVerdict(taken) : Failure(verdict.error())});
+    } else if (verdict) {
+        answer(to, MatchPlayersResponse{LobbyAccepted{lobby}});
+    } else {
+        answer(to, MatchPlayersResponse{LobbyRefused{lobby, ErrorText(text(verdict.error()))}});
+    }
+}
+
 Replies::Place* Replies::find(const ReplyTo& to) {
     const auto order = waiting_.find({to.link, to.lobby});
     if (order == waiting_.end()) return nullptr;
-    const auto place = std::find_if(order->second.begin(), order->second.end(),
-                                    [&to](const Place& one) { return one.number == to.number; });
-    return place == order->second.end() ? nullptr : &*place;
+    // By number, which grows: a peer that asks for one lobby thousands of times must not make each answer a walk.
+    const auto place = std::lower_bound(order->second.begin(), order->second.end(), to.number,
+                                        [](const Place& one, std::uint64_t number) { return one.number < number; });
+    return place == order->second.end() || place->number != to.number ? nullptr : &*place;
 }
 
 void Replies::leave(const Order& order) {

@@ -57,6 +57,9 @@ public:
     // The same for a request for a server, which may have been asked inside this process, too.
     void answer(const ReplyTo& to, LobbyId lobby, const AllocationVerdict& verdict);
 
+    // The same for a list of players: taken, or why not. A question gets a verdict that names the lobby alone.
+    void answer_list(const ReplyTo& to, LobbyId lobby, const Result<void, Refusal>& verdict);
+
     // An answer about the lobby that is known in the moment it is asked for.
     template <class M>
     void answer_at_once(ConnectionId link, LobbyId lobby, const M& message) {

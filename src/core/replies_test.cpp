@@ -98,3 +98,18 @@ TEST_CASE_FIXTURE(Answering, "A-8: a question from inside the process gets its v
     CHECK(replies.take_answered().empty());
     CHECK(sent().empty());
 }
+
+TEST_CASE_FIXTURE(Answering, "fault 25: of a hundred thousand answers about one lobby, each is found without a walk") {
+    constexpr int asked = 100'000;
+    std::vector<ReplyTo> waiting;
+    for (int i = 0; i < asked; ++i) waiting.push_back(replies.expect(link, LobbyId(1)));
+    // The latest first: none may leave before the oldest is known. A walk for each would take minutes.
+    for (auto to = waiting.rbegin(); to != waiting.rend(); ++to) {
+        CHECK(sent().empty());
+        replies.answer(*to, yes(1));
+        if (to - waiting.rbegin() > 10) break;
+    }
+    for (int i = 0; i < asked - 12; ++i) replies.answer(waiting[static_cast<std::size_t>(asked - 13 - i)], yes(1));
+    CHECK(replies.size() == 0);
+    CHECK(sent().size() == asked);
+}

@@ -14,6 +14,7 @@
 #include "base/planted.h"
 #include "base/time.h"
 #include "core/candidate_index.h"
+#include "core/records.h"
 #include "protocol/server_status.h"
 #include "runtime/timer_id.h"
 
@@ -53,6 +54,7 @@ struct Server {
 
     bool drained_by_server = false;
     bool drained_by_operator = false;
+    DrainNote drain;                 // of the drain that came last
     bool silent = false;             // its heartbeat is overdue by half an interval, or its link is lost (fault 29)
     bool braked = false;             // silent together with many others: Offline, but kept
     bool speaks_of_matches = false;  // has sent STARTED or ENDED (F-7)

@@ -42,7 +42,7 @@ struct ServerPort::Visitor {
 
     void operator()(const ServerHandshake& hello) const { port.handshake(pass, link, hello); }
     void operator()(const ServerHeartbeat& beat) const { port.heartbeat(pass, link, beat, frame); }
-    void operator()(const SetDraining& wish) const { port.set_draining(link, wish); }
+    void operator()(const SetDraining& wish) const { port.set_draining(pass, link, wish); }
     void operator()(const ServerGoodbye& wish) const { port.goodbye(pass, link, wish); }
 
     void operator()(const AllocateMatchAck& ack) const {
@@ -97,7 +97,8 @@ Result<void, WireError> ServerPort::frame(const Pass& pass, Link& link, const Pe
 }
 
 void ServerPort::handshake(const Pass& pass, Link& link, const ServerHandshake& hello) {
-    if (!token_check_(hello.token.view())) {
+    // Who has proven who it is needs no secret that all share (S-2).
+    if (!link.proven && !token_check_(hello.token.view())) {
         refused_.note(pass.now,
                       {Port::servers, link.peer, claimed_endpoint(hello), hello.region, Refusal::invalid_token});
         const ServerHandshakeResponse refused{Refused{error(Refusal::invalid_token)}};
@@ -123,11 +124,12 @@ void ServerPort::heartbeat(const Pass& pass, Link& link, const ServerHeartbeat& 
     links_.send(link.id, ServerHeartbeatAck{Refused{error(heard.error())}});
 }
 
-void ServerPort::set_draining(Link& link, const SetDraining& wish) {
+void ServerPort::set_draining(const Pass& pass, Link& link, const SetDraining& wish) {
     if (!speaker(link, wish.server)) {
         return links_.send(link.id, ServerError{SetDraining::code, error(Refusal::server_not_registered)});
     }
-    links_.send(link.id, ServerStatusNotice{wish.server, fleet_.drain_by_server(wish.server, wish.draining)});
+    const ServerStatus status = fleet_.drain_by_server(wish.server, wish.draining, issued_.at(pass.now));
+    links_.send(link.id, ServerStatusNotice{wish.server, status});
 }
 
 void ServerPort::goodbye(const Pass& pass, Link& link, const ServerGoodbye& wish) {

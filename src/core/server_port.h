@@ -44,7 +44,7 @@ private:
 
     void handshake(const Pass& pass, Link& link, const ServerHandshake& hello);
     void heartbeat(const Pass& pass, Link& link, const ServerHeartbeat& beat, const PeerFrame& frame);
-    void set_draining(Link& link, const SetDraining& wish);
+    void set_draining(const Pass& pass, Link& link, const SetDraining& wish);
     void goodbye(const Pass& pass, Link& link, const ServerGoodbye& wish);
     // The server that the link speaks for, if it names itself rightly.
     const Server* speaker(const Link& link, ServerId named) const { return fleet_.held_by(link.id, named); }

@@ -25,6 +25,7 @@ ServerRow row_of(const Server& server, const Pass& pass) {
     row.connected = server.connected();
     row.drained_by_server = server.drained_by_server;
     row.drained_by_operator = server.drained_by_operator;
+    row.drain = server.drain;
     row.braked = server.braked;
     row.load = server.load();
     row.reported_matches = server.reported_matches;

@@ -28,6 +28,7 @@ struct ServerRow {
     bool connected = false;
     bool drained_by_server = false;
     bool drained_by_operator = false;
+    DrainNote drain{};  // while it is drained
     bool braked = false;
     std::int32_t load = 0;  // F-7
     std::int32_t reported_matches = 0;

@@ -1,0 +1,28 @@
+// Random UUIDs (version 4), as text.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+
+#include <fmt/core.h>
+
+#include "base/entropy.h"
+
+namespace muster {
+
+// "f81d4fae-7dec-41d0-a765-00a0c91e6bf6": 122 random bits, which nobody guesses.
+inline std::string random_uuid(Entropy& entropy) {
+    std::array<std::byte, 16> bytes{};
+    entropy.fill(bytes);
+    bytes[6] = (bytes[6] & std::byte{0x0f}) | std::byte{0x40};
+    bytes[8] = (bytes[8] & std::byte{0x3f}) | std::byte{0x80};
+    std::string text;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+        text += fmt::format("{:02x}", std::to_integer<unsigned>(bytes[i]));
+    }
+    return text;
+}
+
+}  // namespace muster

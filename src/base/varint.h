@@ -1,0 +1,35 @@
+// Whole numbers in as few bytes as they need: seven bits a byte, the lowest first; the top bit says that more follow.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace muster {
+
+inline void put_varint(std::string& out, std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
+    out.push_back(static_cast<char>(value));
+}
+
+// Takes one from the front of `in`. False, and `in` spoilt, when it is cut short or too long.
+inline bool take_varint(std::string_view& in, std::uint64_t& value) {
+    value = 0;
+    for (unsigned shift = 0; shift < 64 && !in.empty(); shift += 7) {
+        const auto byte = static_cast<unsigned char>(in.front());
+        in.remove_prefix(1);
+        value |= static_cast<std::uint64_t>(byte & 0x7FU) << shift;
+        if (byte < 0x80) return true;
+    }
+    return false;
+}
+
+// Signed numbers around zero become small unsigned ones: 0, -1, 1, -2 … are 0, 1, 2, 3 …
+constexpr std::uint64_t zigzag(std::int64_t value) {
+    return (static_cast<std::uint64_t>(value) << 1) ^ (value < 0 ? ~std::uint64_t{0} : 0);
+}
+constexpr std::int64_t unzigzag(std::uint64_t value) {
+    return static_cast<std::int64_t>((value >> 1) ^ (~(value & 1) + 1));
+}
+
+}  // namespace muster
