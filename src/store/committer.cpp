@@ -52,11 +52,14 @@ StoreFault Committer::commit(std::span<const RecordBatch> batches, UnixMs now) {
                 erases = erases || erases_token(record);
             }
         }
+        writer_.finish();
         commit_.run();
+        writer_.committed();
         has_erased_ = has_erased_ || erases;
         return StoreFault::none;
     } catch (const SqliteError& error) {
         const StoreFault fault = judge(error, file_.path());
+        writer_.rolled_back();
         roll_back();
         return fault;
     }
@@ -82,10 +85,12 @@ Value Committer::now_or(Value otherwise, Call call) {
 }
 
 bool Committer::prune_step(const KeptPast& kept) {
+    writer_.events_removed();
     return now_or(false, [&] { return history_.prune_step(kept); });
 }
 
 std::int64_t Committer::prune_oldest(const KeptPast& kept, std::int64_t rows) {
+    writer_.events_removed();
     return now_or(std::int64_t{0}, [&] { return history_.prune_oldest(kept, rows); });
 }
 

@@ -30,6 +30,11 @@ public:
 // Of the connection's last call, which failed.
 SqliteError last_error(sqlite3* connection);
 
+// Bytes to bind that are no text.
+struct Blob {
+    std::string_view bytes;
+};
+
 // A prepared statement, used again and again. It must not outlive its Database. One thread at a time.
 class Statement {
 public:
@@ -54,7 +59,10 @@ public:
 
     // The columns of the row that stands ready, counted from 0.
     std::int64_t integer(int column) const;
+    double real(int column) const;
     std::string text(int column) const;
+    // Not copied: gone with the next step.
+    std::string_view blob(int column) const;
 
     void reset() noexcept;
 
@@ -69,6 +77,7 @@ private:
 
     void bind_at(int position, std::integral auto value) { bind_integer(position, static_cast<std::int64_t>(value)); }
     void bind_at(int position, std::string_view value) { bind_text(position, value); }
+    void bind_at(int position, Blob value) { bind_blob(position, value.bytes); }
     void bind_at(int position, const std::optional<std::int64_t>& value) {
         if (value) {
             bind_integer(position, *value);
@@ -78,6 +87,7 @@ private:
     }
     void bind_integer(int position, std::int64_t value);
     void bind_text(int position, std::string_view value);
+    void bind_blob(int position, std::string_view value);
     void bind_null(int position);
     void finish();
 

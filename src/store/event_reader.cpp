@@ -1,44 +1,85 @@
 #include "store/event_reader.h"
 
-#include <algorithm>
-#include <limits>
+#include <vector>
 
+#include <fmt/core.h>
+
+#include "store/event_block.h"
 #include "store/store_fault.h"
 #include "store/store_file.h"
 
 namespace muster {
+namespace {
+
+enum Column : int { first_id, first_time, last_time, events };
+
+}  // namespace
 
 EventReader::EventReader(const std::string& path, const std::string& vfs) try
     : path_(path),
       database_(path, Database::Access::read_only, vfs),
-      forwards_(database_.prepare("SELECT id, time, type, fields FROM events WHERE id > ?1 ORDER BY id LIMIT ?2")),
-      backwards_(
-          database_.prepare("SELECT id, time, type, fields FROM events WHERE id < ?1 ORDER BY id DESC LIMIT ?2")) {
+      // From the block on that the id may be in.
+      forwards_(database_.prepare(
+          "SELECT first_id, first_time, last_time, events FROM event_blocks WHERE first_id >="
+          " coalesce((SELECT max(first_id) FROM event_blocks WHERE first_id <= ?1), ?1) ORDER BY first_id")),
+      backwards_(database_.prepare("SELECT first_id, first_time, last_time, events FROM event_blocks"
+                                   " WHERE first_id < ?1 ORDER BY first_id DESC")) {
     database_.set_busy_timeout_ms(StoreFile::busy_timeout_ms);
 } catch (const SqliteError& error) {
     throw cannot_open(error, path);
 }
 
-std::vector<EventRecord> EventReader::events_after(std::int64_t after_id, std::size_t limit) {
-    return read(forwards_, after_id, limit);
-}
-
-std::vector<EventRecord> EventReader::events_before(std::int64_t before_id, std::size_t limit) {
-    return read(backwards_, before_id, limit);
-}
-
-std::vector<EventRecord> EventReader::read(Statement& query, std::int64_t from_id, std::size_t limit) {
-    constexpr std::size_t limit_max = std::numeric_limits<std::int32_t>::max();
-    std::vector<EventRecord> found;
+EventsFound EventReader::find(const EventSearch& search) {
+    EventWalk walk(search);
     const std::lock_guard lock(mutex_);
     try {
-        query.bind(from_id, std::min(limit, limit_max));
-        while (query.step())
-            found.push_back({query.integer(0), UnixMs{query.integer(1)}, query.text(2), query.text(3)});
+        if (search.towards == EventSearch::Towards::newer) {
+            walk_newer(search, walk);
+        } else {
+            walk_older(search, walk);
+        }
+        forwards_.reset();
+        backwards_.reset();
     } catch (const SqliteError& error) {
         throw cannot_open(error, path_);
     }
-    return found;
+    return walk.take();
+}
+
+void EventReader::walk_newer(const EventSearch& search, EventWalk& walk) {
+    const auto& since = search.filter.since_ms;
+    forwards_.bind(search.from);
+    while (walk.wants_more()) {
+        if (!forwards_.step()) return walk.end();
+        // A block that is too old as a whole is not even read from the disk.
+        if (since && forwards_.integer(last_time) < *since) continue;
+        EventBlockReader block(forwards_.blob(events));
+        while (walk.wants_more() && block.next()) {
+            if (block.id() > search.from) walk.tell(block);
+        }
+        if (block.is_damaged()) refuse_damaged(forwards_.integer(first_id));
+    }
+}
+
+// A block can only be read from its beginning: which of its events are wanted is known at its end.
+void EventReader::walk_older(const EventSearch& search, EventWalk& walk) {
+    const auto& until = search.filter.until_ms;
+    backwards_.bind(search.from);
+    while (walk.wants_more()) {
+        if (!backwards_.step()) return walk.end();
+        if (until && backwards_.integer(first_time) >= *until) continue;
+        // Readers are small: each stands on one event of the block.
+        std::vector<EventBlockReader::Event> before;
+        EventBlockReader block(backwards_.blob(events));
+        while (block.next() && block.id() < search.from) before.push_back(block.event());
+        if (block.is_damaged()) refuse_damaged(backwards_.integer(first_id));
+        for (auto event = before.rbegin(); event != before.rend() && walk.wants_more(); ++event)
+            walk.tell(block.at(*event));
+    }
+}
+
+void EventReader::refuse_damaged(std::int64_t first) const {
+    throw StoreError(exit_damaged, fmt::format("{} is damaged: the events from {} on cannot be read", path_, first));
 }
 
 void EventReader::distrust() {

@@ -1,12 +1,11 @@
 // Reads the event history over a connection of its own, so that reading never delays a commit.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <string>
-#include <vector>
 
+#include "core/event_search.h"
 #include "core/records.h"
 #include "store/database.h"
 
@@ -18,11 +17,8 @@ public:
     // The file is open for writing already. Fails with StoreError.
     EventReader(const std::string& path, const std::string& vfs);
 
-    // Up to `limit` events after `after_id`, newest last. Fails with StoreError when the disk cannot be read.
-    std::vector<EventRecord> events_after(std::int64_t after_id, std::size_t limit);
-
-    // Up to `limit` events before `before_id`, newest first. Fails likewise.
-    std::vector<EventRecord> events_before(std::int64_t before_id, std::size_t limit);
+    // Fails with StoreError when the disk cannot be read, or a block is damaged.
+    EventsFound find(const EventSearch& search);
 
     // After a failure of the store: the close writes nothing.
     void distrust();
@@ -34,7 +30,9 @@ private:
     Statement forwards_;
     Statement backwards_;
 
-    std::vector<EventRecord> read(Statement& query, std::int64_t from_id, std::size_t limit);
+    void walk_newer(const EventSearch& search, EventWalk& walk);
+    void walk_older(const EventSearch& search, EventWalk& walk);
+    [[noreturn]] void refuse_damaged(std::int64_t first_id) const;
 };
 
 }  // namespace muster

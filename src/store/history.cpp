@@ -4,10 +4,6 @@
 #include <cstdlib>
 #include <limits>
 
-#include <fmt/format.h>
-
-#include "store/settled_date.h"
-
 namespace muster {
 namespace {
 
@@ -27,9 +23,8 @@ std::optional<UnixMs> end_of_latest(Database& database, std::size_t place) {
 // Token uses and the players of a list go with their match and their list.
 History::History(Database& database)
     : database_(database),
+      events_(database),
       removals_{
-          database.prepare("DELETE FROM events WHERE id IN"
-                           " (SELECT id FROM events WHERE time < ?1 ORDER BY time LIMIT ?2)"),
           database.prepare("DELETE FROM failed_requests WHERE id IN"
                            " (SELECT id FROM failed_requests WHERE failed_at < ?1 ORDER BY failed_at LIMIT ?2)"),
           database.prepare("DELETE FROM servers WHERE id IN"
@@ -43,41 +38,41 @@ History::History(Database& database)
       remove_matches_(database.prepare(
           "DELETE FROM matches WHERE lobby IN"
           " (SELECT lobby FROM matches WHERE state >= 4 AND ended_at < ?1 ORDER BY ended_at LIMIT ?2)")),
-      oldest_events_(database.prepare("SELECT time FROM events ORDER BY time LIMIT 1 OFFSET ?1")),
       page_count_(database.prepare("PRAGMA page_count")),
       free_pages_(database.prepare("PRAGMA freelist_count")),
       page_size_(database.integer("PRAGMA page_size")) {}
 
 bool History::prune_step(const KeptPast& kept) {
-    bool more = false;
-    remove_before(kept.since, std::min(kept.since, lobbies_since(kept)), rows_per_step_max, more);
+    database_.run("BEGIN IMMEDIATE");
+    bool more = events_.remove_before(kept, rows_per_step_max).more;
+    remove_rows(kept.since, std::min(kept.since, lobbies_since(kept)), rows_per_step_max, more);
+    database_.run("COMMIT");
     return more;
 }
 
 std::int64_t History::prune_oldest(const KeptPast& kept, std::int64_t rows) {
-    // As old as the oldest events; when there is none, as old as can be.
-    oldest_events_.bind(rows);
-    const bool has_more = oldest_events_.step();
-    const UnixMs since{has_more ? oldest_events_.integer(0) + 1 : std::numeric_limits<std::int64_t>::max()};
-    oldest_events_.reset();
+    database_.run("BEGIN IMMEDIATE");
+    const EventPast::Removed events = events_.remove_oldest(rows);
+    // As old as the oldest events; when none is left, as old as can be.
+    const UnixMs since{events.more ? events.latest.value + 1 : std::numeric_limits<std::int64_t>::max()};
     bool more = false;
-    return remove_before(since, std::min(since, lobbies_since(kept)), rows, more);
+    const std::int64_t removed = remove_rows(since, std::min(since, lobbies_since(kept)), rows, more);
+    database_.run("COMMIT");
+    return events.events + removed;
 }
 
-std::int64_t History::remove_before(UnixMs since, UnixMs matches_since, std::int64_t rows, bool& more) {
+std::int64_t History::remove_rows(UnixMs since, UnixMs matches_since, std::int64_t rows, bool& more) {
     std::int64_t removed = 0;
     const auto count = [&] {
         removed += database_.changes();
         if (database_.changes() == rows) more = true;
     };
-    database_.run("BEGIN IMMEDIATE");
     for (Statement& removal : removals_) {
         removal.run(since.value, rows);
         count();
     }
     remove_matches_.run(matches_since.value, rows);
     count();
-    database_.run("COMMIT");
     return removed;
 }
 
@@ -109,22 +104,8 @@ std::int64_t History::reusable_bytes() {
 }
 
 std::optional<UnixMs> History::latest_date() {
-    const std::int64_t last =
-        database_.integer("SELECT coalesce((SELECT time FROM events ORDER BY id DESC LIMIT 1), 0)");
-    const std::int64_t ended =
-        database_.integer("SELECT coalesce((SELECT max(ended_at) FROM matches WHERE state >= 4), 0)");
-    if (last == 0 && ended == 0) return std::nullopt;
-    // A jump ahead that had not lasted when the store was closed is not believed by it (fault 18).
-    const auto in_ms = [](std::chrono::milliseconds duration) { return duration.count(); };
-    const std::int64_t first_id = database_.integer(fmt::format(
-        "SELECT coalesce(min(id), 0) FROM events WHERE time > {}", last - in_ms(SettledDate::believed_after)));
-    const std::int64_t first =
-        database_.integer(fmt::format("SELECT coalesce((SELECT time FROM events WHERE id = {}), 0)", first_id));
-    const std::int64_t before = database_.integer(
-        fmt::format("SELECT coalesce((SELECT time FROM events WHERE id < {} ORDER BY id DESC LIMIT 1), 0)", first_id));
-    if (before != 0 && first <= last && first - before > in_ms(SettledDate::step_max))
-        return UnixMs{before + last - first};
-    return UnixMs{std::max(last, ended)};
+    if (const auto date = events_.latest_date()) return date;
+    return end_of_latest(database_, 1);
 }
 
 }  // namespace muster

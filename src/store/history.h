@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "store/database.h"
+#include "store/event_past.h"
 #include "store/kept_past.h"
 
 namespace muster {
@@ -35,13 +36,13 @@ public:
     std::optional<UnixMs> latest_date();
 
 private:
-    std::int64_t remove_before(UnixMs since, UnixMs matches_since, std::int64_t rows, bool& more);
+    std::int64_t remove_rows(UnixMs since, UnixMs matches_since, std::int64_t rows, bool& more);
     UnixMs lobbies_since(const KeptPast& kept);
 
     Database& database_;
-    std::array<Statement, 4> removals_;
+    EventPast events_;
+    std::array<Statement, 3> removals_;
     Statement remove_matches_;
-    Statement oldest_events_;
     Statement page_count_;
     Statement free_pages_;
     std::int64_t page_size_;

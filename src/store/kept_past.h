@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 
 #include "base/time.h"
+#include "store/history_limits.h"
 
 namespace muster {
 
@@ -22,8 +25,19 @@ struct KeptPast {
 
     UnixMs since;
     UnixMs lobbies_since;
+    UnixMs date{std::numeric_limits<std::int64_t>::max()};  // today: what is dated beyond it, a wrong clock dated
     std::size_t lobbies_least = 0;
     std::size_t lobbies_most = lobbies_most_usual;
 };
+
+// What the limits keep when `now` is the date.
+inline KeptPast kept_of(const HistoryLimits& limits, UnixMs now) {
+    const auto before = [now](Duration keep) {
+        return UnixMs{now.value - std::chrono::duration_cast<std::chrono::milliseconds>(keep).count()};
+    };
+    KeptPast kept(before(limits.keep), before(limits.lobbies));
+    kept.date = now;
+    return kept;
+}
 
 }  // namespace muster

@@ -119,7 +119,9 @@ void LatestState::apply_one(const AccountRecord& account, UnixMs) {
 }
 
 void LatestState::apply_one(const EventRecord& event, UnixMs) {
-    events_.insert_or_assign(event.id, event);
+    if (event.id <= last_event_) return;
+    last_event_ = event.id;
+    events_.emplace(event.id, event);
 }
 
 bool LatestState::is_alive(LobbyId lobby) const {

@@ -25,6 +25,7 @@ constexpr bool is_over(MatchState state) {
 // - MatchForgotten removes the lobby's match and its token uses. The list of players stays: it was given to the lobby,
 //   not to the request, and counts for the next one. PlayersForgotten removes the list.
 // - EventTold says that nothing of the lobby is untold. An abort is owed to an endpoint until AbortsTold.
+// - Ids of events grow: an event whose id is not greater than the last one is skipped.
 // - Reserved numbers only grow. The latest clock counts, and the latest account of a name.
 //
 // `now` is Unix time. What is over is kept until it is older than the history; so is a list of players that was given
@@ -78,6 +79,7 @@ private:
     std::map<std::string, AccountId> accounts_;
     std::set<std::tuple<std::string, std::uint16_t, LobbyId>> owed_aborts_;
     std::map<std::int64_t, EventRecord> events_;
+    std::int64_t last_event_ = 0;
     bool has_clock_ = false;
     ClockRecord clock_;
 };

@@ -46,20 +46,19 @@ bool MemoryStore::stop(Duration) {
     return written && waiting_.empty();
 }
 
-std::vector<EventRecord> MemoryStore::events_after(std::int64_t after_id, std::size_t limit) {
-    std::vector<EventRecord> found;
+EventsFound MemoryStore::find_events(const EventSearch& search) {
+    EventWalk walk(search);
     const auto& events = durable_.events();
-    for (auto event = events.upper_bound(after_id); event != events.end() && found.size() < limit; ++event)
-        found.push_back(event->second);
-    return found;
-}
-
-std::vector<EventRecord> MemoryStore::events_before(std::int64_t before_id, std::size_t limit) {
-    std::vector<EventRecord> found;
-    const auto& events = durable_.events();
-    for (auto event = events.lower_bound(before_id); event != events.begin() && found.size() < limit;)
-        found.push_back((--event)->second);
-    return found;
+    if (search.towards == EventSearch::Towards::newer) {
+        auto event = events.upper_bound(search.from);
+        for (; event != events.end() && walk.wants_more(); ++event) walk.tell(RecordedEvent{event->second});
+        if (event == events.end() && walk.wants_more()) walk.end();
+    } else {
+        auto event = events.lower_bound(search.from);
+        while (event != events.begin() && walk.wants_more()) walk.tell(RecordedEvent{(--event)->second});
+        if (event == events.begin() && walk.wants_more()) walk.end();
+    }
+    return walk.take();
 }
 
 StoreFigures MemoryStore::figures() const {

@@ -39,9 +39,10 @@ public:
     [[nodiscard]] bool submit(RecordBatch&& batch) override;
     // Completes all that waits, whatever `limit` says; what is set by fail_with() fails here too.
     bool stop(Duration limit) override;
-    std::vector<EventRecord> events_after(std::int64_t after_id, std::size_t limit) override;
-    std::vector<EventRecord> events_before(std::int64_t before_id, std::size_t limit) override;
+    EventsFound find_events(const EventSearch& search) override;
     StoreFigures figures() const override;
+    // The limits are those of its options.
+    void keep_history(const HistoryLimits&) override {}
 
     // How batches are answered from now on; those that wait keep their hour.
     void set_completion(Completion completion, Duration delay = {});

@@ -135,7 +135,7 @@ TEST_CASE_FIXTURE(MemoryFixture, "X-3: a stop completes what waits and says whet
 
 TEST_CASE_FIXTURE(MemoryFixture, "X-4: events are read after an id, newest last, up to a limit") {
     CHECK(store.submit(
-        {1, {sample_event(3, clock.wall()), sample_event(1, clock.wall()), sample_event(2, clock.wall())}}));
+        {1, {sample_event(1, clock.wall()), sample_event(2, clock.wall()), sample_event(3, clock.wall())}}));
     CHECK(store.events_after(0, 10).empty());
     CHECK(store.complete_next());
     const auto events = store.events_after(1, 10);

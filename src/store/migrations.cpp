@@ -181,10 +181,36 @@ CREATE TABLE owed_aborts (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
+// Events are kept in blocks. Those of the old table are moved when the file is opened (old_events.h), and the table
+// goes. What `matches_open` holds changes when a match begins and when its event is told, not with each of its states.
+constexpr const char* version_5 = R"sql(
+DROP VIEW IF EXISTS event_history;
+DROP INDEX events_time;
+CREATE TABLE event_blocks (
+    first_id INTEGER PRIMARY KEY,     -- of the events in the block
+    last_id INTEGER NOT NULL,
+    first_time INTEGER NOT NULL,      -- the least
+    last_time INTEGER NOT NULL,       -- the greatest
+    count INTEGER NOT NULL,
+    events BLOB NOT NULL              -- packed; `muster store events` prints them
+) STRICT;
+ALTER TABLE matches ADD COLUMN open INTEGER NOT NULL DEFAULT 1; -- it runs, or its event is untold
+UPDATE matches SET open = 0 WHERE state >= 4 AND untold_event = 0;
+DROP INDEX matches_open;
+CREATE INDEX matches_open ON matches (lobby) WHERE open = 1;
+)sql";
+
+// Who has a server drained, when and why.
+constexpr const char* version_6 = R"sql(
+ALTER TABLE servers ADD COLUMN drained_by TEXT NOT NULL DEFAULT '';      -- empty: the server itself
+ALTER TABLE servers ADD COLUMN drained_because TEXT NOT NULL DEFAULT '';
+ALTER TABLE servers ADD COLUMN drained_at INTEGER NOT NULL DEFAULT 0;    -- 0: not drained, or from an older version
+)sql";
+
 }  // namespace
 
 Migrations muster_migrations() {
-    static const std::array<std::string, 4> steps{version_1, version_2, version_3, version_4};
+    static const std::array<std::string, 6> steps{version_1, version_2, version_3, version_4, version_5, version_6};
     return steps;
 }
 

@@ -7,7 +7,9 @@
 #include <doctest/doctest.h>
 #include <fmt/core.h>
 
+#include "base/packed_fields.h"
 #include "store/committer.h"
+#include "store/event_reader.h"
 #include "store/sample_records.h"
 #include "store/scratch_directory.h"
 #include "store/store_fault.h"
@@ -170,6 +172,40 @@ TEST_CASE_FIXTURE(MigrationFixture, "X-4: a version-1 file opens and everything 
     Committer committer({.path = path});
     CHECK(as_text(committer.recover(UnixMs{0})) == version_1_state);
     CHECK(version() == static_cast<std::int64_t>(muster_migrations().size()));
+}
+
+TEST_CASE_FIXTURE(MigrationFixture, "X-4, B-3: the events of an old file are found, and go by age as they did") {
+    constexpr int many = 50'000;
+    {
+        Database old(path, Database::Access::read_write);
+        old.run(
+            "INSERT INTO events VALUES (2, 1699999997000, 'player.closed',"
+            " '{\"player_id\":31,\"name\":\"\\u003cann\\u003e \\\"\",\"session_seconds\":1.5,\"a\":true,\"b\":null}');"
+            "INSERT INTO events VALUES (3, 1699999997001, 'x', 'no JSON at all');"
+            "INSERT INTO events VALUES (4, 1699999997002, 'x', '{}')");
+        old.run(fmt::format(
+            "WITH RECURSIVE n(i) AS (SELECT 5 UNION ALL SELECT i + 1 FROM n WHERE i < {}) INSERT INTO events"
+            " SELECT i, 1700000000000 + i, 'match.ready', '{{\"lobby_id\":' || i || '}}' FROM n",
+            many));
+    }
+    Committer committer({.path = path});
+    EventReader reader(path, {});
+    const auto all = [&] { return reader.find({EventSearch::Towards::newer, 0, 2 * many}).events; };
+    const auto events = all();
+    REQUIRE(events.size() == many);
+    CHECK(packed_to_json(events[0].fields) == "{\"lobby_id\":5}");
+    CHECK(packed_to_json(events[1].fields) ==
+          "{\"player_id\":31,\"name\":\"\\u003cann\\u003e \\\"\",\"session_seconds\":1.5,\"a\":true,\"b\":null}");
+    CHECK(packed_to_json(events[2].fields) == "{}");
+    CHECK(events[1].time == UnixMs{1699999997000});
+    CHECK(events[1].type == "player.closed");
+    CHECK(events.back().id == many);
+    CHECK(reader.find({EventSearch::Towards::newer, 0, 2, {.lobby = 777}}).events.at(0).id == 777);
+    while (committer.prune_step(UnixMs{1700000000000 + 1000})) {
+    }
+    CHECK(all().front().id == 1000);
+    Database file(path, Database::Access::read_only);
+    CHECK(file.integer("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'events%'") == 0);
 }
 
 TEST_CASE_FIXTURE(MigrationFixture,

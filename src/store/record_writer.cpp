@@ -1,8 +1,10 @@
 #include "store/record_writer.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "store/latest_state.h"
@@ -19,21 +21,31 @@ std::optional<std::int64_t> when(UnixMs time) {
 }  // namespace
 
 RecordWriter::RecordWriter(Database& database)
-    : put_server_(database.prepare(
+    : database_(database),
+      events_(database),
+      put_server_(database.prepare(
           "INSERT INTO servers (id, ip, port, region, epoch, max_matches, drained_by_server, drained_by_operator,"
-          " registered_at, removed_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, NULL)"
+          " registered_at, removed_at, drained_by, drained_because, drained_at)"
+          " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, NULL, ?10, ?11, ?12)"
           " ON CONFLICT (id) DO UPDATE SET ip = ?2, port = ?3, region = ?4, epoch = ?5, max_matches = ?6,"
-          " drained_by_server = ?7, drained_by_operator = ?8, registered_at = ?9, removed_at = NULL")),
+          " drained_by_server = ?7, drained_by_operator = ?8, registered_at = ?9, removed_at = NULL,"
+          " drained_by = ?10, drained_because = ?11, drained_at = ?12")),
       remove_server_(database.prepare("UPDATE servers SET removed_at = ?2 WHERE id = ?1 AND removed_at IS NULL")),
+      // Of a match that is open and stays so: no index changes.
+      change_match_(database.prepare(
+          "UPDATE matches SET matchmaker = ?2, region = ?3, game_type = ?4, game_mode = ?5,"
+          " player_count = ?6, average_rating = ?7, state = ?8, reason = ?9, server = ?10, server_epoch = ?11,"
+          " server_ip = ?12, server_port = ?13, token = ?14, requested_at = ?15, allocated_at = ?16, ready_at = ?17,"
+          " started_at = ?18, ended_at = ?19, untold_event = ?20 WHERE lobby = ?1 AND state < 4")),
       put_match_(database.prepare(
           "INSERT INTO matches (lobby, matchmaker, region, game_type, game_mode, player_count, average_rating, state,"
           " reason, server, server_epoch, server_ip, server_port, token, requested_at, allocated_at, ready_at,"
-          " started_at, ended_at, untold_event)"
-          " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)"
+          " started_at, ended_at, untold_event, open)"
+          " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)"
           " ON CONFLICT (lobby) DO UPDATE SET matchmaker = ?2, region = ?3, game_type = ?4, game_mode = ?5,"
           " player_count = ?6, average_rating = ?7, state = ?8, reason = ?9, server = ?10, server_epoch = ?11,"
           " server_ip = ?12, server_port = ?13, token = ?14, requested_at = ?15, allocated_at = ?16, ready_at = ?17,"
-          " started_at = ?18, ended_at = ?19, untold_event = ?20")),
+          " started_at = ?18, ended_at = ?19, untold_event = ?20, open = ?21")),
       drop_old_uses_(database.prepare(
           "DELETE FROM token_uses WHERE lobby IN (SELECT lobby FROM matches WHERE lobby = ?1 AND state >= 4)")),
       end_player_list_(database.prepare("UPDATE player_lists SET over = 1 WHERE lobby = ?1")),
@@ -53,7 +65,7 @@ RecordWriter::RecordWriter(Database& database)
                                       " SELECT lobby, ?2, ?3 FROM matches WHERE lobby = ?1 AND state < 4")),
       drop_token_use_(database.prepare("DELETE FROM token_uses WHERE lobby IN (SELECT lobby FROM matches"
                                        " WHERE lobby = ?1 AND state < 4) AND account = ?2")),
-      end_event_(database.prepare("UPDATE matches SET untold_event = 0 WHERE lobby = ?1")),
+      end_event_(database.prepare("UPDATE matches SET untold_event = 0, open = state < 4 WHERE lobby = ?1")),
       put_owed_abort_(database.prepare("INSERT OR IGNORE INTO owed_aborts (ip, port, lobby) VALUES (?1, ?2, ?3)")),
       drop_owed_aborts_(database.prepare("DELETE FROM owed_aborts WHERE ip = ?1 AND port = ?2")),
       put_numbers_(database.prepare(
@@ -62,17 +74,37 @@ RecordWriter::RecordWriter(Database& database)
           " epochs_below = max(epochs_below, ?2), event_ids_below = max(event_ids_below, ?3)")),
       put_clock_(
           database.prepare("INSERT OR REPLACE INTO world_clock (one, elapsed_game_ms, speed) VALUES (1, ?1, ?2)")),
-      put_account_(database.prepare("INSERT OR REPLACE INTO accounts (name, account) VALUES (?1, ?2)")),
-      put_event_(database.prepare("INSERT OR REPLACE INTO events (id, time, type, fields) VALUES (?1, ?2, ?3, ?4)")) {}
+      put_account_(database.prepare("INSERT OR REPLACE INTO accounts (name, account) VALUES (?1, ?2)")) {}
 
 void RecordWriter::write(const Record& record, UnixMs now) {
     std::visit([&](const auto& one) { write_one(one, now); }, record);
 }
 
+void RecordWriter::finish() {
+    // In the order of the table: neighbours share a page.
+    std::erase_if(put_off_, [](const PutOff& one) { return one.match == nullptr; });
+    std::sort(put_off_.begin(), put_off_.end(),
+              [](const PutOff& one, const PutOff& other) { return one.match->lobby < other.match->lobby; });
+    for (PutOff& put_off : put_off_) put(put_off);
+    put_off_.clear();
+    put_off_of_.clear();
+    events_.flush();
+}
+
+void RecordWriter::committed() {
+    events_.committed();
+}
+
+void RecordWriter::rolled_back() {
+    put_off_.clear();
+    put_off_of_.clear();
+    events_.rolled_back();
+}
+
 void RecordWriter::write_one(const ServerRecord& server, UnixMs) {
     put_server_.run(server.id.value, server.ip.to_string(), server.port, server.region.value, server.epoch,
                     server.max_matches, server.drained_by_server, server.drained_by_operator,
-                    server.registered_at.value);
+                    server.registered_at.value, server.drain.who, server.drain.reason, server.drain.at.value);
 }
 
 void RecordWriter::write_one(const ServerRemoved& removed, UnixMs now) {
@@ -80,26 +112,54 @@ void RecordWriter::write_one(const ServerRemoved& removed, UnixMs now) {
 }
 
 void RecordWriter::write_one(const MatchRecord& match, UnixMs) {
-    const bool over = is_over(match.state);
-    if (over) {
-        end_player_list_.run(match.lobby.value);
-    } else {
-        drop_old_uses_.run(match.lobby.value);
+    const auto [place, is_new] = put_off_of_.try_emplace(match.lobby, put_off_.size());
+    if (!is_new) {
+        PutOff& before = put_off_[place->second];
+        if (before.match && !is_over(before.match->state)) {
+            before = {&match, true};
+            return;
+        }
+        put(before);
+        place->second = put_off_.size();
     }
-    put_match_.run(match.lobby.value, match.matchmaker, match.region.value, match.game_type, match.game_mode,
-                   match.player_count, match.average_rating, static_cast<int>(match.state), match.reason,
-                   match.server.value, match.server_epoch, match.server_ip, match.server_port,
-                   over ? std::string_view() : std::string_view(match.token), when(match.requested_at),
-                   when(match.allocated_at), when(match.ready_at), when(match.started_at),
-                   over ? std::optional(match.ended_at.value) : when(match.ended_at), match.untold_event);
+    put_off_.push_back({&match, false});
+}
+
+void RecordWriter::settle(LobbyId lobby) {
+    if (const auto place = put_off_of_.find(lobby); place != put_off_of_.end()) put(put_off_[place->second]);
+}
+
+void RecordWriter::put(PutOff& put_off) {
+    if (!put_off.match) return;
+    const MatchRecord& match = *std::exchange(put_off.match, nullptr);
+    const bool over = is_over(match.state);
+    const bool open = !over || match.untold_event != 0;
+    const auto run = [&](Statement& statement, const auto&... more) {
+        statement.run(match.lobby.value, match.matchmaker, match.region.value, match.game_type, match.game_mode,
+                      match.player_count, match.average_rating, static_cast<int>(match.state), match.reason,
+                      match.server.value, match.server_epoch, match.server_ip, match.server_port,
+                      over ? std::string_view() : std::string_view(match.token), when(match.requested_at),
+                      when(match.allocated_at), when(match.ready_at), when(match.started_at),
+                      over ? std::optional(match.ended_at.value) : when(match.ended_at), match.untold_event, more...);
+    };
+    if (over) end_player_list_.run(match.lobby.value);
+    if (open) {
+        run(change_match_);
+        if (database_.changes() > 0) return;
+    }
+    // A lobby that comes again after its end starts without the uses of the match before.
+    if (!over || put_off.was_alive) drop_old_uses_.run(match.lobby.value);
+    run(put_match_, open);
 }
 
 void RecordWriter::write_one(const MatchForgotten& forgotten, UnixMs now) {
+    settle(forgotten.lobby);
     keep_failed_request_.run(forgotten.lobby.value, now.value);
     drop_match_.run(forgotten.lobby.value);
 }
 
 void RecordWriter::write_one(const PlayersRecord& players, UnixMs now) {
+    settle(players.lobby);
     put_player_list_.run(players.lobby.value, players.matchmaker, now.value);
     drop_players_.run(players.lobby.value);
     std::int64_t position = 0;
@@ -107,18 +167,22 @@ void RecordWriter::write_one(const PlayersRecord& players, UnixMs now) {
 }
 
 void RecordWriter::write_one(const TokenUsed& use, UnixMs now) {
+    settle(use.lobby);
     put_token_use_.run(use.lobby.value, use.account.value, now.value);
 }
 
 void RecordWriter::write_one(const PlayersForgotten& forgotten, UnixMs) {
+    settle(forgotten.lobby);
     drop_player_list_.run(forgotten.lobby.value);
 }
 
 void RecordWriter::write_one(const TokenReleased& released, UnixMs) {
+    settle(released.lobby);
     drop_token_use_.run(released.lobby.value, released.account.value);
 }
 
 void RecordWriter::write_one(const EventTold& told, UnixMs) {
+    settle(told.lobby);
     end_event_.run(told.lobby.value);
 }
 
@@ -143,7 +207,7 @@ void RecordWriter::write_one(const AccountRecord& account, UnixMs) {
 }
 
 void RecordWriter::write_one(const EventRecord& event, UnixMs) {
-    put_event_.run(event.id, event.time.value, event.type, event.fields);
+    events_.add(event);
 }
 
 }  // namespace muster

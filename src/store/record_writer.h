@@ -1,9 +1,19 @@
 // Records as rows: what each of them changes in the store's tables. The meaning is LatestState's; beyond it the past is
 // kept for people to query.
+//
+// A transaction is all or nothing, so of a match that changes several times within one only the last state is written.
+// Events go into blocks (event_writer.h).
 #pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
 
 #include "core/records.h"
 #include "store/database.h"
+#include "store/event_writer.h"
 
 namespace muster {
 
@@ -12,13 +22,30 @@ class RecordWriter {
 public:
     explicit RecordWriter(Database& database);
 
-    // `now` dates what the record itself does not date. Fails with SqliteError; the caller rolls back.
+    // `now` dates what the record itself does not date. The record lives until finish(). Fails with SqliteError; the
+    // caller rolls back.
     void write(const Record& record, UnixMs now);
+    // Writes what was put off; after it the transaction may be committed.
+    void finish();
+    // What became of the transaction.
+    void committed();
+    void rolled_back();
+    // Events were removed meanwhile.
+    void events_removed() { events_.begin_row(); }
 
 private:
+    // The latest state of a match in this transaction, not written yet.
+    struct PutOff {
+        const MatchRecord* match = nullptr;  // null once it is written
+        bool was_alive = false;              // it stands for an earlier record, too, in which the match was not over
+    };
+
     void write_one(const ServerRecord& server, UnixMs now);
     void write_one(const ServerRemoved& removed, UnixMs now);
     void write_one(const MatchRecord& match, UnixMs now);
+    // Before a record that means something else for the lobby, whatever was put off for it is written.
+    void settle(LobbyId lobby);
+    void put(PutOff& put_off);
     void write_one(const MatchForgotten& forgotten, UnixMs now);
     void write_one(const PlayersRecord& players, UnixMs now);
     void write_one(const TokenUsed& use, UnixMs now);
@@ -32,8 +59,14 @@ private:
     void write_one(const AccountRecord& account, UnixMs now);
     void write_one(const EventRecord& event, UnixMs now);
 
+    Database& database_;
+    EventWriter events_;
+    std::vector<PutOff> put_off_;
+    boost::unordered_flat_map<LobbyId, std::size_t, std::hash<LobbyId>> put_off_of_;  // index into put_off_
+
     Statement put_server_;
     Statement remove_server_;
+    Statement change_match_;
     Statement put_match_;
     Statement drop_old_uses_;
     Statement end_player_list_;
@@ -51,7 +84,6 @@ private:
     Statement put_numbers_;
     Statement put_clock_;
     Statement put_account_;
-    Statement put_event_;
 };
 
 }  // namespace muster

@@ -94,7 +94,8 @@ private:
 
     void read_servers() {
         Statement query = database_.prepare(
-            "SELECT id, ip, port, region, epoch, max_matches, drained_by_server, drained_by_operator, registered_at"
+            "SELECT id, ip, port, region, epoch, max_matches, drained_by_server, drained_by_operator, registered_at,"
+            " drained_by, drained_because, drained_at"
             " FROM servers WHERE removed_at IS NULL ORDER BY id");
         const Row row(query, path_, "servers");
         while (query.step()) {
@@ -108,6 +109,7 @@ private:
             server.drained_by_server = row.flag(6);
             server.drained_by_operator = row.flag(7);
             server.registered_at = row.time(8);
+            server.drain = {row.text(9), row.text(10), row.time(11)};
         }
     }
 
@@ -116,7 +118,7 @@ private:
             "SELECT lobby, matchmaker, region, game_type, game_mode, player_count, average_rating, state, reason,"
             " server, server_epoch, server_ip, server_port, token, requested_at, allocated_at, ready_at, started_at,"
             " ended_at, untold_event FROM matches"
-            " WHERE (state < 4 OR untold_event <> 0) AND (state < 4 OR ended_at >= ?1) ORDER BY lobby");
+            " WHERE open = 1 AND (state < 4 OR ended_at >= ?1) ORDER BY lobby");
         query.bind(lobbies_since_.value);
         const Row row(query, path_, "matches");
         while (query.step()) {
@@ -159,7 +161,8 @@ private:
 
     void read_token_uses() {
         Statement query = database_.prepare(
-            "SELECT lobby, account FROM token_uses WHERE lobby IN (SELECT lobby FROM matches WHERE state < 4)"
+            "SELECT lobby, account FROM token_uses WHERE lobby IN (SELECT lobby FROM matches WHERE open = 1 AND state "
+            "< 4)"
             " ORDER BY lobby, account");
         const Row row(query, path_, "token_uses");
         while (query.step())

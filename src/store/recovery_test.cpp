@@ -167,7 +167,7 @@ TEST_CASE("A-2: a start reads a million lobbies that are over within a second") 
         .run(fmt::format("WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < {})"
                          " INSERT INTO matches SELECT i, matchmaker, region, game_type, game_mode, player_count,"
                          " average_rating, state, reason, server, server_epoch, server_ip, server_port, token,"
-                         " requested_at, allocated_at, ready_at, started_at, ended_at - i, untold_event"
+                         " requested_at, allocated_at, ready_at, started_at, ended_at - i, untold_event, open"
                          " FROM n, matches WHERE lobby = 1",
                          lobbies));
     Committer committer({.path = path});

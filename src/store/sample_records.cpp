@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/packed_fields.h"
+
 namespace muster {
 namespace {
 
@@ -36,6 +38,8 @@ ServerRecord random_server(Random& random, UnixMs now) {
     server.drained_by_server = random.chance(0.3);
     server.drained_by_operator = random.chance(0.3);
     server.registered_at = random_time(random, now);
+    if (server.drained_by_operator)
+        server.drain = {"10.0.0.7", random.chance(0.5) ? "new \"version\"" : "", random_time(random, now)};
     return server;
 }
 
@@ -105,7 +109,10 @@ MatchRecord sample_match(std::int32_t lobby, MatchState state, UnixMs now) {
 }
 
 EventRecord sample_event(std::int64_t id, UnixMs time) {
-    return {id, time, "match.allocated", fmt::format(R"({{"lobby_id":{},"server_id":7}})", id)};
+    PackedFields fields;
+    fields.integer("lobby_id", id);
+    fields.integer("server_id", 7);
+    return {id, time, "match.allocated", fields.finish()};
 }
 
 Record random_record(Random& random, UnixMs now) {
@@ -158,10 +165,15 @@ RecordBatch random_batch(Random& random, std::uint64_t number, UnixMs now) {
 std::string as_text(const RecoveredState& state) {
     std::string text = fmt::format("numbers {} {} {}\n", state.numbers.server_ids_below, state.numbers.epochs_below,
                                    state.numbers.event_ids_below);
-    for (const ServerRecord& s : state.servers)
-        text += fmt::format("server {} {}:{} region {} epoch {} max {} drained {} {} at {}\n", s.id.value,
+    for (const ServerRecord& s : state.servers) {
+        text += fmt::format("server {} {}:{} region {} epoch {} max {} drained {} {} at {}", s.id.value,
                             s.ip.to_string(), s.port, s.region.value, s.epoch, s.max_matches, s.drained_by_server,
                             s.drained_by_operator, s.registered_at.value);
+        if (s.drain != DrainNote{})
+            text +=
+                fmt::format(" drained by \"{}\" because \"{}\" at {}", s.drain.who, s.drain.reason, s.drain.at.value);
+        text += "\n";
+    }
     for (const MatchRecord& m : state.matches)
         text += fmt::format(
             "match {} matchmaker \"{}\" region {} type {} mode {} players {} rating {} state {} reason \"{}\" server "

@@ -1,5 +1,7 @@
 #include "store/settled_date.h"
 
+#include <algorithm>
+
 #include "base/planted.h"
 
 namespace muster {
@@ -17,6 +19,26 @@ UnixMs SettledDate::observe(Time now, UnixMs wall) {
     at_ = now;
     date_ = wall;
     return wall;
+}
+
+bool LastedDate::add(UnixMs written) {
+    if (!latest_) {
+        latest_ = last_added_ = written;
+        return true;
+    }
+    const std::chrono::milliseconds step(last_added_.value - written.value);
+    last_added_ = written;
+    if (step < -SettledDate::step_max) {
+        came_back_ -= step;
+    } else if (step > SettledDate::step_max) {
+        const std::chrono::milliseconds over = std::min(step, came_back_);
+        came_back_ -= over;
+        // What is left of it is a jump, or the time that passed until the date came back.
+        if (step - over > SettledDate::step_max) latest_->value -= (step - over).count();
+    } else {
+        seen_ += std::clamp<std::chrono::milliseconds>(step, std::chrono::milliseconds{0}, quiet_max);
+    }
+    return seen_ < SettledDate::believed_after;
 }
 
 }  // namespace muster

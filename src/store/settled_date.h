@@ -2,6 +2,7 @@
 // that a minute of a wrong date erases nothing (fault 18).
 #pragma once
 
+#include <chrono>
 #include <optional>
 
 #include "base/time.h"
@@ -26,6 +27,25 @@ private:
     Time at_;  // when `date_` was the date
     UnixMs date_;
     std::optional<Time> ahead_since_;
+};
+
+// The date that had lasted when a store was left, by the dates of what was written: jumps ahead of the last ten minutes
+// count for nothing, however many there were.
+class LastedDate {
+public:
+    // The dates of the events, the latest first. False: it has seen enough.
+    bool add(UnixMs written);
+    // Nothing when nothing was added.
+    std::optional<UnixMs> date() const { return latest_; }
+
+private:
+    // Between two events without a jump: more may have been a small step, or nothing happened for a while.
+    static constexpr std::chrono::minutes quiet_max{1};
+
+    std::optional<UnixMs> latest_;
+    UnixMs last_added_;
+    std::chrono::milliseconds seen_{0};
+    std::chrono::milliseconds came_back_{0};  // of jumps that were over already
 };
 
 }  // namespace muster

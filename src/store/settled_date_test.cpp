@@ -56,3 +56,33 @@ TEST_CASE_FIXTURE(Dates, "fault 18: a date that stays ahead for ten minutes is b
     pass(1s);
     CHECK(seen() == wall);
 }
+
+TEST_CASE("fault 18: of what a store was left with, no jump of the last ten minutes counts, however many there were") {
+    const std::int64_t start = 1'700'000'000'000;
+    const auto lasted = [](std::initializer_list<std::int64_t> latest_first) {
+        LastedDate date;
+        for (const std::int64_t written : latest_first) {
+            if (!date.add(UnixMs{written})) break;
+        }
+        return date.date();
+    };
+    CHECK_FALSE(lasted({}).has_value());
+    CHECK(lasted({start}) == UnixMs{start});
+    // Days ahead a minute ago, and another hour while it was: what is left is the minute, and a second.
+    CHECK(lasted({start + 301 * hour_ms + 61'000, start + 301 * hour_ms + 1'000, start + 300 * hour_ms, start}) ==
+          UnixMs{start + 60'000});
+    // A small step meanwhile proves no more than a minute.
+    CHECK(lasted({start + 300 * hour_ms + 1'800'000, start + 300 * hour_ms, start}) == UnixMs{start + 1'800'000});
+    // Back again.
+    CHECK(lasted({start + 60'000, start + 300 * hour_ms, start}) == UnixMs{start + 60'000});
+
+    LastedDate date;
+    std::int64_t written = start + 300 * hour_ms;
+    int minutes = 0;
+    for (bool more = true; more; written -= 60'000) {
+        more = date.add(UnixMs{written});
+        ++minutes;
+    }
+    CHECK(minutes == 11);
+    CHECK(date.date() == UnixMs{start + 300 * hour_ms});
+}

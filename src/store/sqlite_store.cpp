@@ -5,7 +5,6 @@
 
 #include "base/check.h"
 #include "base/planted.h"
-#include "base/thread_name.h"
 
 namespace muster {
 namespace {
@@ -23,68 +22,29 @@ SqliteStore::SqliteStore(const Clock& clock, const SqliteStoreOptions& options)
       date_(clock.now(), committer_.latest_date().value_or(clock.wall())),
       next_prune_(clock.now() + options.prune_every),
       next_look_(clock.now()),
-      events_(committer_.path(), options.file.vfs) {}
+      events_(committer_.path(), options.file.vfs),
+      thread_(clock, *this, {options.queue_max, options.records_per_commit_max}) {}
 
 SqliteStore::~SqliteStore() {
-    {
-        const std::lock_guard lock(mutex_);
-        abandoned_ = true;
-    }
-    work_.notify_one();
-    if (thread_.joinable()) thread_.join();
+    thread_.end();
 }
 
 RecoveredState SqliteStore::recover() {
-    MUSTER_CHECK(!thread_.joinable(), "a store is recovered before it starts");
+    MUSTER_CHECK(!thread_.has_started(), "a store is recovered before it starts");
     return committer_.recover(kept());
 }
 
 void SqliteStore::start(OnOutcome on_outcome, OnFatal on_fatal) {
-    MUSTER_CHECK(!thread_.joinable() && !has_ended_, "a store starts once");
-    on_outcome_ = std::move(on_outcome);
-    on_fatal_ = std::move(on_fatal);
-    thread_ = std::thread([this] { run(); });
+    thread_.start(std::move(on_outcome), std::move(on_fatal));
 }
 
-bool SqliteStore::submit(RecordBatch&& batch) {
-    {
-        const std::lock_guard lock(mutex_);
-        if (dead_ || stopping_ || unanswered_ >= options_.queue_max) return false;
-        waiting_.push_back(std::move(batch));
-        ++unanswered_;
-    }
-    work_.notify_one();
-    return true;
-}
-
-bool SqliteStore::stop(Duration limit) {
-    std::unique_lock lock(mutex_);
-    stopping_ = true;
-    stop_by_ = clock_.now() + limit;
-    work_.notify_one();
-    if (thread_.joinable()) {
-        ended_.wait_for(lock, limit, [&] { return has_ended_; });
-        abandoned_ = true;
-    }
-    const bool written = unanswered_ == 0 && !failed_ && !dead_;
-    const bool ended = has_ended_;
-    lock.unlock();
-    if (ended && thread_.joinable()) thread_.join();
-    return written;
-}
-
-std::vector<EventRecord> SqliteStore::events_after(std::int64_t after_id, std::size_t limit) {
-    return events_.events_after(after_id, limit);
-}
-
-std::vector<EventRecord> SqliteStore::events_before(std::int64_t before_id, std::size_t limit) {
-    return events_.events_before(before_id, limit);
+EventsFound SqliteStore::find_events(const EventSearch& search) {
+    return events_.find(search);
 }
 
 StoreFigures SqliteStore::figures() const {
     StoreFigures figures = figures_.now();
-    const std::lock_guard lock(mutex_);
-    figures.queue_depth = unanswered_;
+    figures.queue_depth = thread_.unanswered();
     return figures;
 }
 
@@ -93,82 +53,13 @@ void SqliteStore::keep_history(const HistoryLimits& limits) {
         const std::lock_guard lock(mutex_);
         new_limits_ = limits;
     }
-    work_.notify_one();
-}
-
-void SqliteStore::run() {
-    name_this_thread("store");
-    try {
-        std::vector<RecordBatch> taken;
-        for (Turn turn = wait(taken); turn != Turn::end; turn = wait(taken)) {
-            write(taken);
-            keep_up(turn == Turn::idle);
-        }
-        close();
-    } catch (const StoreError& error) {
-        die(error);
-    }
-    const std::lock_guard lock(mutex_);
-    has_ended_ = true;
-    ended_.notify_all();
-}
-
-// Waits for batches, but not longer than the next upkeep allows.
-SqliteStore::Turn SqliteStore::wait(std::vector<RecordBatch>& taken) {
-    taken.clear();
-    std::unique_lock lock(mutex_);
-    const bool woken = work_.wait_for(
-        lock, patience(), [&] { return !waiting_.empty() || stopping_ || abandoned_ || new_limits_.has_value(); });
-    if (abandoned_) return Turn::end;
-    if (new_limits_) {
-        history_ = *std::exchange(new_limits_, std::nullopt);
-        pruning_ = shrinking_ = true;
-    }
-    taken.swap(waiting_);
-    if (!taken.empty()) return Turn::work;
-    if (stopping_) return Turn::end;
-    return woken ? Turn::work : Turn::idle;
+    thread_.wake();
 }
 
 Duration SqliteStore::patience() const {
     if (pruning_ || shrinking_) return Duration::zero();
     return std::min<Duration>(committer_.is_log_worth_emptying() ? options_.idle_after : options_.prune_every,
                               look_every);
-}
-
-void SqliteStore::write(std::vector<RecordBatch>& taken) {
-    std::size_t first = 0;
-    while (first < taken.size()) {
-        std::size_t end = first;
-        std::size_t records = 0;
-        do {
-            records += taken[end++].records.size();
-        } while (end < taken.size() && records + taken[end].records.size() <= options_.records_per_commit_max);
-        write_group(std::span(taken).subspan(first, end - first), records);
-        first = end;
-        const std::lock_guard lock(mutex_);
-        if (abandoned_) return;
-    }
-}
-
-void SqliteStore::write_group(std::span<RecordBatch> group, std::size_t records) {
-    // Batches of one group follow one another: the first speaks for all.
-    StoreFault fault = last_failed_.fault_of(group.front());
-    if (fault == StoreFault::none) fault = commit(group, records);
-    {
-        const std::lock_guard lock(mutex_);
-        unanswered_ -= group.size();
-        if (fault != StoreFault::none && stopping_) failed_ = true;
-    }
-    if (fault == StoreFault::none) {
-        for (const RecordBatch& batch : group) {
-            if (on_durable_) on_durable_(batch);
-            on_outcome_({batch.number, fault});
-        }
-        return;
-    }
-    last_failed_ = {group.back().number, fault};
-    for (RecordBatch& batch : group) on_outcome_({batch.number, fault, std::move(batch.records)});
 }
 
 StoreFault SqliteStore::commit(std::span<const RecordBatch> group, std::size_t records) {
@@ -184,8 +75,14 @@ StoreFault SqliteStore::commit(std::span<const RecordBatch> group, std::size_t r
     return fault;
 }
 
-// Upkeep comes after the answers: no promise waits for it.
 void SqliteStore::keep_up(bool idle) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (new_limits_) {
+            history_ = *std::exchange(new_limits_, std::nullopt);
+            pruning_ = shrinking_ = true;
+        }
+    }
     if (clock_.now() >= next_look_) look();
     prune();
     if (committer_.is_log_long()) {
@@ -223,37 +120,23 @@ bool SqliteStore::is_too_much() {
 
 // A store that is stopped is one file, which can be copied. When the disk is too slow for that, or nobody waits for it,
 // the log stays beside the file, as after a crash.
-void SqliteStore::close() {
+void SqliteStore::close(Time by, bool hurried) {
     constexpr int commits_worth = 10;  // moving the log takes several syncs and writes all over the file
-    bool in_time = false;
-    {
-        const std::lock_guard lock(mutex_);
-        in_time = stopping_ && !abandoned_ && clock_.now() + commits_worth * last_commit_took_ <= stop_by_;
-    }
-    if (in_time) {
+    if (!hurried && clock_.now() + commits_worth * last_commit_took_ <= by) {
         committer_.empty_log();
     } else {
         committer_.distrust();
     }
 }
 
-void SqliteStore::die(const StoreError& error) {
+void SqliteStore::died() {
     committer_.distrust();
     events_.distrust();
     figures_.died();
-    {
-        const std::lock_guard lock(mutex_);
-        dead_ = true;
-    }
-    if (on_fatal_) on_fatal_(error);
 }
 
 KeptPast SqliteStore::kept() {
-    const UnixMs now = date_.observe(clock_.now(), clock_.wall());
-    const auto before = [now](Duration keep) {
-        return UnixMs{now.value - std::chrono::duration_cast<std::chrono::milliseconds>(keep).count()};
-    };
-    return {before(history_.keep), before(history_.lobbies)};
+    return kept_of(history_, date_.observe(clock_.now(), clock_.wall()));
 }
 
 }  // namespace muster

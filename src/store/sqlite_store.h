@@ -1,30 +1,22 @@
 // The store on disk: SQLite with a write-ahead log and full syncs, on a thread of its own, many batches to one sync.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <mutex>
 #include <optional>
-#include <thread>
-#include <vector>
+#include <span>
 
 #include "base/time.h"
 #include "store/commit_figures.h"
 #include "store/committer.h"
 #include "store/disk_space.h"
 #include "store/event_reader.h"
+#include "store/history_limits.h"
 #include "store/settled_date.h"
 #include "store/store.h"
+#include "store/store_thread.h"
 
 namespace muster {
-
-// How much of the past is kept: what is older goes, and of what is left the oldest when it is too much. Lobbies that
-// are over are remembered for `lobbies`, and the latest million in any case.
-struct HistoryLimits {
-    Duration keep = std::chrono::hours(7 * 24);
-    std::int64_t bytes_max = std::int64_t{2} << 30;
-    Duration lobbies = std::chrono::hours(24);
-};
 
 struct SqliteStoreOptions {
     StoreFileOptions file{};
@@ -44,7 +36,7 @@ struct SqliteStoreOptions {
 //
 // A batch whose transaction found the disk full or locked is answered so, and left no trace; the next is tried again.
 // After any other fault of the disk nothing is written or answered any more (fault 3).
-class SqliteStore final : public Store {
+class SqliteStore final : public Store, private StoreEngine {
 public:
     // Opens or makes the file; fails with StoreError as StoreFile does.
     SqliteStore(const Clock& clock, const SqliteStoreOptions& options);
@@ -53,35 +45,27 @@ public:
     ~SqliteStore() override;
 
     RecoveredState recover() override;
-    void on_durable(OnDurable on_durable) override { on_durable_ = std::move(on_durable); }
+    void on_durable(OnDurable on_durable) override { thread_.on_durable(std::move(on_durable)); }
     void start(OnOutcome on_outcome, OnFatal on_fatal) override;
     // Also false when the store is stopping or beyond repair.
-    [[nodiscard]] bool submit(RecordBatch&& batch) override;
+    [[nodiscard]] bool submit(RecordBatch&& batch) override { return thread_.submit(std::move(batch)); }
     // When `limit` passes first, the write under way is the last one: batches behind it get no outcome.
-    bool stop(Duration limit) override;
+    bool stop(Duration limit) override { return thread_.stop(limit); }
     // Fails with StoreError when the disk cannot be read.
-    std::vector<EventRecord> events_after(std::int64_t after_id, std::size_t limit) override;
-    std::vector<EventRecord> events_before(std::int64_t before_id, std::size_t limit) override;
+    EventsFound find_events(const EventSearch& search) override;
     StoreFigures figures() const override;
 
-    // Keeps so much of the past from now on; what is too old or too much goes at once. Any thread.
-    void keep_history(const HistoryLimits& limits);
+    void keep_history(const HistoryLimits& limits) override;
 
 private:
-    enum class Turn : std::uint8_t { work, idle, end };
-
-    void run();
-    Turn wait(std::vector<RecordBatch>& taken);
-    Duration patience() const;
-    void write(std::vector<RecordBatch>& taken);
-    void write_group(std::span<RecordBatch> group, std::size_t records);
-    StoreFault commit(std::span<const RecordBatch> group, std::size_t records);
-    void keep_up(bool idle);
+    StoreFault commit(std::span<const RecordBatch> group, std::size_t records) override;
+    void keep_up(bool idle) override;
+    Duration patience() const override;
+    void close(Time by, bool hurried) override;
+    void died() override;
     void look();
     void prune();
     bool is_too_much();
-    void close();
-    void die(const StoreError& error);
     KeptPast kept();
 
     const Clock& clock_;
@@ -90,10 +74,6 @@ private:
 
     // The store's thread only, once it runs.
     Committer committer_;
-    OnDurable on_durable_;
-    OnOutcome on_outcome_;
-    OnFatal on_fatal_;
-    FailedBatch last_failed_;
     HistoryLimits history_;
     SettledDate date_;
     Time next_prune_;
@@ -104,22 +84,11 @@ private:
     DiskSpace disk_;
     Duration last_commit_took_{0};
 
-    // Guarded by mutex_.
     mutable std::mutex mutex_;
-    std::condition_variable work_;   // for the store's thread
-    std::condition_variable ended_;  // for stop()
-    std::vector<RecordBatch> waiting_;
-    std::size_t unanswered_ = 0;
-    std::optional<HistoryLimits> new_limits_;
-    bool stopping_ = false;  // write what waits, then end
-    Time stop_by_;
-    bool abandoned_ = false;  // end after the present transaction
-    bool failed_ = false;     // a batch was not written although we are stopping
-    bool dead_ = false;
-    bool has_ended_ = false;
+    std::optional<HistoryLimits> new_limits_;  // guarded by mutex_
 
     EventReader events_;
-    std::thread thread_;
+    StoreThread thread_;  // last: it ends before what it uses
 };
 
 }  // namespace muster

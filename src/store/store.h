@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "base/time.h"
+#include "core/event_search.h"
 #include "core/records.h"
+#include "store/history_limits.h"
 
 namespace muster {
 
@@ -69,13 +71,26 @@ public:
     // Makes durable what was submitted, for at most `limit`, then stops its thread. True when everything was written.
     virtual bool stop(Duration limit) = 0;
 
-    // The event history, newest last: up to `limit` events after `after_id`. Any thread.
-    virtual std::vector<EventRecord> events_after(std::int64_t after_id, std::size_t limit) = 0;
-    // The same backwards, newest first: up to `limit` events before `before_id`. Any thread.
-    virtual std::vector<EventRecord> events_before(std::int64_t before_id, std::size_t limit) = 0;
+    // The event history, as far as it is durable. Any thread.
+    virtual EventsFound find_events(const EventSearch& search) = 0;
+    // Up to `limit` events after `after_id`, newest last; and backwards before `before_id`, newest first.
+    std::vector<EventRecord> events_after(std::int64_t after_id, std::size_t limit) {
+        return find_events({EventSearch::Towards::newer, after_id, limit}).events;
+    }
+    std::vector<EventRecord> events_before(std::int64_t before_id, std::size_t limit) {
+        return find_events({EventSearch::Towards::older, before_id, limit}).events;
+    }
 
     // Any thread.
     virtual StoreFigures figures() const = 0;
+
+    // Keeps so much of the past from now on; what is too old or too much goes at once. Any thread.
+    virtual void keep_history(const HistoryLimits& limits) = 0;
+
+    // Whether a promise that is durable may be answered now. Only a store that several nodes share says no: after a
+    // gap in which another node could have taken over, until it has committed again (N-4). Game thread. Nobody asks
+    // yet: the daemon has no such store.
+    virtual bool may_answer() { return true; }
 };
 
 }  // namespace muster

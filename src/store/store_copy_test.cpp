@@ -126,7 +126,7 @@ TEST_CASE_FIXTURE(CopyFixture, "fault 19: compacting gives back what pruning has
     {
         Committer committer({.path = path});
         std::vector<Record> events;
-        for (std::int64_t id = 1; id <= 20'000; ++id) events.emplace_back(sample_event(id, now));
+        for (std::int64_t id = 1; id <= 200'000; ++id) events.emplace_back(sample_event(id, now));
         write(committer, std::move(events));
         while (committer.prune_step(UnixMs{now.value + 1})) {
         }

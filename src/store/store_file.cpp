@@ -14,6 +14,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "store/old_events.h"
 #include "store/store_fault.h"
 
 namespace muster {
@@ -136,6 +137,9 @@ void prepare(const std::string& path, const StoreFileOptions& options) {
     } else if (size_of(path + "-wal") > 0) {
         refuse(path,
                "is missing or empty, but its write-ahead log is there: bring the file back, or move the log away");
+    } else if (std::filesystem::exists(path)) {
+        // A store is moved into place whole, so an empty file was never one of ours, or it was cut to nothing.
+        refuse(path, "is empty: bring the store back from a backup, or remove the file to begin with a new store");
     } else {
         create(path, options);
     }
@@ -188,9 +192,12 @@ Database open_checked(const std::string& path, const StoreFileOptions& options) 
             throw StoreError(exit_io, fmt::format("{}: its file system cannot hold a write-ahead log", path));
         database.run(
             "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA foreign_keys = ON;"
-            "PRAGMA wal_autocheckpoint = 0");
+            "PRAGMA wal_autocheckpoint = 0;"
+            // In KiB: a page that fell out of the cache is read and checked again before the next match on it changes.
+            "PRAGMA cache_size = -8192");
         empty_log(database, path);
         migrate(database, options.migrations);
+        move_old_events(database);
         return database;
     } catch (const SqliteError& error) {
         throw cannot_open(error, path);

@@ -101,15 +101,19 @@ TEST_CASE_FIXTURE(FileFixture, "X-4: a file that others could read is closed to 
     CHECK(mode_of(path) == 0600);
 }
 
-TEST_CASE_FIXTURE(FileFixture, "X-4: an empty file is a new store, unless a write-ahead log stands beside it") {
+TEST_CASE_FIXTURE(FileFixture,
+                  "X-4, fault 6: an empty file is a store cut to nothing, and no new one takes its place") {
     write("");
     SUBCASE("alone") {
+        check_refused("is empty: bring the store back from a backup");
+        CHECK(content().size() == 0);
+        std::filesystem::remove(path);
         CHECK(refusal().second == "it was opened");
         CHECK(content().size() > 0);
     }
     SUBCASE("with an empty log") {
         std::ofstream(path + "-wal").flush();
-        CHECK(refusal().second == "it was opened");
+        check_refused("is empty: bring the store back from a backup");
     }
     SUBCASE("with a log") {
         std::ofstream(path + "-wal") << "pages of a lost file";
