@@ -1,0 +1,320 @@
+#include "postgres/pg_connection.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include <libpq-fe.h>
+#include <poll.h>
+
+namespace muster {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::string one_line(const char* text) {
+    std::string line = text ? text : "";
+    while (!line.empty() && (line.back() == '\n' || line.back() == ' ')) line.pop_back();
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    return line;
+}
+
+bool is_good(const PGresult* result) {
+    switch (PQresultStatus(result)) {
+        case PGRES_COMMAND_OK:
+        case PGRES_TUPLES_OK:
+        case PGRES_PIPELINE_SYNC:
+        case PGRES_COPY_OUT:
+        case PGRES_EMPTY_QUERY:
+            return true;
+        default:
+            return false;
+    }
+}
+
+PgError error_of(const PGresult* result) {
+    const char* code = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    return PgError::refused(code ? code : "", one_line(message ? message : PQresultErrorMessage(result)));
+}
+
+// 57P01 to 57P03: the engine ends, or its operator ended this connection. What was under way may have happened.
+bool is_parting(const PgError& error) {
+    return error.sqlstate == "57P01" || error.sqlstate == "57P02" || error.sqlstate == "57P03";
+}
+
+struct Clear {
+    void operator()(PGresult* result) const { PQclear(result); }
+};
+using PgAnswer = std::unique_ptr<PGresult, Clear>;
+
+}  // namespace
+
+PgRows::PgRows(pg_result* result) : result_(result, Clear()) {}
+
+std::size_t PgRows::size() const {
+    return static_cast<std::size_t>(PQntuples(result_.get()));
+}
+
+bool PgRows::is_null(std::size_t row, int column) const {
+    return PQgetisnull(result_.get(), static_cast<int>(row), column) == 1;
+}
+
+std::string_view PgRows::text(std::size_t row, int column) const {
+    const int at = static_cast<int>(row);
+    return {PQgetvalue(result_.get(), at, column), static_cast<std::size_t>(PQgetlength(result_.get(), at, column))};
+}
+
+std::int64_t PgRows::integer(std::size_t row, int column) const {
+    const std::string_view digits = text(row, column);
+    std::int64_t number = 0;
+    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (read.ec != std::errc() || read.ptr != digits.data() + digits.size())
+        throw PgError::refused("", "a number was expected, not '" + std::string(digits) + "'");
+    return number;
+}
+
+void PgConnection::Finish::operator()(pg_conn* connection) const {
+    PQfinish(connection);
+}
+
+PgConnection::PgConnection(const PgOptions& options, const PgHost& host) : statement_limit_(options.statement_limit) {
+    std::vector<const char*> names{"dbname", "application_name", "client_encoding"};
+    std::vector<const char*> values{options.url.c_str(), options.application.c_str(), "UTF8"};
+    const auto add = [&](const char* name, const std::string& value) {
+        if (value.empty()) return;
+        names.push_back(name);
+        values.push_back(value.c_str());
+    };
+    add("host", host.host);
+    add("port", host.port);
+    add("password", options.password);
+    names.push_back(nullptr);
+    values.push_back(nullptr);
+    connection_.reset(PQconnectStartParams(names.data(), values.data(), 1));
+    if (!connection_ || PQstatus(connection_.get()) == CONNECTION_BAD)
+        throw PgError::unreachable(one_line(PQerrorMessage(connection_.get())));
+    PQsetNoticeReceiver(
+        connection_.get(),
+        [](void* self, const PGresult* notice) {
+            const char* severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+            if (severity && std::strcmp(severity, "WARNING") == 0) static_cast<PgConnection*>(self)->warned_ = true;
+        },
+        this);
+    const Deadline limit = std::chrono::steady_clock::now() + options.connect_limit;
+    for (PostgresPollingStatusType state = PGRES_POLLING_WRITING; state != PGRES_POLLING_OK;
+         state = PQconnectPoll(connection_.get())) {
+        if (state == PGRES_POLLING_FAILED) throw PgError::unreachable(one_line(PQerrorMessage(connection_.get())));
+        wait(limit, state == PGRES_POLLING_WRITING);
+    }
+    if (PQsetnonblocking(connection_.get(), 1) != 0) broke(PQerrorMessage(connection_.get()));
+}
+
+PgConnection::~PgConnection() = default;
+
+void PgConnection::wait(Deadline deadline, bool for_writing) {
+    for (;;) {
+        const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
+        if (left <= milliseconds::zero()) broke("no answer in time");
+        pollfd socket{PQsocket(connection_.get()), static_cast<short>(for_writing ? POLLIN | POLLOUT : POLLIN), 0};
+        if (socket.fd < 0) broke(PQerrorMessage(connection_.get()));
+        const int ready = ::poll(&socket, 1, static_cast<int>(left.count()));
+        if (ready > 0) return;
+        if (ready < 0 && errno != EINTR) broke(std::strerror(errno));
+    }
+}
+
+// The next answer; null between two statements.
+pg_result* PgConnection::next(Deadline deadline) {
+    for (;;) {
+        const int unsent = PQflush(connection_.get());
+        if (unsent < 0) broke(PQerrorMessage(connection_.get()));
+        if (unsent == 0 && PQisBusy(connection_.get()) == 0) return PQgetResult(connection_.get());
+        wait(deadline, unsent == 1);
+        if (PQconsumeInput(connection_.get()) != 1) broke(PQerrorMessage(connection_.get()));
+    }
+}
+
+void PgConnection::broke(const std::string& what) {
+    const std::string why = one_line(what.c_str());
+    connection_.reset();
+    throw PgError::unreachable(why.empty() ? "the connection broke" : why);
+}
+
+PgRows PgConnection::run(const char* sql, const PgValues& values) {
+    if (!connection_) throw PgError::unreachable("the connection broke");
+    const auto pointers = values.pointers();
+    const auto lengths = values.lengths();
+    const auto formats = values.formats();
+    if (PQsendQueryParams(connection_.get(), sql, static_cast<int>(values.size()), nullptr, pointers.data(),
+                          lengths.data(), formats.data(), 0) != 1)
+        broke(PQerrorMessage(connection_.get()));
+    const Deadline limit = deadline();
+    PgAnswer answer;
+    while (pg_result* one = next(limit)) answer.reset(one);
+    if (!answer) broke(PQerrorMessage(connection_.get()));
+    if (!is_good(answer.get())) {
+        const PgError error = error_of(answer.get());
+        if (is_parting(error) || PQstatus(connection_.get()) == CONNECTION_BAD) broke(error.what());
+        throw error;
+    }
+    return PgRows(answer.release());
+}
+
+void PgConnection::run_script(const std::string& sql) {
+    if (!connection_) throw PgError::unreachable("the connection broke");
+    if (PQsendQuery(connection_.get(), sql.c_str()) != 1) broke(PQerrorMessage(connection_.get()));
+    const Deadline limit = deadline();
+    std::unique_ptr<PgError> failed;
+    while (pg_result* one = next(limit)) {
+        const PgAnswer answer(one);
+        if (!is_good(answer.get()) && !failed) failed = std::make_unique<PgError>(error_of(answer.get()));
+    }
+    if (!failed) return;
+    if (is_parting(*failed)) broke(failed->what());
+    throw PgError(*failed);
+}
+
+void PgConnection::prepare(const char* name, const char* sql) {
+    if (!connection_) throw PgError::unreachable("the connection broke");
+    if (PQsendPrepare(connection_.get(), name, sql, 0, nullptr) != 1) broke(PQerrorMessage(connection_.get()));
+    const Deadline limit = deadline();
+    PgAnswer answer;
+    while (pg_result* one = next(limit)) answer.reset(one);
+    if (!answer) broke(PQerrorMessage(connection_.get()));
+    if (!is_good(answer.get())) throw error_of(answer.get());
+}
+
+void PgConnection::enter_pipeline() {
+    if (!connection_) throw PgError::unreachable("the connection broke");
+    if (in_pipeline_) return;
+    if (PQenterPipelineMode(connection_.get()) != 1) broke(PQerrorMessage(connection_.get()));
+    in_pipeline_ = true;
+}
+
+void PgConnection::send(const char* prepared, const PgValues& values) {
+    enter_pipeline();
+    const auto pointers = values.pointers();
+    const auto lengths = values.lengths();
+    const auto formats = values.formats();
+    if (PQsendQueryPrepared(connection_.get(), prepared, static_cast<int>(values.size()), pointers.data(),
+                            lengths.data(), formats.data(), 0) != 1)
+        broke(PQerrorMessage(connection_.get()));
+    ++unanswered_;
+}
+
+void PgConnection::send_sql(const char* sql, const PgValues& values) {
+    enter_pipeline();
+    const auto pointers = values.pointers();
+    const auto lengths = values.lengths();
+    const auto formats = values.formats();
+    if (PQsendQueryParams(connection_.get(), sql, static_cast<int>(values.size()), nullptr, pointers.data(),
+                          lengths.data(), formats.data(), 0) != 1)
+        broke(PQerrorMessage(connection_.get()));
+    ++unanswered_;
+}
+
+void PgConnection::answers() {
+    enter_pipeline();
+    if (PQpipelineSync(connection_.get()) != 1) broke(PQerrorMessage(connection_.get()));
+    const Deadline limit = deadline();
+    std::unique_ptr<PgError> failed;
+    for (bool synced = false; !synced;) {
+        const PgAnswer answer(next(limit));
+        if (!answer) {
+            // Between two statements; twice in a row when the connection is gone.
+            if (PQstatus(connection_.get()) == CONNECTION_BAD) broke(PQerrorMessage(connection_.get()));
+            continue;
+        }
+        const ExecStatusType status = PQresultStatus(answer.get());
+        synced = status == PGRES_PIPELINE_SYNC;
+        if (!is_good(answer.get()) && status != PGRES_PIPELINE_ABORTED && !failed)
+            failed = std::make_unique<PgError>(error_of(answer.get()));
+        if (failed && (is_parting(*failed) || PQstatus(connection_.get()) == CONNECTION_BAD)) broke(failed->what());
+    }
+    unanswered_ = 0;
+    if (PQexitPipelineMode(connection_.get()) != 1) broke(PQerrorMessage(connection_.get()));
+    in_pipeline_ = false;
+    if (failed) throw PgError(*failed);
+}
+
+void PgConnection::copy(const std::string& query, const std::function<void(PgCopyRow&)>& visit) {
+    if (!connection_) throw PgError::unreachable("the connection broke");
+    // The signature, the flags and the length of an extension that nobody uses; after it rows, then -1.
+    constexpr std::size_t header_bytes = 19;
+    const std::string sql = "COPY (" + query + ") TO STDOUT (FORMAT binary)";
+    if (PQsendQuery(connection_.get(), sql.c_str()) != 1) broke(PQerrorMessage(connection_.get()));
+    {
+        const PgAnswer begun(next(deadline()));
+        if (!begun) broke(PQerrorMessage(connection_.get()));
+        if (!is_good(begun.get())) {
+            const PgError error = error_of(begun.get());
+            while (pg_result* one = next(deadline())) PQclear(one);
+            throw error;
+        }
+    }
+    bool is_first = true;
+    for (;;) {
+        char* piece = nullptr;
+        const int size = PQgetCopyData(connection_.get(), &piece, 1);
+        if (size == 0) {
+            wait(deadline(), false);
+            if (PQconsumeInput(connection_.get()) != 1) broke(PQerrorMessage(connection_.get()));
+            continue;
+        }
+        if (size < 0) break;
+        const std::unique_ptr<char, void (*)(void*)> owned(piece, PQfreemem);
+        std::string_view bytes(piece, static_cast<std::size_t>(size));
+        if (std::exchange(is_first, false)) bytes.remove_prefix(std::min(header_bytes, bytes.size()));
+        // What is left is one row: the number of its fields, or -1 at the end.
+        if (bytes.size() < 2 || static_cast<unsigned char>(bytes[0]) == 0xFF) continue;
+        PgCopyRow row(bytes.substr(2));
+        visit(row);
+    }
+    std::unique_ptr<PgError> failed;
+    while (pg_result* one = next(deadline())) {
+        const PgAnswer answer(one);
+        if (!is_good(answer.get())) failed = std::make_unique<PgError>(error_of(answer.get()));
+    }
+    if (failed) throw PgError(*failed);
+}
+
+bool PgConnection::take_warning() {
+    return std::exchange(warned_, false);
+}
+
+std::int32_t PgConnection::backend_pid() const {
+    return connection_ ? PQbackendPID(connection_.get()) : 0;
+}
+
+int PgConnection::server_version() const {
+    return connection_ ? PQserverVersion(connection_.get()) : 0;
+}
+
+std::string_view PgCopyRow::bytes() {
+    const auto short_row = [] { return PgError::refused("", "a row of COPY is shorter than it says"); };
+    if (rest_.size() < 4) throw short_row();
+    std::uint32_t size = 0;
+    for (std::size_t i = 0; i < 4; ++i) size = size << 8 | static_cast<unsigned char>(rest_[i]);
+    rest_.remove_prefix(4);
+    if (size == 0xFFFFFFFF) return {};
+    if (rest_.size() < size) throw short_row();
+    const std::string_view field = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return field;
+}
+
+std::int64_t PgCopyRow::integer() {
+    const std::string_view field = bytes();
+    if (field.empty()) return 0;
+    if (field.size() != 1 && field.size() != 2 && field.size() != 4 && field.size() != 8)
+        throw PgError::refused("", "a column of COPY is no integer");
+    std::uint64_t number = static_cast<signed char>(field[0]) < 0 ? ~std::uint64_t{0} : 0;
+    for (const char c : field) number = number << 8 | static_cast<unsigned char>(c);
+    return static_cast<std::int64_t>(number);
+}
+
+}  // namespace muster

@@ -1,0 +1,113 @@
+// One connection to PostgreSQL. Every wait has a limit, so that an engine that hangs holds nobody for ever (N-9).
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "postgres/pg_error.h"
+#include "postgres/pg_hosts.h"
+#include "postgres/pg_values.h"
+
+struct pg_conn;
+struct pg_result;
+
+namespace muster {
+
+// The rows of an answer, in text format.
+class PgRows {
+public:
+    std::size_t size() const;
+    bool empty() const { return size() == 0; }
+    bool is_null(std::size_t row, int column) const;
+    std::string_view text(std::size_t row, int column) const;
+    // PgError when it is no number.
+    std::int64_t integer(std::size_t row, int column) const;
+    bool flag(std::size_t row, int column) const { return text(row, column) == "t"; }
+
+private:
+    friend class PgConnection;
+    explicit PgRows(pg_result* result);
+    std::shared_ptr<pg_result> result_;
+};
+
+struct PgOptions {
+    std::string url{};
+    std::string password{};  // empty: libpq looks into PGPASSFILE and ~/.pgpass
+    std::string application = "muster";
+    std::chrono::milliseconds connect_limit{3'000};
+    std::chrono::milliseconds statement_limit{5'000};
+};
+
+// One thread. After PgError::unreachable it is broken: make another.
+class PgConnection {
+public:
+    // Connects to this one of the URL's hosts. Throws PgError.
+    PgConnection(const PgOptions& options, const PgHost& host);
+    ~PgConnection();
+    PgConnection(const PgConnection&) = delete;
+    PgConnection& operator=(const PgConnection&) = delete;
+
+    // One statement and its answer. Throws PgError.
+    PgRows run(const char* sql, const PgValues& values = PgValues());
+    // Several statements without parameters, as one transaction unless they say otherwise.
+    void run_script(const std::string& sql);
+
+    // A statement that is used often, under a name.
+    void prepare(const char* name, const char* sql);
+
+    // Statements that are sent one after the other and answered together: send() as many as wanted, then answers().
+    // After the first one that fails, the engine does none of the rest.
+    void send(const char* prepared, const PgValues& values = PgValues());
+    void send_sql(const char* sql, const PgValues& values = PgValues());
+    // Throws PgError for the first that failed, once all answers are here.
+    void answers();
+
+    // Rows of `query`, in binary; `visit` sees one row at a time. Throws PgError.
+    void copy(const std::string& query, const std::function<void(class PgCopyRow&)>& visit);
+
+    // What the engine has warned of since the last call, such as a commit whose standby did not answer.
+    bool take_warning();
+
+    std::int32_t backend_pid() const;
+    int server_version() const;  // 150018
+
+private:
+    using Deadline = std::chrono::steady_clock::time_point;
+    struct Finish {
+        void operator()(pg_conn* connection) const;
+    };
+
+    void wait(Deadline deadline, bool for_writing);
+    pg_result* next(Deadline deadline);
+    [[noreturn]] void broke(const std::string& what);
+    void enter_pipeline();
+    Deadline deadline() const { return std::chrono::steady_clock::now() + statement_limit_; }
+
+    std::unique_ptr<pg_conn, Finish> connection_;
+    std::chrono::milliseconds statement_limit_;
+    std::size_t unanswered_ = 0;
+    bool in_pipeline_ = false;
+    bool warned_ = false;
+};
+
+// One row of a binary COPY; fields are taken in order.
+class PgCopyRow {
+public:
+    explicit PgCopyRow(std::string_view bytes) : rest_(bytes) {}
+
+    // 0 and empty for NULL. PgError when the field is missing or of another size.
+    std::int64_t integer();
+    bool flag() { return integer() != 0; }
+    std::string_view bytes();
+
+private:
+    std::string_view rest_;
+};
+
+}  // namespace muster

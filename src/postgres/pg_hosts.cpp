@@ -1,0 +1,56 @@
+#include "postgres/pg_hosts.h"
+
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+#include <libpq-fe.h>
+
+namespace muster {
+namespace {
+
+std::vector<std::string> split(std::string_view list) {
+    std::vector<std::string> parts;
+    for (;;) {
+        const std::size_t end = list.find(',');
+        parts.emplace_back(list.substr(0, end));
+        if (end == std::string_view::npos) return parts;
+        list.remove_prefix(end + 1);
+    }
+}
+
+}  // namespace
+
+Result<std::vector<PgHost>, std::string> pg_hosts_of(const std::string& url) {
+    if (!url.starts_with("postgresql://") && !url.starts_with("postgres://"))
+        return Failure<std::string>("give a URL that begins with postgresql://");
+    char* error = nullptr;
+    const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> options(PQconninfoParse(url.c_str(), &error),
+                                                                               PQconninfoFree);
+    const std::unique_ptr<char, decltype(&PQfreemem)> message(error, PQfreemem);
+    if (!options) {
+        std::string why = error ? error : "it cannot be read";
+        while (!why.empty() && why.back() == '\n') why.pop_back();
+        return Failure<std::string>(std::move(why));
+    }
+    std::string hosts;
+    std::string ports;
+    for (const PQconninfoOption* option = options.get(); option->keyword; ++option) {
+        const std::string_view name = option->keyword;
+        const std::string value = option->val ? option->val : "";
+        if (name == "password" && !value.empty())
+            return Failure<std::string>(
+                "a password does not belong into the URL; put it into a file that store.password_file or PGPASSFILE "
+                "names");
+        if (name == "host") hosts = value;
+        if (name == "port") ports = value;
+    }
+    const std::vector<std::string> host = split(hosts);
+    const std::vector<std::string> port = split(ports);
+    std::vector<PgHost> all;
+    for (std::size_t i = 0; i < host.size(); ++i)
+        all.push_back({host[i], port.size() == host.size() ? port[i] : port.front()});
+    return all;
+}
+
+}  // namespace muster

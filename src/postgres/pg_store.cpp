@@ -1,0 +1,333 @@
+#include "postgres/pg_store.h"
+
+#include <ctime>
+#include <limits>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "postgres/pg_events.h"
+#include "postgres/pg_recovery.h"
+#include "postgres/pg_schema.h"
+#include "store/store_fault.h"
+
+namespace muster {
+namespace {
+
+// After a connection that failed the next one is tried this much later, so that nothing spins.
+constexpr std::chrono::milliseconds connect_again{250};
+// The engine does not tell how much room its disk has: operators of the database watch that.
+constexpr std::int64_t disk_unknown = std::numeric_limits<std::int64_t>::max();
+// Promises are answered until this much before another node may own the cell (N-4).
+constexpr std::chrono::seconds takeover_margin{1};
+// Rows of one table that one step of pruning removes at most.
+constexpr int rows_per_step = 2'000;
+
+std::vector<PgHost> hosts_or_refuse(const std::string& url) {
+    auto hosts = pg_hosts_of(url);
+    if (!hosts) throw StoreError(exit_config, "store.url: " + hosts.error());
+    return std::move(*hosts);
+}
+
+// Goes on while the machine is suspended.
+Duration boot_time() {
+    timespec now{};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+StoreError cannot_reach(const PgError& error) {
+    return {exit_io, fmt::format("the database cannot be reached: {}", error.what())};
+}
+
+}  // namespace
+
+PgStore::PgStore(const Clock& clock, const PgStoreOptions& options)
+    : clock_(clock),
+      options_(options),
+      hosts_(hosts_or_refuse(options.connection.url)),
+      cell_(options.cell, options.node),
+      watch_(options.silence),
+      writer_(options.cell),
+      history_(options.history),
+      thread_(clock, *this, options.limits) {
+    try {
+        connection_ = connection_to_any();
+        warnings_ = judge_pg_settings(*connection_);
+        prepare_pg_schema(*connection_);
+    } catch (const PgError& error) {
+        throw cannot_reach(error);
+    }
+}
+
+PgStore::~PgStore() {
+    thread_.end();
+}
+
+PgStore::Ownership PgStore::try_to_own() {
+    MUSTER_CHECK(!thread_.has_started(), "a cell is taken before the store starts");
+    try {
+        if (!connection_) connection_ = connection_to_any();
+        const Time asked = clock_.now();
+        const CellRow row = cell_.look(*connection_);
+        watch_.seen(asked, row.mark);
+        if (!row.owner.empty() && !watch_.may_take()) return {false, row.owner, {}};
+        if (!cell_.take(*connection_, row.mark)) return {false, row.owner, {}};
+        last_commit_ = asked;
+        return {true, options_.node, {}};
+    } catch (const PgError& error) {
+        watch_.missed();
+        connection_.reset();
+        return {false, {}, error.what()};
+    }
+}
+
+RecoveredState PgStore::recover() {
+    MUSTER_CHECK(!thread_.has_started() && cell_.mark().term > 0, "a cell is recovered by its owner, before it starts");
+    try {
+        if (!connection_ && !connect()) throw StoreError(exit_io, "the database cannot be reached");
+        const PgRows latest = connection_->run(
+            "SELECT coalesce(max(last_id), 0), coalesce(max(last_time), 0) FROM muster.event_blocks WHERE cell = $1",
+            PgValues(options_.cell));
+        writer_.begin_after(latest.integer(0, 0));
+        const UnixMs known{latest.integer(0, 1)};
+        date_ = std::make_unique<SettledDate>(clock_.now(), known.value > 0 ? known : clock_.wall());
+        return read_pg_state(*connection_, options_.cell, kept());
+    } catch (const PgError& error) {
+        throw cannot_reach(error);
+    }
+}
+
+void PgStore::start(OnOutcome on_outcome, OnFatal on_fatal) {
+    next_prune_ = clock_.now() + options_.prune_every;
+    connection_.reset();  // the store's thread makes its own, with its statements prepared
+    thread_.start(std::move(on_outcome), std::move(on_fatal));
+}
+
+EventsFound PgStore::find_events(const EventSearch& search) {
+    const std::lock_guard lock(reader_mutex_);
+    try {
+        if (!reader_) reader_ = connection_to_any();
+        return find_pg_events(*reader_, options_.cell, search);
+    } catch (const PgError& error) {
+        reader_.reset();
+        throw cannot_reach(error);
+    }
+}
+
+StoreFigures PgStore::figures() const {
+    StoreFigures figures = figures_.now();
+    figures.queue_depth = thread_.unanswered();
+    return figures;
+}
+
+void PgStore::keep_history(const HistoryLimits& limits) {
+    {
+        const std::lock_guard lock(mutex_);
+        history_ = limits;
+    }
+    thread_.wake();
+}
+
+bool PgStore::may_answer() {
+    if (boot_time().count() < answers_until_ns_.load(std::memory_order_acquire)) return true;
+    thread_.wake();
+    return false;
+}
+
+StoreFault PgStore::commit(std::span<const RecordBatch> group, std::size_t records) {
+    const Time began = clock_.now();
+    const StoreFault fault = settled([&](PgConnection& to) {
+        const UnixMs now = clock_.wall();
+        for (const RecordBatch& batch : group)
+            for (const Record& record : batch.records) writer_.write(to, record, now);
+        writer_.finish(to);
+    });
+    if (fault == StoreFault::none) {
+        writer_.committed();
+        figures_.committed(records, clock_.now() - began);
+    } else {
+        writer_.rolled_back();
+        figures_.failed(fault);
+    }
+    return fault;
+}
+
+// Between the statements and the commit the connection may break without harm: the engine undoes what was not
+// committed. Only a commit without an answer is unknown.
+template <class Send>
+PgStore::Attempt PgStore::transact(Send send) {
+    if (!connect()) return Attempt::unreachable;
+    const Time began = clock_.now();
+    const Duration began_boot = boot_time();
+    try {
+        connection_->take_warning();
+        connection_->send_sql("BEGIN");
+        cell_.send_fence(*connection_);
+        send(*connection_);
+        connection_->answers();
+    } catch (const PgError& error) {
+        if (error.is_unreachable()) {
+            connection_.reset();
+            return Attempt::unreachable;
+        }
+        connection_->run("ROLLBACK");
+        if (PgCell::is_fence(error)) give_up();
+        throw;
+    }
+    try {
+        connection_->run("COMMIT");
+        // Such as: a standby that has to confirm did not, and somebody ended the wait.
+        if (connection_->take_warning()) return Attempt::unknown;
+    } catch (const PgError& error) {
+        if (!error.is_unreachable()) throw;
+        connection_.reset();
+        return Attempt::unknown;
+    }
+    cell_.committed();
+    last_commit_ = began;
+    answers_until_ns_.store((began_boot + options_.silence - takeover_margin).count(), std::memory_order_release);
+    return Attempt::committed;
+}
+
+template <class Send>
+StoreFault PgStore::settled(Send send) {
+    try {
+        switch (transact(send)) {
+            case Attempt::committed:
+                return StoreFault::none;
+            case Attempt::unreachable:
+                return StoreFault::transient;
+            case Attempt::unknown:
+                break;
+        }
+    } catch (const PgError& error) {
+        if (error.is_unreachable()) {  // while it was rolled back
+            connection_.reset();
+            return StoreFault::transient;
+        }
+        return judge(error);
+    }
+    if (settle_commit() == PgCell::Outcome::not_applied) return StoreFault::transient;
+    cell_.committed();
+    return StoreFault::none;
+}
+
+// Asks until the engine tells, however long it is away: nobody may be answered before it is known.
+PgCell::Outcome PgStore::settle_commit() {
+    for (;;) {
+        if (thread_.abandoned()) throw StoreError(exit_io, "the database did not tell whether it kept the last batch");
+        try {
+            if (connect()) {
+                const PgCell::Outcome outcome = cell_.settle(*connection_);
+                if (outcome == PgCell::Outcome::over) give_up();
+                if (!connection_->take_warning()) return outcome;
+            }
+        } catch (const PgError& error) {
+            if (!error.is_unreachable()) static_cast<void>(judge(error));
+            connection_.reset();
+        }
+        std::this_thread::sleep_for(connect_again);
+    }
+}
+
+bool PgStore::connect() {
+    if (connection_) return true;
+    if (clock_.now() < next_connect_) return false;
+    next_connect_ = clock_.now() + connect_again;
+    try {
+        auto connection = connection_to_any();
+        if (!cell_.renew(*connection)) give_up();
+        PgWriter::prepare(*connection);
+        connection_ = std::move(connection);
+        return true;
+    } catch (const PgError& error) {
+        if (!error.is_unreachable()) static_cast<void>(judge(error));
+        return false;
+    }
+}
+
+// Begins with the host that took us last. Each has its own limit, so that one that is gone does not hide the next.
+std::unique_ptr<PgConnection> PgStore::connection_to_any() {
+    for (std::size_t tried = 0;; ++tried) {
+        const PgHost& host = hosts_[next_host_ % hosts_.size()];
+        try {
+            return std::make_unique<PgConnection>(options_.connection, host);
+        } catch (const PgError&) {
+            ++next_host_;
+            if (tried + 1 == hosts_.size()) throw;
+        }
+    }
+}
+
+StoreFault PgStore::judge(const PgError& error) const {
+    if (error.sqlstate == "53100") return StoreFault::full;
+    // Resources, serialization, locks, an operator's or a fail-over's interference, a primary that became a standby.
+    for (const char* passing : {"53", "40", "55", "57", "08", "25"})
+        if (error.is_class(passing)) return StoreFault::transient;
+    throw StoreError(exit_io,
+                     fmt::format("the database refused a batch: {} (SQLSTATE {})", error.what(), error.sqlstate));
+}
+
+void PgStore::give_up() const {
+    throw StoreError(exit_taken_over,
+                     fmt::format("another node has taken cell {} over; this one stops at once", options_.cell));
+}
+
+void PgStore::keep_up(bool) {
+    if (clock_.now() >= next_prune_) {
+        next_prune_ = clock_.now() + options_.prune_every;
+        prune_more_ = true;
+    }
+    if (prune_more_) prune();
+    const bool answers_wait = boot_time().count() >= answers_until_ns_.load(std::memory_order_relaxed);
+    if (answers_wait || clock_.now() - last_commit_ >= options_.lease / 2)
+        static_cast<void>(settled([](PgConnection&) {}));
+}
+
+// Fenced like everything else: a node that lost its cell removes nothing.
+void PgStore::prune() {
+    const KeptPast past = kept();
+    const StoreFault fault =
+        settled([&](PgConnection& to) { send_pg_pruning(to, options_.cell, past, rows_per_step); });
+    if (fault != StoreFault::none || !connection_) {
+        prune_more_ = false;
+        return;
+    }
+    HistoryLimits limits;
+    {
+        const std::lock_guard lock(mutex_);
+        limits = history_;
+    }
+    try {
+        const PgPast left = measure_pg_past(*connection_, options_.cell, past);
+        figures_.measured(left.event_bytes, disk_unknown, false);
+        prune_more_ = left.has_old;
+        if (left.event_bytes > limits.bytes_max) {
+            const StoreFault shrunk =
+                settled([&](PgConnection& to) { send_pg_shrinking(to, options_.cell, rows_per_step); });
+            prune_more_ = shrunk == StoreFault::none;
+        }
+    } catch (const PgError& error) {
+        if (error.is_unreachable()) connection_.reset();
+        prune_more_ = false;
+    }
+}
+
+void PgStore::close(Time by, bool hurried) {
+    if (hurried || clock_.now() >= by) return;
+    static_cast<void>(settled([this](PgConnection& to) { cell_.send_hand_back(to); }));
+}
+
+KeptPast PgStore::kept() {
+    HistoryLimits limits;
+    {
+        const std::lock_guard lock(mutex_);
+        limits = history_;
+    }
+    return kept_of(limits, date_->observe(clock_.now(), clock_.wall()));
+}
+
+}  // namespace muster

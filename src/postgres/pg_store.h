@@ -1,0 +1,128 @@
+// The store on PostgreSQL: one cell's records, written by the node that owns the cell and by nobody else (N-1 to N-6).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "postgres/cell_watch.h"
+#include "postgres/pg_cell.h"
+#include "postgres/pg_connection.h"
+#include "postgres/pg_hosts.h"
+#include "postgres/pg_writer.h"
+#include "store/commit_figures.h"
+#include "store/history_limits.h"
+#include "store/kept_past.h"
+#include "store/settled_date.h"
+#include "store/store.h"
+#include "store/store_thread.h"
+
+namespace muster {
+
+struct PgStoreOptions {
+    PgOptions connection{};
+    std::string cell = "main";
+    std::string node{};
+    Duration silence = std::chrono::seconds(5);
+    Duration lease = std::chrono::seconds(1);  // the owner shows at least this often that it is there
+    StoreThread::Limits limits{};
+    HistoryLimits history{};
+    Duration prune_every = std::chrono::minutes(1);
+};
+
+// Built, owned, recovered and started by one thread; submit() and stop() are for that thread, too. The clock outlives
+// the store and may be asked from any thread.
+//
+// While the engine is away, batches fail as transient; the connection is made again as soon as the engine answers. A
+// batch whose commit was not answered is settled before anything else is: never guessed. When another node has taken
+// the cell, the store dies with `exit_taken_over`, and nothing it still holds is written.
+class PgStore final : public Store, private StoreEngine {
+public:
+    // How often a node looks whether it may take the cell.
+    static constexpr std::chrono::milliseconds look_every{250};
+
+    // Connects, judges the engine's settings (N-10) and prepares the tables. Throws StoreError: 65 when the database is
+    // not ours or newer, 74 when it cannot be reached or rights are missing, 78 when its settings lose promises.
+    PgStore(const Clock& clock, const PgStoreOptions& options);
+    ~PgStore() override;
+
+    // What an operator should know of the engine.
+    const std::vector<std::string>& warnings() const { return warnings_; }
+
+    struct Ownership {
+        bool ours = false;
+        std::string owner{};   // else: who has it
+        std::string engine{};  // or why nobody knows
+    };
+    // Takes the cell when nobody has it, or its owner was silent for long enough. Call it every `look_every` until the
+    // cell is ours; then recover().
+    Ownership try_to_own();
+
+    RecoveredState recover() override;
+    void on_durable(OnDurable on_durable) override { thread_.on_durable(std::move(on_durable)); }
+    void start(OnOutcome on_outcome, OnFatal on_fatal) override;
+    [[nodiscard]] bool submit(RecordBatch&& batch) override { return thread_.submit(std::move(batch)); }
+    // Hands the cell back at the end, so that another node takes it at once.
+    bool stop(Duration limit) override { return thread_.stop(limit); }
+    EventsFound find_events(const EventSearch& search) override;
+    StoreFigures figures() const override;
+    void keep_history(const HistoryLimits& limits) override;
+    // N-4: until a second before another node may take the cell, counted from the sending of the last batch that was
+    // committed, by a clock that a suspended machine does not stop. When it is too late, a commit is asked for.
+    bool may_answer() override;
+
+private:
+    StoreFault commit(std::span<const RecordBatch> group, std::size_t records) override;
+    void keep_up(bool idle) override;
+    Duration patience() const override { return options_.lease; }
+    void close(Time by, bool hurried) override;
+    void died() override { connection_.reset(); }
+
+    enum class Attempt : std::uint8_t { committed, unreachable, unknown };
+    // One fenced transaction of whatever `send` sends. Throws PgError::refused, rolled back, and StoreError.
+    template <class Send>
+    Attempt transact(Send send);
+    // As it is answered to the batch: waits until an unknown outcome is known.
+    template <class Send>
+    StoreFault settled(Send send);
+    PgCell::Outcome settle_commit();
+    bool connect();
+    std::unique_ptr<PgConnection> connection_to_any();
+    StoreFault judge(const PgError& error) const;
+    [[noreturn]] void give_up() const;
+    void prune();
+    KeptPast kept();
+
+    const Clock& clock_;
+    const PgStoreOptions options_;
+    const std::vector<PgHost> hosts_;
+    CommitFigures figures_;
+    std::vector<std::string> warnings_;
+
+    // The owner's thread until start(), then the store's.
+    std::unique_ptr<PgConnection> connection_;
+    std::size_t next_host_ = 0;
+    Time next_connect_{};
+    PgCell cell_;
+    CellWatch watch_;
+    PgWriter writer_;
+    std::unique_ptr<SettledDate> date_;
+    Time last_commit_{};
+    Time next_prune_{};
+    bool prune_more_ = false;
+
+    // Any thread.
+    mutable std::mutex mutex_;
+    HistoryLimits history_;  // guarded by mutex_
+    std::mutex reader_mutex_;
+    std::unique_ptr<PgConnection> reader_;  // guarded by reader_mutex_
+    std::atomic<std::int64_t> answers_until_ns_{0};
+    StoreThread thread_;  // last: it ends before what it uses
+};
+
+}  // namespace muster

@@ -1,0 +1,262 @@
+// The store on a real PostgreSQL. Each case has an engine of its own and covers what it can with it: making one takes
+// seconds.
+#include "postgres/pg_store.h"
+
+#include <memory>
+#include <set>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "base/system_clock.h"
+#include "postgres/cut_proxy.h"
+#include "postgres/pg_schema.h"
+#include "postgres/test_engine.h"
+#include "store/hand_clock.h"
+#include "store/latest_state.h"
+#include "store/outcome_log.h"
+#include "store/sample_records.h"
+#include "store/store_fault.h"
+
+using namespace muster;
+using namespace std::chrono_literals;
+
+namespace {
+
+#define NEEDS_ENGINE()                                             \
+    if (!TestEngine::is_installed()) {                             \
+        MESSAGE("PostgreSQL is not installed: nothing was tried"); \
+        return;                                                    \
+    }
+
+PgStoreOptions options_for(const std::string& url, const std::string& node) {
+    PgStoreOptions options;
+    options.connection.url = url;
+    options.node = node;
+    return options;
+}
+
+// A store that owns its cell, with what it answered.
+struct Node {
+    Node(const Clock& clock, const std::string& url, const std::string& name, Duration lease = 1s) {
+        PgStoreOptions options = options_for(url, name);
+        options.lease = lease;
+        store = std::make_unique<PgStore>(clock, options);
+    }
+
+    bool own() { return store->try_to_own().ours; }
+    RecoveredState begin() {
+        RecoveredState state = store->recover();
+        outcomes.start(*store);
+        return state;
+    }
+    StoreFault write(std::vector<Record> records) {
+        const std::size_t before = outcomes.all().size();
+        if (!store->submit({++number, std::move(records), 0})) return StoreFault::transient;
+        if (!outcomes.wait_for(before + 1)) return StoreFault::transient;
+        return outcomes.last().fault;
+    }
+
+    OutcomeLog outcomes;
+    std::unique_ptr<PgStore> store;
+    std::uint64_t number = 0;
+};
+
+// PostgreSQL keeps no NUL in a text.
+Record without_nul(Record record) {
+    const auto clean = [](std::string& text) { text = pg_text(text); };
+    if (auto* match = std::get_if<MatchRecord>(&record)) {
+        for (std::string* text : {&match->matchmaker, &match->reason, &match->server_ip, &match->token}) clean(*text);
+    } else if (auto* players = std::get_if<PlayersRecord>(&record)) {
+        clean(players->matchmaker);
+    } else if (auto* server = std::get_if<ServerRecord>(&record)) {
+        clean(server->drain.who);
+        clean(server->drain.reason);
+    } else if (auto* account = std::get_if<AccountRecord>(&record)) {
+        clean(account->name);
+    }
+    return record;
+}
+
+int exit_of(const auto& call) {
+    try {
+        call();
+        return 0;
+    } catch (const StoreError& error) {
+        return error.exit_code;
+    }
+}
+
+}  // namespace
+
+TEST_CASE("X-4, N-6: what PostgreSQL recovers is what the records mean, also after many starts") {
+    NEEDS_ENGINE();
+    TestEngine engine;
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+        CAPTURE(seed);
+        const std::string url = engine.url(fmt::format("conformance_{}", seed));
+        Random random(seed);
+        HandClock clock;
+        LatestState expected;
+        for (int life = 0; life < 3; ++life) {
+            Node node(clock, url, "one");
+            REQUIRE(node.own());
+            CHECK(as_text(node.begin()) == as_text(expected.recovered(KeptPast(UnixMs{0}))));
+            for (int batch = 0; batch < 25; ++batch) {
+                RecordBatch made = random_batch(random, ++node.number, clock.wall());
+                for (const Record& record : made.records) expected.apply(without_nul(record), clock.wall());
+                REQUIRE(node.store->submit(std::move(made)));
+            }
+            const bool answered = node.outcomes.wait_for(25);
+            const std::string why = node.outcomes.death() ? node.outcomes.death()->what() : "";
+            CAPTURE(why);
+            REQUIRE(answered);
+            CHECK(node.outcomes.good_in_order() == 25);
+            CHECK(node.store->stop(30s));
+            const auto found = node.store->events_after(0, 10'000);
+            std::vector<EventRecord> events;
+            for (const auto& [id, event] : expected.events()) events.push_back(event);
+            CHECK(found == events);
+            auto backwards = node.store->events_before(std::numeric_limits<std::int64_t>::max(), 10'000);
+            std::reverse(backwards.begin(), backwards.end());
+            CHECK(backwards == events);
+        }
+    }
+}
+
+TEST_CASE("N-2, N-3, fault 81: a cell has one owner, and the one that was replaced commits nothing any more") {
+    NEEDS_ENGINE();
+    TestEngine engine;
+    const std::string url = engine.url("fence");
+    HandClock clock;
+    Node one(clock, url, "one", 1h);  // shows itself by its batches alone
+    REQUIRE(one.own());
+    one.begin();
+    CHECK(one.write({sample_server(1)}) == StoreFault::none);
+
+    // While the owner shows itself, nobody else gets it.
+    Node two(clock, url, "two");
+    const auto ownership = two.store->try_to_own();
+    CHECK_FALSE(ownership.ours);
+    CHECK(ownership.owner == "one");
+    for (int i = 0; i < 40; ++i) {
+        clock.advance(250ms);
+        if (i % 4 == 0) CHECK(one.write({sample_server(2 + i)}) == StoreFault::none);
+        CHECK_FALSE(two.own());
+    }
+
+    // Silent for five seconds, as far as the other can see.
+    bool taken = false;
+    for (int i = 0; i < 40 && !taken; ++i) {
+        clock.advance(250ms);
+        taken = two.own();
+    }
+    CHECK(taken);
+    const RecoveredState state = two.begin();
+    CHECK(state.servers.size() == 11);
+    CHECK(two.write({sample_server(500)}) == StoreFault::none);
+
+    // The first wakes: not one row of it, and it knows why.
+    CHECK(one.store->submit({++one.number, {sample_server(999)}, 0}));
+    CHECK(one.outcomes.wait_for_death());
+    CHECK(one.outcomes.death()->exit_code == exit_taken_over);
+    CHECK(two.store->stop(30s));
+    Node three(clock, url, "three");
+    REQUIRE(three.own());  // handed back: at once
+    std::set<std::int32_t> ids;
+    for (const ServerRecord& server : three.begin().servers) ids.insert(server.id.value);
+    CHECK(ids.contains(500));
+    CHECK_FALSE(ids.contains(999));
+}
+
+TEST_CASE("N-5, fault 82: a connection that breaks anywhere in a transaction leaves no doubt about what was kept") {
+    NEEDS_ENGINE();
+    TestEngine engine;
+    const std::string url = engine.url("cuts");
+    const ScratchDirectory folder;
+    CutProxy proxy(folder.path().string(), engine.socket_path());
+    const SystemClock clock;
+    Node node(clock, engine.url_at(folder.path().string(), "cuts"), "one");
+    while (!node.own()) std::this_thread::sleep_for(50ms);
+    node.begin();
+    REQUIRE(node.write({sample_server(1)}) == StoreFault::none);
+
+    std::set<std::int32_t> kept{1};
+    std::set<std::int32_t> refused;
+    int applied_without_answer = 0;
+    std::int32_t id = 1;
+    for (const auto way : {CutProxy::Way::to_engine, CutProxy::Way::to_client}) {
+        // One batch takes so many bytes this way.
+        const std::size_t before = proxy.passed(way);
+        REQUIRE(node.write({sample_server(++id)}) == StoreFault::none);
+        kept.insert(id);
+        const std::size_t whole = proxy.passed(way) - before;
+        const std::size_t step = std::getenv("MUSTER_TEST_LONG") ? 1 : whole / 12 + 1;
+        for (std::size_t bytes = 0; bytes < whole; bytes += step) {
+            proxy.cut_after(way, bytes);
+            const StoreFault fault = node.write({sample_server(++id)});
+            if (fault == StoreFault::none) {
+                kept.insert(id);
+                if (proxy.has_cut()) ++applied_without_answer;
+            } else {
+                CHECK(fault == StoreFault::transient);
+                refused.insert(id);
+                // It comes back by itself.
+                while (node.write({sample_server(1)}) != StoreFault::none) std::this_thread::sleep_for(20ms);
+            }
+        }
+    }
+    CHECK(node.store->stop(30s));
+    CHECK(refused.size() > 3);
+    CHECK(applied_without_answer > 0);
+
+    Node next(clock, url, "two");
+    while (!next.own()) std::this_thread::sleep_for(50ms);
+    std::set<std::int32_t> found;
+    for (const ServerRecord& server : next.store->recover().servers) found.insert(server.id.value);
+    CHECK(found == kept);
+}
+
+TEST_CASE("N-9, N-10, fault 83: an engine that is away, unsafe or not ours is told by name, and heals by itself") {
+    NEEDS_ENGINE();
+    TestEngine engine;
+    const std::string url = engine.url("healing");
+    const SystemClock clock;
+    {
+        Node node(clock, url, "one");
+        CHECK(node.store->warnings().size() == 1);  // no synchronous standby
+        while (!node.own()) std::this_thread::sleep_for(50ms);
+        node.begin();
+        REQUIRE(node.write({sample_server(1)}) == StoreFault::none);
+        engine.crash();
+        CHECK(node.write({sample_server(2)}) == StoreFault::transient);
+        CHECK(node.write({sample_server(3)}) == StoreFault::transient);
+        engine.start();
+        StoreFault fault = StoreFault::transient;
+        for (int i = 0; i < 200 && fault != StoreFault::none; ++i) {
+            fault = node.write({sample_server(4)});
+            std::this_thread::sleep_for(50ms);
+        }
+        CHECK(fault == StoreFault::none);
+        CHECK(node.store->stop(30s));
+    }
+    Node again(clock, url, "one");
+    REQUIRE(again.own());
+    CHECK(again.store->recover().servers.size() == 2);
+
+    CHECK(exit_of([&] { PgStore(clock, options_for("postgresql://127.0.0.1:1/none", "x")); }) == exit_io);
+    CHECK(exit_of([&] { PgStore(clock, options_for("nonsense", "x")); }) == exit_config);
+    PgOptions plain;
+    plain.url = engine.url("strange");
+    PgConnection foreign(plain, pg_hosts_of(plain.url).value().front());
+    foreign.run_script("CREATE SCHEMA muster; CREATE TABLE muster.other (x integer)");
+    CHECK(exit_of([&] { PgStore(clock, options_for(plain.url, "x")); }) == exit_damaged);
+    foreign.run_script(
+        "DROP TABLE muster.other; CREATE TABLE muster.version (one integer, version integer);"
+        "INSERT INTO muster.version VALUES (1, 999)");
+    CHECK(exit_of([&] { PgStore(clock, options_for(plain.url, "x")); }) == exit_damaged);
+    engine.crash();
+    engine.start("-c fsync=off");
+    CHECK(exit_of([&] { PgStore(clock, options_for(url, "x")); }) == exit_config);
+}

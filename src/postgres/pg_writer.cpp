@@ -1,0 +1,296 @@
+#include "postgres/pg_writer.h"
+
+#include <array>
+#include <variant>
+
+#include "store/latest_state.h"
+
+namespace muster {
+namespace {
+
+// A reader never decodes much for one event.
+constexpr std::size_t block_bytes_max = 64 * 1024;
+
+std::string lobbies_text(const std::vector<LobbyId>& lobbies) {
+    PgArray array;
+    for (const LobbyId lobby : lobbies) array.add(lobby.value);
+    return array.text();
+}
+
+}  // namespace
+
+void PgWriter::prepare(PgConnection& connection) {
+    connection.prepare("put_server",
+                       "INSERT INTO muster.servers VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, NULL, $11,"
+                       " $12, $13)"
+                       " ON CONFLICT (id) DO UPDATE SET cell = excluded.cell, ip = excluded.ip, port = excluded.port,"
+                       " region = excluded.region, epoch = excluded.epoch, max_matches = excluded.max_matches,"
+                       " drained_by_server = excluded.drained_by_server,"
+                       " drained_by_operator = excluded.drained_by_operator,"
+                       " registered_at = excluded.registered_at, removed_at = NULL, drained_by = excluded.drained_by,"
+                       " drained_because = excluded.drained_because, drained_at = excluded.drained_at");
+    connection.prepare("remove_server",
+                       "UPDATE muster.servers SET removed_at = $2 WHERE id = $1 AND removed_at IS NULL");
+    connection.prepare("put_lists",
+                       "INSERT INTO muster.player_lists (lobby, cell, matchmaker, accounts, given_at)"
+                       " SELECT l, $1, m, a::integer[], g FROM"
+                       " unnest($2::integer[], $3::text[], $4::text[], $5::bigint[]) AS row (l, m, a, g)"
+                       " ON CONFLICT (lobby) DO UPDATE SET cell = excluded.cell, matchmaker = excluded.matchmaker,"
+                       " accounts = excluded.accounts, given_at = excluded.given_at");
+    connection.prepare("drop_lists", "DELETE FROM muster.player_lists WHERE lobby = ANY ($1::integer[])");
+    // A lobby that comes again after its end starts without the uses of the match before.
+    connection.prepare("drop_old_uses",
+                       "DELETE FROM muster.token_uses USING muster.matches WHERE token_uses.lobby = matches.lobby"
+                       " AND matches.lobby = ANY ($1::integer[]) AND matches.state >= 4");
+    // Another cell's lobby is not changed: a row is missing then, which fails the transaction (N-8).
+    connection.prepare(
+        "put_matches",
+        "WITH put AS (INSERT INTO muster.matches SELECT l, $1, m, r, gt, gm, pc, ar, st, re, s, se, si, sp, tk, qa, aa,"
+        " ra, sa, ea, ue FROM unnest($2::integer[], $3::text[], $4::integer[], $5::integer[], $6::integer[],"
+        " $7::integer[], $8::integer[], $9::integer[], $10::text[], $11::integer[], $12::bigint[], $13::text[],"
+        " $14::integer[], $15::text[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], $20::bigint[],"
+        " $21::integer[]) AS row (l, m, r, gt, gm, pc, ar, st, re, s, se, si, sp, tk, qa, aa, ra, sa, ea, ue)"
+        " ON CONFLICT (lobby) DO UPDATE SET matchmaker = excluded.matchmaker, region = excluded.region,"
+        " game_type = excluded.game_type, game_mode = excluded.game_mode, player_count = excluded.player_count,"
+        " average_rating = excluded.average_rating, state = excluded.state, reason = excluded.reason,"
+        " server = excluded.server, server_epoch = excluded.server_epoch, server_ip = excluded.server_ip,"
+        " server_port = excluded.server_port, token = excluded.token, requested_at = excluded.requested_at,"
+        " allocated_at = excluded.allocated_at, ready_at = excluded.ready_at, started_at = excluded.started_at,"
+        " ended_at = excluded.ended_at, untold_event = excluded.untold_event"
+        " WHERE muster.matches.cell = excluded.cell RETURNING 1)"
+        " SELECT sqrt(CASE WHEN count(*) = cardinality($2::integer[]) THEN 1 ELSE -1 END) FROM put");
+    connection.prepare("put_uses",
+                       "INSERT INTO muster.token_uses SELECT l, a, u FROM"
+                       " unnest($1::integer[], $2::integer[], $3::bigint[]) AS row (l, a, u)"
+                       " JOIN muster.matches ON lobby = l AND state < 4 ON CONFLICT DO NOTHING");
+    connection.prepare("drop_uses",
+                       "DELETE FROM muster.token_uses USING unnest($1::integer[], $2::integer[]) AS row (l, a),"
+                       " muster.matches WHERE token_uses.lobby = l AND token_uses.account = a"
+                       " AND matches.lobby = l AND matches.state < 4");
+    connection.prepare("end_events", "UPDATE muster.matches SET untold_event = 0 WHERE lobby = ANY ($1::integer[])");
+    connection.prepare("drop_matches", "DELETE FROM muster.matches WHERE lobby = ANY ($1::integer[])");
+    connection.prepare("put_owed_abort",
+                       "INSERT INTO muster.owed_aborts (ip, port, lobby, cell) VALUES ($1, $2, $3, $4)"
+                       " ON CONFLICT DO NOTHING");
+    connection.prepare("drop_owed_aborts", "DELETE FROM muster.owed_aborts WHERE ip = $1 AND port = $2");
+    connection.prepare("put_numbers",
+                       "INSERT INTO muster.numbers_reserved AS kept VALUES ($1, $2, $3, $4) ON CONFLICT (cell)"
+                       " DO UPDATE SET server_ids_below = greatest(kept.server_ids_below, excluded.server_ids_below),"
+                       " epochs_below = greatest(kept.epochs_below, excluded.epochs_below),"
+                       " event_ids_below = greatest(kept.event_ids_below, excluded.event_ids_below)");
+    connection.prepare("put_clock",
+                       "INSERT INTO muster.world_clock VALUES (1, $1, $2) ON CONFLICT (one) DO UPDATE SET"
+                       " elapsed_game_ms = excluded.elapsed_game_ms, speed = excluded.speed");
+    connection.prepare("put_account",
+                       "INSERT INTO muster.accounts VALUES ($1, $2)"
+                       " ON CONFLICT (name) DO UPDATE SET account = excluded.account");
+    connection.prepare("put_events",
+                       "INSERT INTO muster.event_blocks VALUES ($1, $2, $3, $4, $5, $6, $7::bytea)"
+                       " ON CONFLICT (cell, first_id) DO NOTHING");
+}
+
+void PgWriter::write(PgConnection& connection, const Record& record, UnixMs now) {
+    std::visit([&](const auto& one) { write_one(connection, one, now); }, record);
+}
+
+void PgWriter::finish(PgConnection& connection) {
+    send_lobbies(connection);
+    send_events(connection);
+}
+
+void PgWriter::rolled_back() {
+    forget_collected();
+    events_.clear();
+    last_event_ = durable_event_;
+}
+
+void PgWriter::forget_collected() {
+    stages_.clear();
+    lists_.clear();
+    matches_.clear();
+    uses_.clear();
+    told_.clear();
+    forgotten_.clear();
+}
+
+void PgWriter::reach(PgConnection& to, LobbyId lobby, Stage stage) {
+    const auto place = stages_.find(lobby);
+    if (place != stages_.end() && place->second > stage) send_lobbies(to);
+    stages_[lobby] = stage;
+}
+
+void PgWriter::send_lobbies(PgConnection& to) {
+    send_lists(to);
+    send_matches(to);
+    send_uses(to);
+    if (!told_.empty()) to.send("end_events", PgValues(lobbies_text(told_)));
+    if (!forgotten_.empty()) to.send("drop_matches", PgValues(lobbies_text(forgotten_)));
+    forget_collected();
+}
+
+void PgWriter::send_lists(PgConnection& to) {
+    std::vector<LobbyId> dropped;
+    PgArray lobbies;
+    PgArray matchmakers;
+    PgArray accounts;
+    PgArray given;
+    for (const auto& [lobby, list] : lists_) {
+        if (!list.players) {
+            dropped.push_back(lobby);
+            continue;
+        }
+        PgArray of_lobby;
+        for (const AccountId account : list.players->accounts) of_lobby.add(account.value);
+        lobbies.add(lobby.value);
+        matchmakers.add(list.players->matchmaker);
+        accounts.add(of_lobby.text());
+        given.add(list.given_at.value);
+    }
+    if (!dropped.empty()) to.send("drop_lists", PgValues(lobbies_text(dropped)));
+    if (!lobbies.empty())
+        to.send("put_lists", PgValues(cell_, lobbies.text(), matchmakers.text(), accounts.text(), given.text()));
+}
+
+void PgWriter::send_matches(PgConnection& to) {
+    if (matches_.empty()) return;
+    std::array<PgArray, 20> columns;
+    std::vector<LobbyId> alive;
+    std::vector<LobbyId> over;
+    for (const auto& [lobby, match] : matches_) {
+        const bool is_past = is_over(match->state);
+        (is_past ? over : alive).push_back(lobby);
+        std::size_t column = 0;
+        const auto add = [&](const auto& value) { columns[column++].add(value); };
+        add(lobby.value);
+        add(std::string_view(match->matchmaker));
+        add(match->region.value);
+        add(match->game_type);
+        add(match->game_mode);
+        add(match->player_count);
+        add(match->average_rating);
+        add(static_cast<int>(match->state));
+        add(std::string_view(match->reason));
+        add(match->server.value);
+        add(match->server_epoch);
+        add(std::string_view(match->server_ip));
+        add(match->server_port);
+        add(is_past ? std::string_view() : std::string_view(match->token));
+        add(match->requested_at.value);
+        add(match->allocated_at.value);
+        add(match->ready_at.value);
+        add(match->started_at.value);
+        add(match->ended_at.value);
+        add(static_cast<int>(match->untold_event));
+    }
+    if (!alive.empty()) to.send("drop_old_uses", PgValues(lobbies_text(alive)));
+    PgValues values(cell_);
+    for (const PgArray& column : columns) values.add(column.text());
+    to.send("put_matches", values);
+    // What was said of a match that is over is of the past.
+    if (!over.empty()) {
+        to.send("drop_old_uses", PgValues(lobbies_text(over)));
+        to.send("drop_lists", PgValues(lobbies_text(over)));
+    }
+}
+
+void PgWriter::send_uses(PgConnection& to) {
+    PgArray used_lobbies;
+    PgArray used_accounts;
+    PgArray used_at;
+    PgArray released_lobbies;
+    PgArray released_accounts;
+    for (const auto& [use, at] : uses_) {
+        (at ? used_lobbies : released_lobbies).add(use.first.value);
+        (at ? used_accounts : released_accounts).add(use.second.value);
+        if (at) used_at.add(at->value);
+    }
+    if (!released_lobbies.empty()) to.send("drop_uses", PgValues(released_lobbies.text(), released_accounts.text()));
+    if (!used_lobbies.empty()) to.send("put_uses", PgValues(used_lobbies.text(), used_accounts.text(), used_at.text()));
+}
+
+void PgWriter::send_events(PgConnection& to) {
+    if (events_.empty()) return;
+    PgValues values(cell_, events_.first_id(), events_.last_id(), events_.first_time().value, events_.last_time().value,
+                    events_.count());
+    values.add_bytes(events_.bytes());
+    to.send("put_events", values);
+    events_.clear();
+}
+
+void PgWriter::write_one(PgConnection& to, const ServerRecord& server, UnixMs) {
+    to.send("put_server",
+            PgValues(server.id.value, cell_, server.ip.to_string(), server.port, server.region.value, server.epoch,
+                     server.max_matches, server.drained_by_server, server.drained_by_operator,
+                     server.registered_at.value, server.drain.who, server.drain.reason, server.drain.at.value));
+}
+
+void PgWriter::write_one(PgConnection& to, const ServerRemoved& removed, UnixMs now) {
+    to.send("remove_server", PgValues(removed.id.value, now.value));
+}
+
+void PgWriter::write_one(PgConnection& to, const MatchRecord& match, UnixMs) {
+    // Of several states only the last is written, but an end stands between two matches of one lobby.
+    const auto before = matches_.find(match.lobby);
+    if (before != matches_.end() && is_over(before->second->state)) send_lobbies(to);
+    reach(to, match.lobby, Stage::match);
+    matches_[match.lobby] = &match;
+}
+
+void PgWriter::write_one(PgConnection& to, const MatchForgotten& forgotten, UnixMs) {
+    reach(to, forgotten.lobby, Stage::forgotten);
+    forgotten_.push_back(forgotten.lobby);
+}
+
+void PgWriter::write_one(PgConnection& to, const PlayersRecord& players, UnixMs now) {
+    reach(to, players.lobby, Stage::list);
+    lists_[players.lobby] = {&players, now};
+}
+
+void PgWriter::write_one(PgConnection& to, const PlayersForgotten& forgotten, UnixMs) {
+    reach(to, forgotten.lobby, Stage::list);
+    lists_[forgotten.lobby] = {};
+}
+
+void PgWriter::write_one(PgConnection& to, const TokenUsed& use, UnixMs now) {
+    reach(to, use.lobby, Stage::use);
+    uses_[{use.lobby, use.account}] = now;
+}
+
+void PgWriter::write_one(PgConnection& to, const TokenReleased& released, UnixMs) {
+    reach(to, released.lobby, Stage::use);
+    uses_[{released.lobby, released.account}] = std::nullopt;
+}
+
+void PgWriter::write_one(PgConnection& to, const EventTold& told, UnixMs) {
+    reach(to, told.lobby, Stage::told);
+    told_.push_back(told.lobby);
+}
+
+void PgWriter::write_one(PgConnection& to, const AbortOwed& owed, UnixMs) {
+    to.send("put_owed_abort", PgValues(owed.ip.to_string(), owed.port, owed.lobby.value, cell_));
+}
+
+void PgWriter::write_one(PgConnection& to, const AbortsTold& told, UnixMs) {
+    to.send("drop_owed_aborts", PgValues(told.ip.to_string(), told.port));
+}
+
+void PgWriter::write_one(PgConnection& to, const NumbersReserved& numbers, UnixMs) {
+    to.send("put_numbers", PgValues(cell_, numbers.server_ids_below, numbers.epochs_below, numbers.event_ids_below));
+}
+
+void PgWriter::write_one(PgConnection& to, const ClockRecord& clock, UnixMs) {
+    to.send("put_clock", PgValues(clock.elapsed_game_ms, clock.speed));
+}
+
+void PgWriter::write_one(PgConnection& to, const AccountRecord& account, UnixMs) {
+    to.send("put_account", PgValues(account.name, account.account.value));
+}
+
+void PgWriter::write_one(PgConnection& to, const EventRecord& event, UnixMs) {
+    if (event.id <= last_event_) return;
+    last_event_ = event.id;
+    events_.add(event);
+    if (events_.bytes().size() >= block_bytes_max) send_events(to);
+}
+
+}  // namespace muster

@@ -1,0 +1,86 @@
+// Records as rows of PostgreSQL: few statements for many records, since each costs the engine more than a row does.
+// The meaning of a record is LatestState's.
+//
+// Records of one kind go out as one statement over arrays, and kinds in a fixed order: lists of players, matches, token
+// uses, told events, forgotten matches. That is the order in which a lobby's records come; where they come otherwise,
+// what was collected goes out first.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/records.h"
+#include "postgres/pg_connection.h"
+#include "store/event_block.h"
+
+namespace muster {
+
+// One thread; for one transaction after another. The records of a transaction live until finish() has returned.
+class PgWriter {
+public:
+    explicit PgWriter(std::string cell) : cell_(std::move(cell)) {}
+
+    // The statements that it sends, on a new connection. Throws PgError.
+    static void prepare(PgConnection& connection);
+
+    // `now` dates what the record itself does not date.
+    void write(PgConnection& connection, const Record& record, UnixMs now);
+    // Sends what was collected; then the transaction may be committed.
+    void finish(PgConnection& connection);
+
+    // What became of the transaction. Events that were known before are skipped, so the last durable id counts.
+    void committed() { durable_event_ = last_event_; }
+    void rolled_back();
+    void begin_after(std::int64_t event) { last_event_ = durable_event_ = event; }
+
+private:
+    enum class Stage : std::uint8_t { list, match, use, told, forgotten };
+
+    void write_one(PgConnection& to, const ServerRecord& server, UnixMs now);
+    void write_one(PgConnection& to, const ServerRemoved& removed, UnixMs now);
+    void write_one(PgConnection& to, const MatchRecord& match, UnixMs now);
+    void write_one(PgConnection& to, const MatchForgotten& forgotten, UnixMs now);
+    void write_one(PgConnection& to, const PlayersRecord& players, UnixMs now);
+    void write_one(PgConnection& to, const PlayersForgotten& forgotten, UnixMs now);
+    void write_one(PgConnection& to, const TokenUsed& use, UnixMs now);
+    void write_one(PgConnection& to, const TokenReleased& released, UnixMs now);
+    void write_one(PgConnection& to, const EventTold& told, UnixMs now);
+    void write_one(PgConnection& to, const AbortOwed& owed, UnixMs now);
+    void write_one(PgConnection& to, const AbortsTold& told, UnixMs now);
+    void write_one(PgConnection& to, const NumbersReserved& numbers, UnixMs now);
+    void write_one(PgConnection& to, const ClockRecord& clock, UnixMs now);
+    void write_one(PgConnection& to, const AccountRecord& account, UnixMs now);
+    void write_one(PgConnection& to, const EventRecord& event, UnixMs now);
+
+    // The lobby has come so far; what comes before that goes out first when it was further already.
+    void reach(PgConnection& to, LobbyId lobby, Stage stage);
+    void send_lobbies(PgConnection& to);
+    void send_lists(PgConnection& to);
+    void send_matches(PgConnection& to);
+    void send_uses(PgConnection& to);
+    void send_events(PgConnection& to);
+    void forget_collected();
+
+    // The last list of a lobby's players.
+    struct List {
+        const PlayersRecord* players = nullptr;  // null: dropped
+        UnixMs given_at{};
+    };
+
+    const std::string cell_;
+    std::map<LobbyId, Stage> stages_;
+    std::map<LobbyId, List> lists_;
+    std::map<LobbyId, const MatchRecord*> matches_;
+    std::map<std::pair<LobbyId, AccountId>, std::optional<UnixMs>> uses_;  // when used; nothing: released
+    std::vector<LobbyId> told_;
+    std::vector<LobbyId> forgotten_;
+    EventBlock events_;
+    std::int64_t last_event_ = 0;
+    std::int64_t durable_event_ = 0;
+};
+
+}  // namespace muster
