@@ -15,10 +15,12 @@ enum class CloseReason : std::uint8_t {
     slow_reader,   // it left too much unread (fault 26)
     buffers_full,  // no memory for its bytes (fault 8)
     shutdown,      // Muster ends
+    revoked,       // its certificate was called back (S-2)
+    tls,           // there is no TLS with it: see TlsFailure
 };
 inline constexpr std::array close_reasons{CloseReason::peer_closed, CloseReason::peer_reset,  CloseReason::timed_out,
                                           CloseReason::asked,       CloseReason::slow_reader, CloseReason::buffers_full,
-                                          CloseReason::shutdown};
+                                          CloseReason::shutdown,    CloseReason::revoked,     CloseReason::tls};
 
 constexpr std::string_view to_string(CloseReason reason) {
     switch (reason) {
@@ -36,6 +38,10 @@ constexpr std::string_view to_string(CloseReason reason) {
             return "buffers_full";
         case CloseReason::shutdown:
             return "shutdown";
+        case CloseReason::revoked:
+            return "revoked";
+        case CloseReason::tls:
+            return "tls";
     }
     return "";
 }

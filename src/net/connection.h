@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "base/ids.h"
@@ -15,6 +16,7 @@
 #include "net/message_rate.h"
 #include "protocol/port.h"
 #include "runtime/timer_id.h"
+#include "tls/tls_link.h"
 
 namespace muster {
 
@@ -35,8 +37,16 @@ struct LinkTimer {
 // the cost.
 struct alignas(64) Connection {
     Connection(ConnectionId name, Port of, FileDescriptor opened, const IpAddress& peer, const MessageRate& bucket,
-               BufferBudget& budget)
-        : id(name), socket(std::move(opened)), port(of), rate(bucket), in(budget), out(budget), from(peer) {}
+               BufferBudget& budget, std::unique_ptr<TlsLink> with_tls = nullptr)
+        : id(name),
+          socket(std::move(opened)),
+          port(of),
+          life(with_tls ? LinkStage::securing : LinkStage::reading),
+          rate(bucket),
+          in(budget),
+          out(budget),
+          from(peer),
+          tls(std::move(with_tls)) {}
 
     LinkStage stage() const { return life.stage(); }
     void enter(LinkStage next) { life.enter(next); }
@@ -65,7 +75,7 @@ struct alignas(64) Connection {
     MessageRate rate;
 
     LinkBuffer in;   // an unfinished frame; of a throttled link also frames it may not send yet
-    LinkBuffer out;  // what the peer has not taken yet
+    LinkBuffer out;  // what the peer has not taken yet; sealed, where there is TLS
 
     LinkTimer frame_timer;
     LinkTimer handshake_timer;
@@ -73,8 +83,10 @@ struct alignas(64) Connection {
     TimerId close_timer;
     Time over_rate_since;  // in the port's read time
     IpAddress from;
+    std::unique_ptr<TlsLink> tls;  // of each link of a port that has TLS, and of no other
 };
 static_assert(offsetof(Connection, in) == 64);
 static_assert(offsetof(Connection, frame_timer) == 128);
+static_assert(sizeof(Connection) == 256);
 
 }  // namespace muster

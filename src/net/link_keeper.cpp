@@ -22,8 +22,15 @@ void make_room_for(std::vector<T>& items, std::size_t count) {
 }  // namespace
 
 LinkKeeper::LinkKeeper(std::size_t worker, Time start, Poller& poller,
-                       std::array<WorkerPort, ports.size()>& worker_ports, ConnectionQuota& quota, BufferBudget& budget)
-    : poller_(poller), ports_(worker_ports), quota_(quota), budget_(budget), table_(worker), wheel_(start) {}
+                       std::array<WorkerPort, ports.size()>& worker_ports, ConnectionQuota& quota, BufferBudget& budget,
+                       const OnInsecurePeer& on_insecure_peer)
+    : poller_(poller),
+      ports_(worker_ports),
+      quota_(quota),
+      budget_(budget),
+      on_insecure_peer_(on_insecure_peer),
+      table_(worker),
+      wheel_(start) {}
 
 bool LinkKeeper::open(AcceptedSocket newcomer, Port port, const TurnTime& at) {
     WorkerPort& worker_port = ports_[static_cast<std::size_t>(port)];
@@ -32,10 +39,11 @@ bool LinkKeeper::open(AcceptedSocket newcomer, Port port, const TurnTime& at) {
         make_room_for(untold_ends_, untold_ends_.size() + table_.size() + 1);
         make_room_for(has_room_, table_.size() + 1);
         const MessageRate full_bucket(worker_port.read_time(), worker_port.unread());
-        link = &table_.add(port, std::move(newcomer.socket), newcomer.from, full_bucket, budget_);
+        auto tls = worker_port.tls ? std::make_unique<TlsLink>(worker_port.tls) : nullptr;
+        link = &table_.add(port, std::move(newcomer.socket), newcomer.from, full_bucket, budget_, std::move(tls));
         arm(link->handshake_timer, TimerKind::handshake, *link, worker_port.limits().handshake_deadline, at);
         if (!poller_.add(link->socket.number(), link->id)) throw std::bad_alloc();
-        worker_port.batch.add_opened(link->id, at.now, link->from);
+        if (is_told(link->stage())) worker_port.batch.add_opened(link->id, at.now, link->from);
     } catch (const std::bad_alloc&) {
         quota_.give_back(port, newcomer.from);
         if (link) {
@@ -80,6 +88,8 @@ void LinkKeeper::mark_unread(Connection& link) {
 
 bool LinkKeeper::may_be_read(const Connection& link) const {
     switch (link.stage()) {
+        case LinkStage::securing:
+        case LinkStage::rejected:
         case LinkStage::reading:
         case LinkStage::resuming:
         case LinkStage::lingering:
@@ -91,6 +101,78 @@ bool LinkKeeper::may_be_read(const Connection& link) const {
             break;
     }
     return false;
+}
+
+LinkKeeper::Secured LinkKeeper::was_secured(Connection& link, ReadOutcome outcome, const TurnTime& at) {
+    WorkerPort& worker_port = port_of(link);
+    const auto listed = [&link] {
+        link.listed = link.unread;
+        return link.listed ? Secured::listed : Secured::unlisted;
+    };
+    switch (link.tls->state()) {
+        case TlsLink::State::failed:
+            reject(link, link.tls->failure(), link.tls->failure_text(), at);
+            return listed();
+        case TlsLink::State::handshaking:
+            if (outcome == ReadOutcome::drained) link.unread = false;
+            if (outcome == ReadOutcome::drained || outcome == ReadOutcome::more) return listed();
+            tell_insecure(link, TlsFailure::incomplete, {});
+            finish(link, CloseReason::tls, at);
+            return Secured::unlisted;
+        case TlsLink::State::open:
+        case TlsLink::State::ended:
+            break;
+    }
+    // It may have begun before the latest list of revoked certificates was read.
+    if (worker_port.tls->material().is_revoked(link.tls->peer_serial())) {
+        reject(link, TlsFailure::revoked, {}, at);
+        return listed();
+    }
+    worker_port.counters.tls_handshakes.add();
+    if (link.tls->was_resumed()) worker_port.counters.tls_resumed.add();
+    const auto peer = link.tls->peer();
+    worker_port.batch.add_opened(link.id, at.now, link.from, peer ? std::string_view(peer->name) : std::string_view());
+    link.enter(LinkStage::reading);
+    return Secured::secured;
+}
+
+void LinkKeeper::tell_insecure(const Connection& link, TlsFailure why, std::string_view details) {
+    port_of(link).counters.tls_failed[why].add();
+    if (on_insecure_peer_) on_insecure_peer_({link.port, link.from, why, details});
+}
+
+// TLS has told the peer why; that goes out before our FIN.
+void LinkKeeper::reject(Connection& link, TlsFailure why, std::string_view details, const TurnTime& at) {
+    tell_insecure(link, why, details);
+    forget_timers(link);
+    link.enter(LinkStage::rejected);
+    link.close_reason = CloseReason::tls;
+    link.tls.reset();
+    shutdown(link.socket.number(), SHUT_WR);
+    link.close_timer = wheel_.schedule(at.running + last_words_max, payload_of(TimerKind::close, link));
+}
+
+// False: the link is not on the ready list any more.
+bool LinkKeeper::insecure(Connection& link, const TurnTime& at) {
+    if (port_of(link).tls) {
+        tell_insecure(link, link.tls->failure(), link.tls->failure_text());
+        return ended(link, CloseReason::tls, at);
+    }
+    // TLS at a port without it: whatever comes is no frame. The loop closes the link.
+    tell_insecure(link, TlsFailure::unexpected_tls, {});
+    port_of(link).batch.add(InboundKind::malformed, link.id, at.now, static_cast<std::uint8_t>(WireError::bad_length));
+    link.enter(LinkStage::faulty);
+    link.listed = false;
+    return false;
+}
+
+void LinkKeeper::close_revoked(WorkerPort& worker_port, const TurnTime& at) {
+    if (worker_port.tls->material().revoked_count() == 0) return;
+    table_.for_each([&](Connection& link) {
+        if (link.port != worker_port.port || !is_told(link.stage()) || link.is_closing()) return;
+        if (!worker_port.tls->material().is_revoked(link.tls->peer_serial())) return;
+        cut_if_out_of_memory(link, at, [&] { close_after_flush(link, CloseReason::revoked, at); });
+    });
 }
 
 bool LinkKeeper::was_read(Connection& link, const ReadResult& result, const TurnTime& at) {
@@ -116,6 +198,8 @@ bool LinkKeeper::was_read(Connection& link, const ReadResult& result, const Turn
             return ended(link, CloseReason::peer_reset, at);
         case ReadOutcome::timed_out:
             return ended(link, CloseReason::timed_out, at);
+        case ReadOutcome::insecure:
+            return insecure(link, at);
     }
     if (link.is_heard() && link.stage() != LinkStage::throttled) keep_frame_deadline(link, result.frames, at);
     link.listed = link.unread && may_be_read(link);
@@ -257,7 +341,11 @@ void LinkKeeper::deadline_came(Connection& link, LinkTimer& timer, LinkFault whi
         wheel_.reschedule(timer.id, at.running + (worker_port.blocked() ? std::max(left, blocked_retry) : left));
         return;
     }
-    if (link.is_heard()) give_up(link, which, at);
+    if (link.is_heard()) return give_up(link, which, at);
+    if (link.stage() == LinkStage::securing) {
+        reject(link, TlsFailure::timed_out, {}, at);
+        mark_unread(link);
+    }
 }
 
 void LinkKeeper::give_up(Connection& link, LinkFault fault, const TurnTime& at) {
@@ -277,12 +365,23 @@ void LinkKeeper::greeted(Connection& link) {
 
 void LinkKeeper::close_after_flush(Connection& link, CloseReason reason, const TurnTime& at) {
     if (link.is_closing()) return;
+    if (!is_told(link.stage())) return cut(link, reason, at);
+    if (port_of(link).tls) say_tls_end(link);
     forget_timers(link);
     link.in.release();
     link.enter(LinkStage::flushing);
     link.close_reason = reason;
     if (link.out.empty()) return half_close(link, at);
     link.close_timer = wheel_.schedule(at.running + last_words_max, payload_of(TimerKind::close, link));
+}
+
+// So that the peer can tell our end from one that somebody between made.
+void LinkKeeper::say_tls_end(Connection& link) {
+    std::vector<std::byte> last;
+    link.tls->close(last);
+    // A peer that takes no more bytes goes without it.
+    if (link.send_side != SendSide::broken && !last.empty())
+        static_cast<void>(write_to_link(link, port_of(link), last));
 }
 
 void LinkKeeper::half_close(Connection& link, const TurnTime& at) {
@@ -297,7 +396,8 @@ void LinkKeeper::half_close(Connection& link, const TurnTime& at) {
 
 // A peer that took everything but does not answer may still get it from the kernel; one that took nothing will not.
 void LinkKeeper::last_words_ended(Connection& link, const TurnTime& at) {
-    if (link.stage() == LinkStage::lingering) return finish(link, link.close_reason, at);
+    if (link.stage() == LinkStage::lingering || link.stage() == LinkStage::rejected)
+        return finish(link, link.close_reason, at);
     cut(link, link.close_reason, at);
 }
 
@@ -325,8 +425,9 @@ void LinkKeeper::finish(Connection& link, CloseReason reason, const TurnTime& at
     worker_port.counters.connections.subtract();
     worker_port.counters.closed[reason].add();
     const UntoldEnd end{link.id, link.port, reason};
+    const bool was_told = is_told(link.stage());
     table_.remove(link);
-    if (!tell_end(end, at)) untold_ends_.push_back(end);
+    if (was_told && !tell_end(end, at)) untold_ends_.push_back(end);
 }
 
 bool LinkKeeper::tell_end(const UntoldEnd& end, const TurnTime& at) {

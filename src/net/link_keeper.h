@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <new>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -15,6 +16,7 @@
 #include "net/connection.h"
 #include "net/connection_quota.h"
 #include "net/connection_table.h"
+#include "net/insecure_peer.h"
 #include "net/link_reader.h"
 #include "net/link_writer.h"
 #include "net/listener.h"
@@ -28,13 +30,14 @@ namespace muster {
 //
 // A fault is not answered here: the keeper stops reading the link and tells the loop, which answers and orders the
 // close. A close flushes, calls shutdown(SHUT_WR) and waits for the peer's FIN, so that a reset does not discard our
-// last bytes; each of the two takes at most `last_words_max`.
+// last bytes; each of the two takes at most `last_words_max`. A link of a port with TLS is told to the loop when its
+// TLS handshake is over; one that fails before is closed without the loop.
 class LinkKeeper {
 public:
     static constexpr Duration last_words_max = std::chrono::seconds(1);
 
     LinkKeeper(std::size_t worker, Time start, Poller& poller, std::array<WorkerPort, ports.size()>& worker_ports,
-               ConnectionQuota& quota, BufferBudget& budget);
+               ConnectionQuota& quota, BufferBudget& budget, const OnInsecurePeer& on_insecure_peer);
 
     std::size_t size() const { return table_.size(); }
     // Null when the connection is gone.
@@ -50,6 +53,14 @@ public:
 
     // Links that can send what waited; call it after all events of a turn are reported.
     void write_where_room(const TurnTime& at);
+
+    // Handles the result of a read in a TLS handshake. `secured`: it is over, the loop knows the link, and what came
+    // behind the handshake is to be read. `listed`: the link stays on its port's ready list. Otherwise it may have been
+    // removed.
+    enum class Secured : std::uint8_t { secured, listed, unlisted };
+    Secured was_secured(Connection& link, ReadOutcome outcome, const TurnTime& at);
+    // The port has a new TLS context: closes links whose peers it calls revoked (S-2).
+    void close_revoked(WorkerPort& worker_port, const TurnTime& at);
 
     // Handles the result of a read. True when the link stays on its port's ready list; otherwise it may have been
     // removed.
@@ -114,6 +125,10 @@ private:
     void deadline_came(Connection& link, LinkTimer& timer, LinkFault which, const TurnTime& at);
     void resume(Connection& link);
 
+    void tell_insecure(const Connection& link, TlsFailure why, std::string_view details);
+    void reject(Connection& link, TlsFailure why, std::string_view details, const TurnTime& at);
+    void say_tls_end(Connection& link);
+    bool insecure(Connection& link, const TurnTime& at);
     void give_up(Connection& link, LinkFault fault, const TurnTime& at);
     void half_close(Connection& link, const TurnTime& at);
     void last_words_ended(Connection& link, const TurnTime& at);
@@ -125,6 +140,7 @@ private:
     std::array<WorkerPort, ports.size()>& ports_;
     ConnectionQuota& quota_;
     BufferBudget& budget_;
+    const OnInsecurePeer& on_insecure_peer_;
     ConnectionTable table_;
     TimerWheel wheel_;
     std::vector<ConnectionId> has_room_;  // reported writable in this turn, with bytes waiting

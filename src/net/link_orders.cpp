@@ -45,11 +45,19 @@ void LinkOrders::obey(Connection& link, const TurnTime& at) {
     const auto bytes = frames_for(link, close);
     if (close == OutboundAction::cut) return links_.cut(link, CloseReason::asked, at);
     if (!bytes.empty()) {
-        const WriteOutcome outcome = write_to_link(link, links_.port_of(link), bytes);
+        const WriteOutcome outcome = write(link, bytes);
         if (!links_.was_written(link, outcome, at)) return;
     }
     links_.tell_if_drained(link, at);
     if (close) links_.close_after_flush(link, CloseReason::asked, at);
+}
+
+WriteOutcome LinkOrders::write(Connection& link, std::span<const std::byte> bytes) {
+    WorkerPort& worker_port = links_.port_of(link);
+    if (!worker_port.tls) return write_to_link(link, worker_port, bytes);
+    sealed_.clear();
+    if (!link.tls->send(bytes, sealed_)) return WriteOutcome::broken;
+    return write_to_link(link, worker_port, sealed_);
 }
 
 // What stands behind a close is for a link that the loop has given up: nobody gets it.

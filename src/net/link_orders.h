@@ -28,6 +28,7 @@ private:
     void obey(Connection& link, const TurnTime& at);
     std::span<const std::byte> frames_for(Connection& link, std::optional<OutboundAction>& close);
     void join(std::span<const std::byte>& bytes, std::span<const std::byte> frame);
+    WriteOutcome write(Connection& link, std::span<const std::byte> bytes);
 
     LinkKeeper& links_;
     NetCounters& counters_;
@@ -36,6 +37,7 @@ private:
     std::vector<std::uint32_t> next_;     // the next entry for the same connection
     std::vector<Connection*> addressed_;  // none of them ends while another is obeyed
     std::vector<std::byte> joined_;
+    std::vector<std::byte> sealed_;  // what they are where there is TLS
 };
 
 }  // namespace muster

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "protocol/frame_reader.h"
 
@@ -21,6 +22,17 @@ std::uint32_t kernel_rtt_us(int socket) {
     return info.tcpi_rtt;
 }
 
+// The beginning of TLS: a record of a handshake, which is a ClientHello as long as the record. As the beginning of a
+// frame it would be one of 790 bytes (5635 in the other byte order), which a peer would wait for in vain.
+bool is_client_hello(std::span<const std::byte> bytes) {
+    constexpr std::size_t looked_at = 9;
+    if (bytes.size() < looked_at) return false;
+    const auto at = [&](std::size_t i) { return std::to_integer<std::uint32_t>(bytes[i]); };
+    const std::uint32_t record = at(3) << 8 | at(4);
+    const std::uint32_t hello = at(6) << 16 | at(7) << 8 | at(8);
+    return at(0) == 0x16 && at(1) == 0x03 && at(2) <= 0x04 && at(5) == 0x01 && hello + 4 == record;
+}
+
 std::uint32_t sampled_rtt_us(Connection& link, const WorkerPort& port, const TurnTime& at) {
     if (!port.sample_rtt || at.now_ms - link.rtt_sampled_ms < rtt_sample_interval_ms) return 0;
     link.rtt_sampled_ms = at.now_ms;
@@ -33,13 +45,47 @@ LinkReader::LinkReader() : buffer_(std::make_unique<std::byte[]>(buffer_size)) {
 
 ReadResult LinkReader::read(Connection& link, WorkerPort& port, const TurnTime& at) {
     std::span<const std::byte> received;
-    const ReadOutcome outcome = receive(link, received);
-    if (received.empty()) return {outcome};
+    ReadOutcome outcome = receive(link, received);
     port.bytes_in += received.size();
+    if (port.tls) outcome = unseal(link, outcome, received);
+    if (received.empty()) return {outcome};
+    return take(link, port, at, received, outcome);
+}
+
+ReadOutcome LinkReader::secure(Connection& link, WorkerPort& port) {
+    std::span<const std::byte> received;
+    const ReadOutcome outcome = receive(link, received);
+    port.bytes_in += received.size();
+    const ReadOutcome unsealed = unseal(link, outcome, received);
+    behind_ = received;
+    return unsealed;
+}
+
+ReadResult LinkReader::read_behind(Connection& link, WorkerPort& port, const TurnTime& at) {
+    const auto received = std::exchange(behind_, {});
+    if (received.empty()) return {ReadOutcome::more};
+    return take(link, port, at, received, ReadOutcome::more);
+}
+
+// Replaces what was received by what it says. The peer's last word comes behind all that it said before.
+ReadOutcome LinkReader::unseal(const Connection& link, ReadOutcome outcome, std::span<const std::byte>& received) {
+    constexpr std::size_t unsealed_size = buffer_size + TlsLink::plain_extra;
+    if (!unsealed_) unsealed_ = std::make_unique<std::byte[]>(unsealed_size);
+    answer_.clear();
+    const std::size_t size = link.tls->receive(received, {unsealed_.get(), unsealed_size}, answer_);
+    received = {unsealed_.get(), size};
+    if (link.tls->state() == TlsLink::State::failed) return ReadOutcome::insecure;
+    if (link.tls->state() == TlsLink::State::ended) return ReadOutcome::closed;
+    return outcome;
+}
+
+ReadResult LinkReader::take(Connection& link, WorkerPort& port, const TurnTime& at, std::span<const std::byte> received,
+                            ReadOutcome outcome) {
     link.rate.refill(port.read_time(), port.unread());
 
     Cut cut;
     if (link.in.empty()) {
+        if (received[0] == std::byte{0x16} && !port.tls && is_client_hello(received)) return {ReadOutcome::insecure};
         cut = cut_frames(link, port, at, received);
         link.in.append(received.subspan(cut.used));
     } else {

@@ -10,6 +10,7 @@
 #include "net/close_reason.h"
 #include "protocol/link_fault.h"
 #include "protocol/port.h"
+#include "tls/tls_failure.h"
 
 namespace muster {
 
@@ -40,6 +41,9 @@ struct PortCounters {
     CounterPer<CloseReason, close_reasons.size()> closed;
     CounterPer<AcceptRefusal, accept_refusals.size()> refused;
     CounterPer<LinkFault, link_faults.size()> gave_up;  // links told to the loop for that
+    CounterPer<TlsFailure, tls_failures.size()> tls_failed;
+    Counter tls_handshakes;  // that were finished
+    Counter tls_resumed;     // of those, with a ticket
     Counter frames_in;
     Counter bytes_in;
     Counter frames_out;

@@ -152,8 +152,10 @@ struct Seen {
 // One worker with all three ports on loopback, turned by hand.
 class WorkerFixture {
 public:
-    explicit WorkerFixture(PortInbox::Bounds bounds = {}, std::size_t total_buffers = default_total_buffers)
+    explicit WorkerFixture(PortInbox::Bounds bounds = {}, std::size_t total_buffers = default_total_buffers,
+                           std::shared_ptr<const TlsServerContext> tls_of_servers = nullptr)
         : budget(total_buffers) {
+        tls.set(Port::servers, std::move(tls_of_servers));
         for (const Port port : ports) {
             PortLimits all_from_one_address = default_limits(port);
             all_from_one_address.accepts_per_second_ip = 0;
@@ -280,7 +282,11 @@ public:
     SharedLimits limits;
     NetCounters counters;
     std::array<std::unique_ptr<PortInbox>, ports.size()> inboxes;
-    NetShared shared{clock, loop, quota, budget, limits, counters, {}};
+    SharedTls tls;
+    std::vector<TlsFailure> insecure;  // peers refused for their TLS
+    NetShared shared{clock,  loop,     quota, budget,
+                     limits, counters, tls,   [this](const InsecurePeer& peer) { insecure.push_back(peer.why); },
+                     {}};
     std::array<SocketAddress, ports.size()> bound;
     std::optional<NetWorker> worker;
     std::optional<Links> links;

@@ -22,7 +22,8 @@ namespace muster {
 
 // Who handles them, on the game thread: core in the daemon.
 //
-// Each link begins with opened() and ends with closed(), once each. After malformed() or gave_up() the link is not read
+// Each link begins with opened() and ends with closed(), once each. opened() comes with the name that the peer's
+// certificate proves, or with none. After malformed() or gave_up() the link is not read
 // any more, and the handler answers and closes it; but a handshake deadline may cross the handshake's acceptance, and
 // then the link goes on and the handler ignores it. A paused link sends too fast and is read no faster than its limit,
 // or its port's inbox has been full for a second while it had something to say; its silence means nothing until it has
@@ -30,7 +31,7 @@ namespace muster {
 // says that frame() threw; the handler closes the link, and the loop counts and logs (fault 13).
 template <class T>
 concept LinkHandler = requires(T& handler, const Pass& pass, ConnectionId link, const PeerFrame& frame) {
-    handler.opened(pass, link, Port::servers, IpAddress());
+    handler.opened(pass, link, Port::servers, IpAddress(), std::string_view());
     handler.frame(pass, link, frame);
     handler.malformed(pass, link, WireError::truncated);
     handler.gave_up(pass, link, LinkFault::flooded);
@@ -91,7 +92,7 @@ private:
         const ConnectionId link = item.connection;
         switch (item.kind) {
             case InboundKind::opened:
-                return handler_.opened(pass, link, port_, batch_.address(item));
+                return handler_.opened(pass, link, port_, batch_.address(item), batch_.name(item));
             case InboundKind::frame:
                 return handle_frame(pass, item);
             case InboundKind::malformed:

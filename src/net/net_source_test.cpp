@@ -16,8 +16,8 @@ namespace {
 
 class Diary {
 public:
-    void opened(const Pass&, ConnectionId link, Port port, const IpAddress& from) {
-        note("opened", link, fmt::format("{} {}", to_string(port), from.to_string()));
+    void opened(const Pass&, ConnectionId link, Port port, const IpAddress& from, std::string_view name) {
+        note("opened", link, fmt::format("{} {} {}", to_string(port), from.to_string(), name));
     }
     void frame(const Pass&, ConnectionId link, const PeerFrame& frame) {
         if (frame.code == 0xDEAD) throw std::runtime_error("a handler's fault");
@@ -61,7 +61,7 @@ struct SourceFixture {
 
 TEST_CASE_FIXTURE(SourceFixture, "each thing that happened on a port is one call, in order") {
     const auto payload = numbered(1, 16);
-    turn.add_opened(link, clock.now(), *IpAddress::parse("10.1.2.3"));
+    turn.add_opened(link, clock.now(), *IpAddress::parse("10.1.2.3"), "eu-1");
     turn.add_frame(link, clock.now(), 0x1002, payload, 320);
     turn.add(InboundKind::paused, link, clock.now());
     turn.add(InboundKind::resumed, link, clock.now());
@@ -70,7 +70,7 @@ TEST_CASE_FIXTURE(SourceFixture, "each thing that happened on a port is one call
         turn.add(InboundKind::gave_up, link, clock.now(), static_cast<std::uint8_t>(fault));
     turn.add(InboundKind::closed, link, clock.now(), static_cast<std::uint8_t>(CloseReason::peer_reset));
     handle_all();
-    CHECK(diary.lines == std::vector<std::string>{"opened 4 servers 10.1.2.3", "frame 4 1002 16 320", "paused 4 ",
+    CHECK(diary.lines == std::vector<std::string>{"opened 4 servers 10.1.2.3 eu-1", "frame 4 1002 16 320", "paused 4 ",
                                                   "resumed 4 ", "malformed 4 too_large", "gave up 4 handshake_deadline",
                                                   "gave up 4 frame_deadline", "gave up 4 flooded", "closed 4 "});
     CHECK(source.depth() == 0);

@@ -15,7 +15,7 @@ std::array<WorkerPort, ports.size()> ports_for(NetShared& shared) {
     const auto worker_port = [&](Port port) {
         const NetShared::OfPort& setup = shared.by_port[static_cast<std::size_t>(port)];
         return WorkerPort(port, setup.order, setup.sample_rtt, shared.limits.of(port), *setup.inbox,
-                          shared.counters.of(port));
+                          shared.counters.of(port), shared.tls.of(port));
     };
     return {worker_port(Port::servers), worker_port(Port::matchmakers), worker_port(Port::players)};
 }
@@ -33,9 +33,10 @@ NetWorker::NetWorker(std::size_t number, NetShared& shared)
       at_(shared.clock.now(), Duration::zero()),
       work_(shared.clock),
       ports_(ports_for(shared)),
-      links_(number, at_.running, poller_, ports_, shared.quota, shared.budget),
+      links_(number, at_.running, poller_, ports_, shared.quota, shared.budget, shared.on_insecure_peer),
       orders_(links_, shared.counters),
-      limits_version_(shared.limits.version()) {}
+      limits_version_(shared.limits.version()),
+      tls_version_(shared.tls.version()) {}
 
 void NetWorker::listen(std::vector<Listener> listeners, std::vector<NetWorker*> workers) {
     workers_ = std::move(workers);
@@ -61,6 +62,7 @@ void NetWorker::do_work(std::optional<Duration> wait) {
         worker_port.begin_turn(at_);
     }
     links_.tell_untold_ends(at_);
+    take_new_tls();
     sort_events(events);
     links_.write_where_room(at_);
     out_of_memory_ = !orders_.obey(outbox_, at_);
@@ -104,6 +106,18 @@ void NetWorker::take_new_limits() {
     if (version == limits_version_) return;
     limits_version_ = version;
     for (WorkerPort& worker_port : ports_) worker_port.set_limits(shared_.limits.of(worker_port.port));
+}
+
+void NetWorker::take_new_tls() {
+    const std::uint64_t version = shared_.tls.version();
+    if (version == tls_version_) return;
+    tls_version_ = version;
+    for (WorkerPort& worker_port : ports_) {
+        auto next = shared_.tls.of(worker_port.port);
+        if (!worker_port.tls || !next) continue;
+        worker_port.tls = std::move(next);
+        links_.close_revoked(worker_port, at_);
+    }
 }
 
 void NetWorker::sort_events(std::span<const epoll_event> events) {
@@ -165,6 +179,7 @@ bool NetWorker::take_over(AcceptedSocket&& newcomer, Port port) {
 }
 
 void NetWorker::read_ready() {
+    handshakes_left_ = handshakes_per_turn;
     for (WorkerPort& worker_port : ports_) {
         if (worker_port.blocked()) continue;
         auto& ready = worker_port.ready;
@@ -188,11 +203,14 @@ void NetWorker::read_ready() {
 bool NetWorker::read_link(Connection& link, WorkerPort& worker_port) {
     link.listed = false;
     switch (link.stage()) {
+        case LinkStage::securing:
+            return secure_link(link, worker_port);
         case LinkStage::reading:
-            return links_.was_read(link, reader_.read(link, worker_port, at_), at_);
+            return read_frames(link, worker_port);
         case LinkStage::resuming:
             return links_.was_read(link, reader_.resume(link, worker_port, at_), at_);
         case LinkStage::lingering:
+        case LinkStage::rejected:
             return links_.was_read(link, {reader_.discard(link)}, at_);
         case LinkStage::throttled:
         case LinkStage::overdue:
@@ -201,6 +219,37 @@ bool NetWorker::read_link(Connection& link, WorkerPort& worker_port) {
             break;
     }
     return false;
+}
+
+bool NetWorker::read_frames(Connection& link, WorkerPort& worker_port) {
+    const ReadResult result = reader_.read(link, worker_port, at_);
+    if (worker_port.tls && !send_answer(link, worker_port)) return false;
+    return links_.was_read(link, result, at_);
+}
+
+bool NetWorker::secure_link(Connection& link, WorkerPort& worker_port) {
+    if (handshakes_left_ == 0) {
+        link.listed = true;
+        return true;
+    }
+    --handshakes_left_;
+    const ReadOutcome outcome = reader_.secure(link, worker_port);
+    if (!send_answer(link, worker_port)) return false;
+    switch (links_.was_secured(link, outcome, at_)) {
+        case LinkKeeper::Secured::secured:
+            return links_.was_read(link, reader_.read_behind(link, worker_port, at_), at_);
+        case LinkKeeper::Secured::listed:
+            return true;
+        case LinkKeeper::Secured::unlisted:
+            break;
+    }
+    return false;
+}
+
+// What TLS itself has to say to the peer. False when the link is gone.
+bool NetWorker::send_answer(Connection& link, WorkerPort& worker_port) {
+    if (reader_.answer().empty()) return true;
+    return links_.was_written(link, write_to_link(link, worker_port, reader_.answer()), at_);
 }
 
 void NetWorker::tell_loop() {

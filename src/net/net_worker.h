@@ -17,6 +17,7 @@
 #include "net/buffer_budget.h"
 #include "net/catch_up_request.h"
 #include "net/connection_quota.h"
+#include "net/insecure_peer.h"
 #include "net/link_keeper.h"
 #include "net/link_orders.h"
 #include "net/link_reader.h"
@@ -25,6 +26,7 @@
 #include "net/poller.h"
 #include "net/port_inbox.h"
 #include "net/shared_limits.h"
+#include "net/shared_tls.h"
 #include "net/worker_port.h"
 #include "runtime/wakeup.h"
 #include "runtime/work_stretch.h"
@@ -46,6 +48,8 @@ struct NetShared {
     BufferBudget& budget;
     SharedLimits& limits;
     NetCounters& counters;
+    SharedTls& tls;
+    OnInsecurePeer on_insecure_peer;
     std::array<OfPort, ports.size()> by_port;
 };
 
@@ -63,6 +67,9 @@ public:
     static constexpr Duration wait_max = std::chrono::seconds(1);
     // How long all closes together may take at the end.
     static constexpr Duration stop_max = std::chrono::seconds(1);
+    // TLS handshakes that one turn goes on with. They are the only thing here that takes long, and links that are up
+    // must not wait for many of them (fault 75).
+    static constexpr std::size_t handshakes_per_turn = 16;
 
     NetWorker(std::size_t number, NetShared& shared);
 
@@ -106,11 +113,15 @@ private:
     Duration next_wait(std::optional<Duration> wait, Time running) const;
     void sort_events(std::span<const epoll_event> events);
     void take_new_limits();
+    void take_new_tls();
     void obey_stop();
     void let_newcomers_in();
     bool let_in(AcceptedSocket&& newcomer, Port port);
     void read_ready();
     bool read_link(Connection& link, WorkerPort& worker_port);
+    bool read_frames(Connection& link, WorkerPort& worker_port);
+    bool secure_link(Connection& link, WorkerPort& worker_port);
+    bool send_answer(Connection& link, WorkerPort& worker_port);
     void tell_loop();
 
     NetShared& shared_;
@@ -135,6 +146,8 @@ private:
     std::vector<NetWorker*> workers_;
     std::size_t next_worker_ = 0;
     std::uint64_t limits_version_ = 0;
+    std::uint64_t tls_version_ = 0;
+    std::size_t handshakes_left_ = 0;  // of this turn
     std::optional<Time> stop_until_;
     bool out_of_memory_ = false;  // something waits until there is memory for it
     std::vector<Newcomer> taken_over_;

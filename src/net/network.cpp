@@ -73,9 +73,10 @@ Network::Inboxes Network::make_inboxes(const NetworkConfig& config) {
 }
 
 NetShared Network::make_shared(const NetworkConfig& config) {
-    NetShared shared{clock_, waiter_, quota_, budget_, limits_, counters_, {}};
+    NetShared shared{clock_, waiter_, quota_, budget_, limits_, counters_, tls_, config.on_insecure_peer, {}};
     for (const Port port : ports) {
         limits_.set(port, config.of(port).limits);
+        tls_.set(port, config.of(port).tls);
         shared.by_port[static_cast<std::size_t>(port)] = {config.of(port).order, config.of(port).sample_rtt,
                                                           inboxes_[static_cast<std::size_t>(port)].get()};
     }
@@ -141,6 +142,12 @@ void Network::catch_up() {
 void Network::turn_without_thread() {
     if (has_threads() || !started_ || stopped_) return;
     if (!std::exchange(turned_in_wait_, false)) workers_.front()->do_work(Duration::zero());
+}
+
+void Network::set_tls(Port port, std::shared_ptr<const TlsServerContext> context) {
+    MUSTER_CHECK(tls_.of(port) && context, "a port has TLS from the start on, or never");
+    tls_.set(port, std::move(context));
+    wake_workers();
 }
 
 void Network::wake_workers() {

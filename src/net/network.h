@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "net/buffer_budget.h"
 #include "net/connection_quota.h"
+#include "net/insecure_peer.h"
 #include "net/limits.h"
 #include "net/links.h"
 #include "net/listener.h"
@@ -21,6 +22,7 @@
 #include "net/net_worker.h"
 #include "net/port_inbox.h"
 #include "net/shared_limits.h"
+#include "net/shared_tls.h"
 #include "net/socket_address.h"
 #include "protocol/port.h"
 #include "runtime/wakeup.h"
@@ -35,6 +37,7 @@ struct NetworkConfig {
         // Whether frames come with the kernel's round trip, at most once a second per connection (F-11).
         bool sample_rtt = false;
         PortInbox::Bounds inbox;
+        std::shared_ptr<const TlsServerContext> tls;  // null: no TLS
     };
 
     // Shut, with the limits and byte orders of the specification; only servers are sampled.
@@ -48,6 +51,7 @@ struct NetworkConfig {
     std::size_t total_buffers = default_total_buffers;
     // All connections together: what the process may have open.
     std::uint32_t connections_max = 1U << 20;
+    OnInsecurePeer on_insecure_peer;
 };
 
 // The thread that makes it is the game thread, unless a line says otherwise.
@@ -93,6 +97,8 @@ public:
 
     // Any thread.
     void set_limits(Port port, const PortLimits& limits) { limits_.set(port, limits); }
+    // For links that are new; only for a port that had TLS from the start. Links of peers that it calls revoked close.
+    void set_tls(Port port, std::shared_ptr<const TlsServerContext> context);
     void set_total_buffers(std::size_t bytes_max) { budget_.set_max(bytes_max); }
     const NetCounters& counters() const { return counters_; }
     std::size_t buffered_bytes() const { return budget_.used(); }
@@ -127,6 +133,7 @@ private:
     ConnectionQuota quota_;
     BufferBudget budget_;
     SharedLimits limits_;
+    SharedTls tls_;
     NetCounters counters_;
     Inboxes inboxes_;
     NetShared shared_;

@@ -32,7 +32,7 @@ class Echo {
 public:
     explicit Echo(Links& links) : links_(links) {}
 
-    void opened(const Pass&, ConnectionId link, Port, const IpAddress& from) {
+    void opened(const Pass&, ConnectionId link, Port, const IpAddress& from, std::string_view) {
         last_from = from;
         ++open;
         links_.greeted(link);

@@ -21,14 +21,17 @@ void InboundBatch::add_frame(ConnectionId from, Time received, Code code, std::s
                       .kind = InboundKind::frame});
 }
 
-void InboundBatch::add_opened(ConnectionId connection, Time received, const IpAddress& from) {
+void InboundBatch::add_opened(ConnectionId connection, Time received, const IpAddress& from, std::string_view name) {
     const std::size_t offset = bytes_.size();
     const auto address = std::as_bytes(std::span(from.bytes()));
+    const auto letters = std::as_bytes(std::span(name));
+    bytes_.reserve(offset + address.size() + letters.size());
     bytes_.insert(bytes_.end(), address.begin(), address.end());
+    bytes_.insert(bytes_.end(), letters.begin(), letters.end());
     items_.push_back({.connection = connection,
                       .received = received,
                       .offset = static_cast<std::uint32_t>(offset),
-                      .length = static_cast<std::uint32_t>(address.size()),
+                      .length = static_cast<std::uint32_t>(address.size() + letters.size()),
                       .kind = InboundKind::opened});
 }
 
@@ -51,10 +54,16 @@ void InboundBatch::add_all(InboundBatch& other) {
 IpAddress InboundBatch::address(const InboundItem& item) const {
     MUSTER_CHECK(item.kind == InboundKind::opened, "only an opened link comes with its address");
     std::array<std::uint8_t, 16> bytes{};
-    const auto stored = payload(item);
+    const auto stored = payload(item).first(bytes.size());
     std::transform(stored.begin(), stored.end(), bytes.begin(),
                    [](std::byte b) { return std::to_integer<std::uint8_t>(b); });
     return IpAddress::v6(bytes);
+}
+
+std::string_view InboundBatch::name(const InboundItem& item) const {
+    MUSTER_CHECK(item.kind == InboundKind::opened, "only an opened link comes with its name");
+    const auto stored = payload(item).subspan(sizeof(IpAddress));
+    return {reinterpret_cast<const char*>(stored.data()), stored.size()};
 }
 
 void InboundBatch::clear() {

@@ -22,7 +22,7 @@ namespace muster {
 
 // Of one connection come: opened; frames, paused and resumed in turn, drained where the loop asked for it; malformed or
 // gave_up, after which no frame comes, unless what was missed is the handshake deadline and the loop had accepted the
-// handshake; closed. Opened and closed come exactly once.
+// handshake; closed. Opened and closed come exactly once; of a connection whose TLS handshake fails nothing comes.
 enum class InboundKind : std::uint8_t { opened, frame, malformed, gave_up, paused, resumed, drained, closed };
 
 constexpr std::string_view to_string(InboundKind kind) {
@@ -50,7 +50,7 @@ constexpr std::string_view to_string(InboundKind kind) {
 struct InboundItem {
     ConnectionId connection;
     Time received;
-    std::uint32_t offset = 0;  // of a frame's payload, or an opened link's address, in the batch's bytes
+    std::uint32_t offset = 0;  // of a frame's payload, or an opened link's address and name, in the batch's bytes
     std::uint32_t length = 0;
     std::uint32_t rtt_us = 0;  // of a frame: the kernel's round trip, where it was sampled
     Code code = 0;             // of a frame
@@ -72,7 +72,8 @@ public:
 
     void add_frame(ConnectionId from, Time received, Code code, std::span<const std::byte> payload,
                    std::uint32_t rtt_us);
-    void add_opened(ConnectionId connection, Time received, const IpAddress& from);
+    // `name` is what the peer's certificate says, proven by it; empty without one (S-2).
+    void add_opened(ConnectionId connection, Time received, const IpAddress& from, std::string_view name = {});
     // Any kind but frame and opened.
     void add(InboundKind kind, ConnectionId connection, Time received, std::uint8_t detail = 0);
 
@@ -85,6 +86,7 @@ public:
     }
     // Of an opened item.
     IpAddress address(const InboundItem& item) const;
+    std::string_view name(const InboundItem& item) const;
 
     // Empties it; memory stays for the next round, unless that is much more than was used.
     void clear();

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "net/port_inbox.h"
 #include "net/turn_time.h"
 #include "protocol/port.h"
+#include "tls/tls_context.h"
 
 namespace muster {
 
@@ -21,8 +23,8 @@ namespace muster {
 class WorkerPort {
 public:
     WorkerPort(Port of, ByteOrder byte_order, bool wants_rtt, const PortLimits& limit, PortInbox& to,
-               PortCounters& counts)
-        : port(of), order(byte_order), sample_rtt(wants_rtt), inbox(to), counters(counts) {
+               PortCounters& counts, std::shared_ptr<const TlsServerContext> with_tls)
+        : port(of), order(byte_order), sample_rtt(wants_rtt), inbox(to), counters(counts), tls(std::move(with_tls)) {
         set_limits(limit);
     }
 
@@ -34,6 +36,9 @@ public:
     const bool sample_rtt;
     PortInbox& inbox;
     PortCounters& counters;
+
+    // For links that are new; null: the port has no TLS, ever.
+    std::shared_ptr<const TlsServerContext> tls;
 
     // What goes to the loop at the end of the turn.
     InboundBatch batch;

@@ -1,0 +1,310 @@
+#include "certs/authority.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <new>
+#include <utility>
+
+#include <fcntl.h>
+#include <openssl/bn.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+#include <unistd.h>
+
+#include "base/ip_address.h"
+
+namespace muster {
+namespace {
+
+constexpr std::int64_t day_seconds = 86'400;
+// Clocks differ: a new certificate is good on a machine that is late by so much.
+constexpr std::int64_t head_start_seconds = 3'600;
+constexpr std::int64_t authority_days = 3'650;
+constexpr int serial_bits = 120;
+constexpr std::size_t name_bytes_max = 64;  // of a CN
+constexpr mode_t key_mode = 0600;
+constexpr mode_t certificate_mode = 0644;
+
+// An OpenSSL call that fails only for want of memory or randomness.
+void must(bool good, const char* what) {
+    if (!good) throw AuthorityError(std::string("cannot ") + what + ": " + take_openssl_error());
+}
+
+// Removes what was made, unless all of it was.
+class NewFiles {
+public:
+    NewFiles() = default;
+    NewFiles(const NewFiles&) = delete;
+    NewFiles& operator=(const NewFiles&) = delete;
+    ~NewFiles() {
+        for (const std::string& path : made_) ::unlink(path.c_str());
+    }
+
+    void write(const std::string& path, const std::string& bytes, mode_t mode) {
+        const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (file < 0)
+            throw AuthorityError(errno == EEXIST ? path + " is there already; it is never overwritten"
+                                                 : "cannot write " + path + ": " + std::strerror(errno));
+        made_.push_back(path);
+        const ssize_t written = ::write(file, bytes.data(), bytes.size());
+        const bool good = written == static_cast<ssize_t>(bytes.size()) && ::fsync(file) == 0;
+        const int why = errno;
+        ::close(file);
+        if (!good) throw AuthorityError("cannot write " + path + ": " + std::strerror(why));
+    }
+    void keep() { made_.clear(); }
+
+private:
+    std::vector<std::string> made_;
+};
+
+std::string pem_of(BIO* bio) {
+    char* bytes = nullptr;
+    const long size = BIO_get_mem_data(bio, &bytes);
+    return {bytes, static_cast<std::size_t>(size)};
+}
+
+std::string pem_of(X509* certificate) {
+    const OpenSslHandle<BIO> bio(BIO_new(BIO_s_mem()));
+    must(bio && PEM_write_bio_X509(bio.get(), certificate) == 1, "write a certificate");
+    return pem_of(bio.get());
+}
+
+std::string pem_of(EVP_PKEY* key) {
+    const OpenSslHandle<BIO> bio(BIO_new(BIO_s_secmem()));
+    must(bio && PEM_write_bio_PrivateKey(bio.get(), key, nullptr, nullptr, 0, nullptr, nullptr) == 1, "write a key");
+    return pem_of(bio.get());
+}
+
+OpenSslHandle<EVP_PKEY> new_key() {
+    OpenSslHandle<EVP_PKEY> key(EVP_EC_gen("P-256"));
+    must(key != nullptr, "make a key");
+    return key;
+}
+
+void add_entry(X509_NAME* name, const char* field, std::string_view value) {
+    must(X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(value.data()),
+                                    static_cast<int>(value.size()), -1, 0) == 1,
+         "name a certificate");
+}
+
+void add_extension(X509* certificate, X509* issuer, int which, const std::string& value) {
+    X509V3_CTX context;
+    X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
+    X509_EXTENSION* extension = X509V3_EXT_conf_nid(nullptr, &context, which, value.c_str());
+    const bool good = extension && X509_add_ext(certificate, extension, -1) == 1;
+    X509_EXTENSION_free(extension);
+    must(good, "describe a certificate");
+}
+
+void set_serial(X509* certificate) {
+    BIGNUM* number = BN_new();
+    const bool good = number && BN_rand(number, serial_bits, BN_RAND_TOP_ONE, BN_RAND_BOTTOM_ANY) == 1 &&
+                      BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate));
+    BN_free(number);
+    must(good, "number a certificate");
+}
+
+std::string alternative_names(const ReachableNames& names) {
+    std::string list;
+    const auto add = [&list](std::string_view kind, const std::string& value) {
+        if (!list.empty()) list += ',';
+        list.append(kind).append(value);
+    };
+    for (const std::string& name : names.dns) add("DNS:", name);
+    for (const std::string& number : names.ip) add("IP:", number);
+    return list;
+}
+
+struct Wanted {
+    std::string_view name;
+    std::string_view unit;
+    ReachableNames names;
+    std::int64_t not_before = 0;
+    std::int64_t not_after = 0;
+    bool is_authority = false;
+    bool answers = false;  // others connect to it
+};
+
+// Signed by `issuer` with its key; null: by itself.
+OpenSslHandle<X509> new_certificate(const Wanted& wanted, EVP_PKEY* key, X509* issuer, EVP_PKEY* issuer_key) {
+    OpenSslHandle<X509> made(X509_new());
+    must(made != nullptr, "make a certificate");
+    X509* certificate = made.get();
+    X509* signer = issuer ? issuer : certificate;
+    X509_set_version(certificate, X509_VERSION_3);
+    set_serial(certificate);
+    must(ASN1_TIME_set(X509_getm_notBefore(certificate), wanted.not_before) &&
+             ASN1_TIME_set(X509_getm_notAfter(certificate), wanted.not_after),
+         "date a certificate");
+    X509_NAME* subject = X509_get_subject_name(certificate);
+    add_entry(subject, "O", "Muster");
+    if (!wanted.unit.empty()) add_entry(subject, "OU", wanted.unit);
+    add_entry(subject, "CN", wanted.name);
+    must(
+        X509_set_issuer_name(certificate, X509_get_subject_name(signer)) == 1 && X509_set_pubkey(certificate, key) == 1,
+        "fill in a certificate");
+    add_extension(certificate, signer, NID_basic_constraints,
+                  wanted.is_authority ? "critical,CA:TRUE,pathlen:0" : "critical,CA:FALSE");
+    add_extension(certificate, signer, NID_key_usage,
+                  wanted.is_authority ? "critical,keyCertSign,cRLSign" : "critical,digitalSignature");
+    add_extension(certificate, signer, NID_subject_key_identifier, "hash");
+    if (!wanted.is_authority) {
+        add_extension(certificate, signer, NID_authority_key_identifier, "keyid");
+        add_extension(certificate, signer, NID_ext_key_usage, wanted.answers ? "serverAuth,clientAuth" : "clientAuth");
+    }
+    const std::string names = alternative_names(wanted.names);
+    if (!names.empty()) add_extension(certificate, signer, NID_subject_alt_name, names);
+    must(X509_sign(certificate, issuer_key ? issuer_key : key, EVP_sha256()) > 0, "sign a certificate");
+    return made;
+}
+
+bool is_plain_name(std::string_view name) {
+    const auto is_plain = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+               c == '.';
+    };
+    return !name.empty() && name.size() <= name_bytes_max && name.front() != '.' && name.front() != '-' &&
+           std::all_of(name.begin(), name.end(), is_plain);
+}
+
+void check_names(const ReachableNames& names) {
+    for (const std::string& number : names.ip) {
+        if (!IpAddress::parse(number)) throw AuthorityError("--ip " + number + " is no IP address");
+    }
+    for (const std::string& name : names.dns) {
+        // A wildcard stands for one first label.
+        const std::string_view rest = std::string_view(name).substr(name.starts_with("*.") ? 2 : 0);
+        if (!is_plain_name(rest) || IpAddress::parse(name)) throw AuthorityError("--dns " + name + " is no DNS name");
+    }
+}
+
+template <class T>
+T or_throw(Result<T, std::string>&& read) {
+    if (!read) throw AuthorityError(read.error());
+    return std::move(*read);
+}
+
+struct Signer {
+    OpenSslHandle<X509> certificate;
+    OpenSslHandle<EVP_PKEY> key;
+};
+
+Signer signer_in(const Authority& authority, std::int64_t now) {
+    const std::string path = authority.file("ca", ".crt");
+    Signer signer{or_throw(read_certificates(path)).leaf, or_throw(read_key(authority.file("ca", ".key")))};
+    const CertificateFacts facts = facts_of(*signer.certificate);
+    if (!facts.is_authority) throw AuthorityError(path + " may not sign certificates");
+    if (facts.not_after < now) throw AuthorityError(path + " has expired; make a new authority in another folder");
+    if (X509_check_private_key(signer.certificate.get(), signer.key.get()) != 1)
+        throw AuthorityError(authority.file("ca", ".key") + " does not belong to " + path);
+    return signer;
+}
+
+}  // namespace
+
+std::string Authority::file(std::string_view name, std::string_view ending) const {
+    return (std::filesystem::path(folder_) / (std::string(name) + std::string(ending))).string();
+}
+
+IssuedFiles Authority::init(const ReachableNames& daemon) {
+    check_names(daemon);
+    if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST)
+        throw AuthorityError("cannot make the folder " + folder_ + ": " + std::strerror(errno));
+    const auto key = new_key();
+    const Wanted authority{.name = "Muster CA",
+                           .unit = {},
+                           .names = {},
+                           .not_before = now_ - head_start_seconds,
+                           .not_after = now_ + authority_days * day_seconds,
+                           .is_authority = true};
+    const auto certificate = new_certificate(authority, key.get(), nullptr, nullptr);
+
+    ReachableNames names{{"localhost"}, {"127.0.0.1", "::1"}};
+    const auto add = [](std::vector<std::string>& to, const std::vector<std::string>& more) {
+        for (const std::string& each : more) {
+            if (std::find(to.begin(), to.end(), each) == to.end()) to.push_back(each);
+        }
+    };
+    add(names.dns, daemon.dns);
+    add(names.ip, daemon.ip);
+    const auto daemon_key = new_key();
+    const auto daemon_certificate = new_certificate({.name = daemon_name,
+                                                     .unit = to_string(PeerRole::node),
+                                                     .names = std::move(names),
+                                                     .not_before = now_ - head_start_seconds,
+                                                     .not_after = now_ + days_usual * day_seconds,
+                                                     .answers = true},
+                                                    daemon_key.get(), certificate.get(), key.get());
+    NewFiles files;
+    const IssuedFiles made{file(daemon_name, ".crt"), file(daemon_name, ".key"), facts_of(*daemon_certificate)};
+    files.write(file("ca", ".key"), pem_of(key.get()), key_mode);
+    files.write(file("ca", ".crt"), pem_of(certificate.get()), certificate_mode);
+    files.write(made.key, pem_of(daemon_key.get()), key_mode);
+    files.write(made.certificate, pem_of(daemon_certificate.get()), certificate_mode);
+    files.keep();
+    return made;
+}
+
+IssuedFiles Authority::issue(std::string_view name, PeerRole role, const ReachableNames& names, std::int64_t days) {
+    if (!is_plain_name(name) || name == "ca" || name == daemon_name)
+        throw AuthorityError("a name has 1 to 64 of A-Z a-z 0-9 - _ . and is neither \"ca\" nor \"" +
+                             std::string(daemon_name) + "\"; it begins with no . or -");
+    if (days < 1 || days > days_max)
+        throw AuthorityError("--days wants a number from 1 to " + std::to_string(days_max));
+    check_names(names);
+    const Signer signer = signer_in(*this, now_);
+    const auto key = new_key();
+    const auto certificate = new_certificate({.name = name,
+                                              .unit = to_string(role),
+                                              .names = names,
+                                              .not_before = now_ - head_start_seconds,
+                                              .not_after = now_ + days * day_seconds,
+                                              .answers = role == PeerRole::agent || role == PeerRole::node},
+                                             key.get(), signer.certificate.get(), signer.key.get());
+    NewFiles files;
+    IssuedFiles made{file(name, ".crt"), file(name, ".key"), facts_of(*certificate)};
+    files.write(made.key, pem_of(key.get()), key_mode);
+    files.write(made.certificate, pem_of(certificate.get()), certificate_mode);
+    files.keep();
+    return made;
+}
+
+IssuedFiles Authority::renew(std::string_view name) {
+    if (!is_plain_name(name)) throw AuthorityError("renew wants the name of a certificate in " + folder_);
+    if (name == "ca")
+        throw AuthorityError("an authority is not renewed; make a new one in another folder, and give peers both");
+    const Signer signer = signer_in(*this, now_);
+    const std::string path = file(name, ".crt");
+    const auto old = or_throw(read_certificates(path)).leaf;
+    const auto key = or_throw(read_key(file(name, ".key")));
+    const CertificateFacts facts = facts_of(*old);
+    if (X509_check_private_key(old.get(), key.get()) != 1)
+        throw AuthorityError(file(name, ".key") + " does not belong to " + path);
+    const std::int64_t valid_for = facts.not_after - facts.not_before - head_start_seconds;
+    const bool answers = X509_check_purpose(old.get(), X509_PURPOSE_SSL_SERVER, 0) == 1;
+    const auto certificate = new_certificate({.name = facts.name,
+                                              .unit = facts.unit,
+                                              .names = {facts.dns_names, facts.ip_numbers},
+                                              .not_before = now_ - head_start_seconds,
+                                              .not_after = now_ + valid_for,
+                                              .answers = answers},
+                                             key.get(), signer.certificate.get(), signer.key.get());
+    // A reader finds the old one or the new one, whole.
+    const std::string aside = path + ".new";
+    NewFiles files;
+    files.write(aside, pem_of(certificate.get()), certificate_mode);
+    if (::rename(aside.c_str(), path.c_str()) != 0)
+        throw AuthorityError("cannot replace " + path + ": " + std::strerror(errno));
+    files.keep();
+    return {path, file(name, ".key"), facts_of(*certificate)};
+}
+
+}  // namespace muster

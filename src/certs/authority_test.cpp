@@ -1,0 +1,118 @@
+#include "certs/authority.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <doctest/doctest.h>
+#include <openssl/evp.h>
+#include <openssl/x509.h>
+
+#include "testing/test_folder.h"
+
+using namespace muster;
+
+namespace {
+
+constexpr std::int64_t now = 1'800'000'000;
+constexpr std::int64_t day = 86'400;
+
+std::string content_of(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+unsigned mode_of(const std::string& path) {
+    struct stat about{};
+    REQUIRE(::stat(path.c_str(), &about) == 0);
+    return about.st_mode & 07777U;
+}
+
+struct Folder {
+    TestFolder folder;
+    std::string path = (folder.path() / "pki").string();
+    Authority authority{path, now};
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Folder, "S-3: init makes an authority and the daemon's certificate, with keys for their owner only") {
+    const IssuedFiles daemon = authority.init({{"muster.example"}, {"203.0.113.5"}});
+    for (const char* key : {"ca.key", "muster.key"}) CHECK(mode_of(path + "/" + key) == 0600);
+    CHECK(mode_of(path) == 0700);
+    CHECK(daemon.facts.dns_names == std::vector<std::string>{"localhost", "muster.example"});
+    CHECK(daemon.facts.ip_numbers == std::vector<std::string>{"127.0.0.1", "::1", "203.0.113.5"});
+    CHECK(daemon.facts.not_after == now + 365 * day);
+
+    const auto authority_read = read_certificates(path + "/ca.crt");
+    const auto daemon_read = read_certificates(daemon.certificate);
+    REQUIRE(authority_read);
+    REQUIRE(daemon_read);
+    CHECK(facts_of(*authority_read->leaf).is_authority);
+    CHECK(X509_verify(daemon_read->leaf.get(), X509_get0_pubkey(authority_read->leaf.get())) == 1);
+    const auto key = read_key(daemon.key);
+    REQUIRE(key);
+    CHECK(EVP_PKEY_get_bits(key->get()) == 256);
+    CHECK(EVP_PKEY_is_a(key->get(), "EC"));
+}
+
+TEST_CASE_FIXTURE(Folder, "S-3: nothing is ever overwritten, and what was there stays as it was") {
+    authority.init({});
+    authority.issue("one", PeerRole::server, {}, 30);
+    const std::string before =
+        content_of(path + "/ca.key") + content_of(path + "/one.key") + content_of(path + "/one.crt");
+    CHECK_THROWS_WITH_AS(authority.init({}), doctest::Contains("never overwritten"), AuthorityError);
+    CHECK_THROWS_WITH_AS(authority.issue("one", PeerRole::matchmaker, {}, 30), doctest::Contains("never overwritten"),
+                         AuthorityError);
+    CHECK(content_of(path + "/ca.key") + content_of(path + "/one.key") + content_of(path + "/one.crt") == before);
+}
+
+TEST_CASE_FIXTURE(Folder, "S-3: an issue that fails half way leaves no file behind") {
+    authority.init({});
+    std::ofstream(path + "/half.crt") << "in the way";
+    CHECK_THROWS_AS(authority.issue("half", PeerRole::server, {}, 30), AuthorityError);
+    CHECK_FALSE(std::filesystem::exists(path + "/half.key"));
+    CHECK(content_of(path + "/half.crt") == "in the way");
+}
+
+TEST_CASE_FIXTURE(Folder, "S-3: names that are no file or DNS names, and days out of range, are refused") {
+    authority.init({});
+    for (const char* name : {"", "ca", "muster", "a/b", "..", ".x", "-x", "ä"})
+        CHECK_THROWS_AS(authority.issue(name, PeerRole::server, {}, 30), AuthorityError);
+    CHECK_THROWS_AS(authority.issue(std::string(65, 'a'), PeerRole::server, {}, 30), AuthorityError);
+    CHECK_THROWS_AS(authority.issue("x", PeerRole::server, {{}, {"host"}}, 30), AuthorityError);
+    CHECK_THROWS_AS(authority.issue("x", PeerRole::server, {{"a,IP:1.2.3.4"}, {}}, 30), AuthorityError);
+    CHECK_THROWS_AS(authority.issue("x", PeerRole::server, {}, 0), AuthorityError);
+    CHECK_THROWS_AS(authority.issue("x", PeerRole::server, {}, 3651), AuthorityError);
+    CHECK(authority.issue(std::string(64, 'a'), PeerRole::server, {{"*.example"}, {}}, 3650).facts.not_after ==
+          now + 3650 * day);
+}
+
+TEST_CASE_FIXTURE(Folder, "S-3: renew keeps key, name, role and addresses, and gives new dates and a new number") {
+    authority.init({});
+    const IssuedFiles first = authority.issue("eu-1", PeerRole::matchmaker, {{"eu.example"}, {"203.0.113.7"}}, 30);
+    const std::string key = content_of(first.key);
+    Authority later(path, now + 20 * day);
+    const IssuedFiles second = later.renew("eu-1");
+    CHECK(content_of(second.key) == key);
+    CHECK(second.facts.name == "eu-1");
+    CHECK(second.facts.role() == PeerRole::matchmaker);
+    CHECK(second.facts.dns_names == first.facts.dns_names);
+    CHECK(second.facts.ip_numbers == first.facts.ip_numbers);
+    CHECK(second.facts.not_after == now + 50 * day);
+    CHECK(second.facts.serial != first.facts.serial);
+    CHECK(facts_of(*read_certificates(first.certificate)->leaf).serial == second.facts.serial);
+    CHECK_THROWS_AS(later.renew("nobody"), AuthorityError);
+    CHECK_THROWS_AS(later.renew("ca"), AuthorityError);
+    CHECK_THROWS_AS(later.renew("../x"), AuthorityError);
+    CHECK(later.renew("muster").facts.not_after == now + (20 + 365) * day);
+}
+
+TEST_CASE_FIXTURE(Folder, "S-3: without an authority in the folder nothing is issued") {
+    CHECK_THROWS_WITH_AS(authority.issue("x", PeerRole::server, {}, 30), doctest::Contains("ca.crt"), AuthorityError);
+    authority.init({});
+    Authority too_late(path, now + 3'700 * day);
+    CHECK_THROWS_WITH_AS(too_late.issue("x", PeerRole::server, {}, 30), doctest::Contains("expired"), AuthorityError);
+}

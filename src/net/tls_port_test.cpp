@@ -1,0 +1,337 @@
+// A port with TLS, seen by peers that speak it and by peers that do not (S-1, S-2, fault 75).
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <doctest/doctest.h>
+
+#include "certs/authority.h"
+#include "net/link_keeper.h"
+#include "net/net_fixture.h"
+#include "testing/test_folder.h"
+#include "tls/tls_link.h"
+
+using namespace muster;
+using namespace std::chrono_literals;
+
+namespace {
+
+// OpenSSL judges certificates by the machine's date.
+std::int64_t today() {
+    return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
+class Pki {
+public:
+    Pki() : path_((folder_.path() / "pki").string()), authority_(path_, today()) {
+        authority_.init({});
+        for (const char* name : {"eu-1", "eu-2"}) serials_[name] = issue(name, PeerRole::server);
+        issue("mm", PeerRole::matchmaker);
+    }
+
+    std::shared_ptr<const TlsServerContext> server(const std::string& revoked = "") const {
+        TlsFiles files{path_ + "/muster.crt", path_ + "/muster.key", path_ + "/ca.crt", ""};
+        if (!revoked.empty()) files.revoked = folder_.write("revoked", revoked).string();
+        auto material = TlsMaterial::read(files);
+        REQUIRE(material);
+        auto context = TlsServerContext::make(*material, "servers", PeerRole::server);
+        REQUIRE(context);
+        return *context;
+    }
+    std::shared_ptr<const TlsClientContext> client(const std::string& name) const {
+        auto context =
+            TlsClientContext::read({path_ + "/ca.crt", path_ + "/" + name + ".crt", path_ + "/" + name + ".key"});
+        REQUIRE(context);
+        return *context;
+    }
+    const std::string& serial(const std::string& name) const { return serials_.at(name); }
+
+private:
+    std::string issue(const std::string& name, PeerRole role) {
+        return authority_.issue(name, role, {}, 30).facts.serial;
+    }
+
+    TestFolder folder_;
+    std::string path_;
+    Authority authority_;
+    std::map<std::string, std::string> serials_;
+};
+
+// A game server that speaks TLS.
+class TlsPeer {
+public:
+    TlsPeer(const SocketAddress& to, std::shared_ptr<const TlsClientContext> with)
+        : socket(to), link(std::move(with), "127.0.0.1") {
+        link.begin(out_);
+        flush();
+    }
+
+    void send(const Bytes& plain) {
+        REQUIRE(link.send(plain, out_));
+        flush();
+    }
+    // What has come by now.
+    void turn() {
+        const Bytes sealed = socket.receive();
+        Bytes plain(sealed.size() + TlsLink::plain_extra);
+        const std::size_t got = link.receive(sealed, plain, out_);
+        heard.insert(heard.end(), plain.begin(), plain.begin() + static_cast<std::ptrdiff_t>(got));
+        flush();
+    }
+    void flush() {
+        if (!out_.empty()) socket.send(std::exchange(out_, {}));
+    }
+
+    Peer socket;
+    TlsLink link;
+    Bytes heard;
+
+private:
+    Bytes out_;
+};
+
+struct TlsFixture {
+    Pki pki;
+    WorkerFixture net{{}, default_total_buffers, pki.server()};
+
+    TlsPeer knock(const std::string& name) { return {net.address(Port::servers), pki.client(name)}; }
+    template <class Holds>
+    void turn_until(TlsPeer& peer, Holds holds) {
+        net.turn_until([&] {
+            peer.turn();
+            return holds();
+        });
+    }
+    ConnectionId join(TlsPeer& peer) {
+        const std::size_t before = net.count(InboundKind::opened);
+        turn_until(peer, [&] { return net.count(InboundKind::opened) > before; });
+        const ConnectionId link = net.last(InboundKind::opened).item.connection;
+        net.links->greeted(link);
+        net.turn();
+        return link;
+    }
+    std::uint64_t failed(TlsFailure why) { return net.counts().tls_failed[why].value(); }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(TlsFixture, "S-1, S-2: frames go both ways over TLS, and the loop hears who the peer is") {
+    TlsPeer peer = knock("eu-1");
+    const ConnectionId link = join(peer);
+    const Bytes opened = net.last(InboundKind::opened).payload;
+    CHECK(std::string(reinterpret_cast<const char*>(opened.data()) + 16, opened.size() - 16) == "eu-1");
+    CHECK(net.counts().tls_handshakes.value() == 1);
+
+    Bytes many;
+    for (std::uint32_t i = 0; i < 500; ++i) many += frame_of(0x1002, numbered(i, 100));
+    peer.send(many);
+    turn_until(peer, [&] { return net.count(InboundKind::frame) == 500; });
+    for (std::uint32_t i = 0; i < 500; ++i) CHECK(number_in(net.payloads(link)[i]) == i);
+
+    const Bytes large = frame_of(0x1003, Bytes(60'000, std::byte{7}));
+    net.links->send(link, large);
+    net.links->send(link, large);
+    turn_until(peer, [&] { return peer.heard.size() == 2 * large.size(); });
+    CHECK(std::equal(large.begin(), large.end(), peer.heard.begin()));
+
+    net.links->close_after_flush(link);
+    turn_until(peer, [&] { return peer.socket.ended; });
+    CHECK(peer.link.state() == TlsLink::State::ended);
+    peer.socket.close();
+    net.turn_until([&] { return net.count(InboundKind::closed) == 1; });
+    CHECK(net.worker->is_stopped() == false);
+    CHECK(net.counts().connections.value() == 0);
+}
+
+TEST_CASE_FIXTURE(TlsFixture, "S-1: a frame right behind the handshake is heard after the link was told") {
+    TlsPeer peer = knock("eu-1");
+    net.turn_until([&] {
+        if (peer.link.state() == TlsLink::State::open) return true;
+        const Bytes sealed = peer.socket.receive();
+        Bytes plain(sealed.size() + TlsLink::plain_extra);
+        Bytes out;
+        peer.link.receive(sealed, plain, out);
+        // The client's last words of the handshake and its first frame in one piece.
+        if (peer.link.state() == TlsLink::State::open) REQUIRE(peer.link.send(frame_of(0x1001, numbered(5)), out));
+        if (!out.empty()) peer.socket.send(out);
+        return false;
+    });
+    net.turn_until([&] { return net.count(InboundKind::frame) == 1; });
+    REQUIRE(net.seen.size() == 2);
+    CHECK(net.seen[0].item.kind == InboundKind::opened);
+    CHECK(net.seen[1].item.kind == InboundKind::frame);
+}
+
+TEST_CASE_FIXTURE(TlsFixture, "S-2, fault 75: a wrong role is refused without the loop, and the peer hears why") {
+    TlsPeer peer = knock("mm");
+    turn_until(peer, [&] { return peer.socket.ended; });
+    CHECK(peer.link.state() == TlsLink::State::failed);
+    CHECK(peer.link.failure() == TlsFailure::wrong_role);
+    CHECK(failed(TlsFailure::wrong_role) == 1);
+    CHECK(net.insecure == std::vector{TlsFailure::wrong_role});
+    peer.socket.close();
+    net.turn_until([&] { return net.counts().connections.value() == 0; });
+    CHECK(net.seen.empty());
+    CHECK(net.counts().closed[CloseReason::tls].value() == 1);
+}
+
+TEST_CASE_FIXTURE(TlsFixture, "fault 75: plain bytes to a TLS port are told and closed at once") {
+    Peer peer(net.address(Port::servers));
+    peer.send(frame_of(0x1001, numbered(1, 100)));
+    net.turn_until([&] {
+        peer.receive();
+        return peer.ended;
+    });
+    CHECK(net.insecure == std::vector{TlsFailure::not_tls});
+    CHECK(net.seen.empty());
+}
+
+TEST_CASE_FIXTURE(TlsFixture, "fault 75: TLS to a plain port is told and closed at once, in both byte orders") {
+    for (const Port port : {Port::matchmakers, Port::players}) {
+        net.insecure.clear();
+        TlsPeer peer(net.address(port), pki.client("mm"));
+        net.turn_until([&] { return net.count(InboundKind::malformed) == 1; });
+        CHECK(net.insecure == std::vector{TlsFailure::unexpected_tls});
+        CHECK(net.counts(port).tls_failed[TlsFailure::unexpected_tls].value() == 1);
+        // The loop closes what is malformed.
+        net.links->close_after_flush(net.last(InboundKind::malformed).item.connection);
+        net.turn_until([&] {
+            peer.socket.receive();
+            return peer.socket.ended;
+        });
+        net.seen.clear();
+    }
+}
+
+TEST_CASE_FIXTURE(
+    TlsFixture, "fault 75: a handshake has until the handshake deadline, and one that is left unfinished is no link") {
+    TlsPeer slow = knock("eu-1");
+    Peer silent(net.address(Port::servers));
+    Peer leaver(net.address(Port::servers));
+    leaver.send(bytes_of({0x16, 3, 1}));
+    net.turn_until([&] { return net.counts().accepted.value() == 3; });
+    net.turn(3);
+    leaver.close();
+    net.turn_until([&] { return failed(TlsFailure::incomplete) == 1; });
+    net.clock.advance(9'999ms);
+    net.turn(2);
+    CHECK(failed(TlsFailure::timed_out) == 0);
+    net.clock.advance(1ms);
+    net.turn(2);
+    CHECK(failed(TlsFailure::timed_out) == 2);
+    // Whoever does not answer our FIN is cut a second later.
+    net.clock.advance(LinkKeeper::last_words_max);
+    net.turn(2);
+    CHECK(net.counts().connections.value() == 0);
+    CHECK(net.seen.empty());
+}
+
+TEST_CASE_FIXTURE(TlsFixture, "S-1: the time of the TLS handshake counts for the handshake deadline") {
+    TlsPeer peer = knock("eu-1");
+    net.turn_until([&] { return net.counts().accepted.value() == 1; });
+    net.clock.advance(6s);
+    net.turn();
+    turn_until(peer, [&] { return net.count(InboundKind::opened) == 1; });
+    net.clock.advance(3'999ms);
+    net.turn(2);
+    CHECK(net.count(InboundKind::gave_up) == 0);
+    net.clock.advance(1ms);
+    net.turn(2);
+    CHECK(net.gave_up(LinkFault::handshake_deadline) == 1);
+}
+
+TEST_CASE_FIXTURE(TlsFixture,
+                  "S-2, fault 76: a new list of revoked certificates closes their links and leaves the others") {
+    TlsPeer stays = knock("eu-1");
+    const ConnectionId staying = join(stays);
+    TlsPeer goes = knock("eu-2");
+    const ConnectionId going = join(goes);
+    TlsPeer begun = knock("eu-2");
+    net.turn(3);
+
+    net.tls.set(Port::servers, pki.server(pki.serial("eu-2") + "\n"));
+    turn_until(goes, [&] { return goes.socket.ended; });
+    goes.socket.close();
+    net.turn_until([&] { return net.count(InboundKind::closed) == 1; });
+    CHECK(net.count(InboundKind::closed, going) == 1);
+    CHECK(net.last(InboundKind::closed).item.reason() == CloseReason::revoked);
+    // A handshake that had begun before is judged by the new list.
+    turn_until(begun, [&] { return begun.socket.ended; });
+    CHECK(failed(TlsFailure::revoked) == 1);
+    CHECK(net.count(InboundKind::opened) == 2);
+
+    stays.send(frame_of(0x1002, numbered(9)));
+    turn_until(stays, [&] { return net.count(InboundKind::frame, staying) == 1; });
+}
+
+TEST_CASE_FIXTURE(TlsFixture,
+                  "fault 76: links that are up outlive the certificate they came with, and new ones get the next") {
+    TlsPeer old = knock("eu-1");
+    const ConnectionId first = join(old);
+    Pki other;
+    net.tls.set(Port::servers, other.server());
+    net.turn();
+    TlsPeer late(net.address(Port::servers), other.client("eu-1"));
+    join(late);
+    TlsPeer stale = knock("eu-2");
+    turn_until(stale, [&] { return stale.link.state() == TlsLink::State::failed; });
+    CHECK(stale.link.failure() == TlsFailure::unknown_ca);
+    old.send(frame_of(0x1002, numbered(3)));
+    turn_until(old, [&] { return net.count(InboundKind::frame, first) == 1; });
+    CHECK(net.count(InboundKind::closed) == 0);
+}
+
+TEST_CASE_FIXTURE(
+    TlsFixture,
+    "fault 75: however many shake hands, a turn goes on with a few, and links that are up are heard in it") {
+    TlsPeer up = knock("eu-1");
+    const ConnectionId link = join(up);
+    std::vector<std::unique_ptr<TlsPeer>> flood;
+    constexpr std::size_t peers = 3 * NetWorker::handshakes_per_turn;
+    const auto with = pki.client("eu-2");
+    const std::uint64_t before = net.counts().accepted.value();
+    for (std::size_t i = 0; i < peers; ++i)
+        flood.push_back(std::make_unique<TlsPeer>(net.address(Port::servers), with));
+    net.turn_until([&] { return net.counts().accepted.value() == before + peers; });
+    const std::uint64_t heard = net.counts().bytes_in.value();
+    up.send(frame_of(0x1002, numbered(1)));
+    // By now all of them wait with the rest of their handshakes.
+    net.turn_until([&] { return net.count(InboundKind::frame, link) == 1; });
+    CHECK(net.counts().bytes_in.value() > heard);
+    net.turn_until([&] {
+        for (auto& peer : flood) peer->turn();
+        return net.counts().tls_handshakes.value() == peers + 1;
+    });
+    CHECK(net.count(InboundKind::opened) == peers + 1);
+}
+
+TEST_CASE_FIXTURE(TlsFixture,
+                  "fault 75: a record that was changed on the way ends the link, and what came before it is heard") {
+    TlsPeer peer = knock("eu-1");
+    const ConnectionId link = join(peer);
+    Bytes sealed;
+    REQUIRE(peer.link.send(frame_of(0x1002, numbered(1)), sealed));
+    REQUIRE(peer.link.send(frame_of(0x1002, numbered(2)), sealed));
+    sealed.back() ^= std::byte{1};
+    peer.socket.send(sealed);
+    net.turn_until([&] { return net.count(InboundKind::closed, link) == 1; });
+    CHECK(net.payloads(link) == std::vector<Bytes>{numbered(1)});
+    CHECK(net.last(InboundKind::closed).item.reason() == CloseReason::tls);
+    CHECK(failed(TlsFailure::broken) == 1);
+}
+
+TEST_CASE_FIXTURE(TlsFixture, "X-3: a stop cuts handshakes that run and says goodbye to links that are up") {
+    TlsPeer up = knock("eu-1");
+    join(up);
+    TlsPeer begun = knock("eu-2");
+    net.turn_until([&] { return net.counts().accepted.value() == 2; });
+    net.worker->stop();
+    turn_until(up, [&] { return up.socket.ended; });
+    CHECK(up.link.state() == TlsLink::State::ended);
+    up.socket.close();
+    net.turn_until([&] { return net.worker->is_stopped(); });
+    CHECK(net.count(InboundKind::closed) == 1);
+}

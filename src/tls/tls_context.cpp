@@ -1,0 +1,191 @@
+#include "tls/tls_context.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
+
+namespace muster {
+namespace {
+
+using Text = Failure<std::string>;
+
+// How long a peer may come back without a full handshake.
+constexpr long resumption_seconds = 3'600;
+
+Result<std::set<std::string>, std::string> read_revoked(const std::string& path) {
+    auto bytes = read_small_file(path);
+    if (!bytes) return Text(std::move(bytes.error()));
+    std::set<std::string> serials;
+    std::size_t number = 0;
+    for (std::string_view rest = *bytes; !rest.empty();) {
+        ++number;
+        const std::size_t end = std::min(rest.find('\n'), rest.size());
+        std::string_view line = rest.substr(0, end);
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+        line = line.substr(0, line.find('#'));
+        while (!line.empty() && (line.back() == ' ' || line.back() == '\t' || line.back() == '\r'))
+            line.remove_suffix(1);
+        while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
+        if (line.empty()) continue;
+        const auto serial = parse_serial(line);
+        if (!serial)
+            return Text(path + ", line " + std::to_string(number) +
+                        ": a serial number is wanted, in hexadecimal digits as `muster certs show` prints it");
+        serials.insert(*serial);
+    }
+    return serials;
+}
+
+OpenSslHandle<SSL_CTX> new_context(const SSL_METHOD* method) {
+    OpenSslHandle<SSL_CTX> context(SSL_CTX_new(method));
+    if (!context) throw std::bad_alloc();
+    SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION);
+    SSL_CTX_set_options(context.get(), SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+    // An idle link holds no buffers; a write may be asked for again from elsewhere in memory.
+    SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    return context;
+}
+
+bool use_own(SSL_CTX* context, const CertificateChain& chain, EVP_PKEY* key) {
+    if (SSL_CTX_use_certificate(context, chain.leaf.get()) != 1) return false;
+    for (const auto& other : chain.others) {
+        if (SSL_CTX_add1_chain_cert(context, other.get()) != 1) return false;
+    }
+    return SSL_CTX_use_PrivateKey(context, key) == 1;
+}
+
+const TlsServerContext& context_of(const SSL* link) {
+    return *static_cast<const TlsServerContext*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(link)));
+}
+
+// OpenSSL, which calls this, is C: nothing may be thrown through it.
+int judged(const TlsServerContext& context, const X509& peer) noexcept {
+    try {
+        return context.judge(peer);
+    } catch (...) {
+        return X509_V_ERR_OUT_OF_MEM;
+    }
+}
+
+// Of each certificate in a peer's chain, from its authority down; the last one is its own.
+int judge_peer(int good, X509_STORE_CTX* chain) {
+    if (good != 1 || X509_STORE_CTX_get_error_depth(chain) != 0) return good;
+    const auto* link = static_cast<const SSL*>(X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
+    const int wrong = judged(context_of(link), *X509_STORE_CTX_get_current_cert(chain));
+    if (wrong == X509_V_OK) return 1;
+    X509_STORE_CTX_set_error(chain, wrong);
+    return 0;
+}
+
+// A peer that comes back with a ticket is judged as if it came first: what has expired or was revoked meanwhile has to
+// show itself again, and is then refused by name.
+SSL_TICKET_RETURN judge_ticket(SSL* link, SSL_SESSION* session, const unsigned char*, std::size_t,
+                               SSL_TICKET_STATUS status, void*) {
+    const bool readable = status == SSL_TICKET_SUCCESS || status == SSL_TICKET_SUCCESS_RENEW;
+    if (!readable || !session) return SSL_TICKET_RETURN_IGNORE_RENEW;
+    if ((SSL_get_verify_mode(link) & SSL_VERIFY_PEER) == 0) return SSL_TICKET_RETURN_USE_RENEW;
+    const X509* peer = SSL_SESSION_get0_peer(session);
+    const bool good =
+        peer && X509_cmp_current_time(X509_get0_notAfter(peer)) > 0 && judged(context_of(link), *peer) == X509_V_OK;
+    return good ? SSL_TICKET_RETURN_USE_RENEW : SSL_TICKET_RETURN_IGNORE_RENEW;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const TlsMaterial>, std::string> TlsMaterial::read(const TlsFiles& files) {
+    const auto material = std::make_shared<TlsMaterial>();
+    auto chain = read_certificates(files.certificate);
+    if (!chain) return Text("tls.certificate_file: " + chain.error());
+    auto key = read_key(files.key);
+    if (!key) return Text("tls.key_file: " + key.error());
+    if (X509_check_private_key(chain->leaf.get(), key->get()) != 1) {
+        ERR_clear_error();
+        return Text("tls.key_file: " + files.key + " does not belong to the certificate in " + files.certificate);
+    }
+    material->chain_ = std::move(*chain);
+    material->key_ = std::move(*key);
+    material->facts_ = facts_of(*material->chain_.leaf);
+    if (!files.client_ca.empty()) {
+        auto authorities = read_certificates(files.client_ca);
+        if (!authorities) return Text("tls.client_ca_file: " + authorities.error());
+        if (X509_check_ca(authorities->leaf.get()) != 1)
+            return Text("tls.client_ca_file: " + files.client_ca + " holds a certificate that may not sign others");
+        material->authorities_ = std::move(*authorities);
+    }
+    if (!files.revoked.empty()) {
+        auto revoked = read_revoked(files.revoked);
+        if (!revoked) return Text("tls.revoked_file: " + revoked.error());
+        material->revoked_ = std::move(*revoked);
+    }
+    return std::shared_ptr<const TlsMaterial>(material);
+}
+
+Result<std::shared_ptr<const TlsServerContext>, std::string> TlsServerContext::make(
+    std::shared_ptr<const TlsMaterial> material, std::string_view port, std::optional<PeerRole> role) {
+    const std::shared_ptr<TlsServerContext> made(new TlsServerContext);
+    made->material_ = std::move(material);
+    made->role_ = role;
+    made->context_ = new_context(TLS_server_method());
+    SSL_CTX* context = made->context_.get();
+    if (!use_own(context, made->material_->chain_, made->material_->key_.get()))
+        return Text("tls.certificate_file cannot be used: " + take_openssl_error());
+
+    SSL_CTX_set_app_data(context, made.get());
+    // Tickets need no memory here; the peer keeps them. A session of one port is worth nothing at another.
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_session_id_context(context, reinterpret_cast<const unsigned char*>(port.data()),
+                                   static_cast<unsigned int>(port.size()));
+    SSL_CTX_set_timeout(context, resumption_seconds);
+    SSL_CTX_set_num_tickets(context, 1);
+    SSL_CTX_set_session_ticket_cb(context, nullptr, judge_ticket, nullptr);
+    if (made->role_ && made->material_->wants_peers()) {
+        const CertificateChain& authorities = made->material_->authorities_;
+        X509_STORE* trusted = SSL_CTX_get_cert_store(context);
+        X509_STORE_add_cert(trusted, authorities.leaf.get());
+        for (const auto& other : authorities.others) X509_STORE_add_cert(trusted, other.get());
+        SSL_CTX_add_client_CA(context, authorities.leaf.get());
+        SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, judge_peer);
+    }
+    return std::shared_ptr<const TlsServerContext>(made);
+}
+
+int TlsServerContext::judge(const X509& peer) const {
+    if (material_->is_revoked(serial_text(peer))) return X509_V_ERR_CERT_REVOKED;
+    if (role_ && facts_of(peer).role() != role_) return X509_V_ERR_APPLICATION_VERIFICATION;
+    return X509_V_OK;
+}
+
+Result<std::shared_ptr<const TlsClientContext>, std::string> TlsClientContext::read(const TlsClientFiles& files) {
+    const std::shared_ptr<TlsClientContext> made(new TlsClientContext);
+    made->context_ = new_context(TLS_client_method());
+    SSL_CTX* context = made->context_.get();
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+    if (files.ca.empty()) {
+        SSL_CTX_set_default_verify_paths(context);
+    } else {
+        auto authorities = read_certificates(files.ca);
+        if (!authorities) return Text(std::move(authorities.error()));
+        X509_STORE* trusted = SSL_CTX_get_cert_store(context);
+        X509_STORE_add_cert(trusted, authorities->leaf.get());
+        for (const auto& other : authorities->others) X509_STORE_add_cert(trusted, other.get());
+    }
+    if (!files.certificate.empty()) {
+        auto chain = read_certificates(files.certificate);
+        if (!chain) return Text(std::move(chain.error()));
+        auto key = read_key(files.key);
+        if (!key) return Text(std::move(key.error()));
+        if (!use_own(context, *chain, key->get()) || SSL_CTX_check_private_key(context) != 1) {
+            ERR_clear_error();
+            return Text(files.key + " does not belong to the certificate in " + files.certificate);
+        }
+    }
+    return std::shared_ptr<const TlsClientContext>(made);
+}
+
+}  // namespace muster

@@ -1,0 +1,92 @@
+// What links with TLS are made from: our certificate and key, and whom we trust. TLS 1.3 only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "tls/certificate.h"
+#include "tls/openssl_handle.h"
+#include "tls/peer_role.h"
+
+namespace muster {
+
+// Files of PEM; one that is empty is not used.
+struct TlsFiles {
+    std::string certificate;
+    std::string key;
+    std::string client_ca;  // whose certificates peers must have (S-2)
+    std::string revoked;    // serial numbers of certificates that are refused, one a line; # begins a comment
+
+    friend bool operator==(const TlsFiles&, const TlsFiles&) = default;
+};
+
+// What the files hold, read at one moment. A plain value to copy by its pointer; never changed.
+class TlsMaterial {
+public:
+    // Fails with a sentence that names the key of the config and the file.
+    static Result<std::shared_ptr<const TlsMaterial>, std::string> read(const TlsFiles& files);
+
+    const CertificateFacts& certificate() const { return facts_; }
+    bool wants_peers() const { return authorities_.leaf != nullptr; }
+    bool is_revoked(const std::string& serial) const { return revoked_.contains(serial); }
+    std::size_t revoked_count() const { return revoked_.size(); }
+
+private:
+    friend class TlsServerContext;
+
+    CertificateChain chain_;
+    CertificateFacts facts_;
+    OpenSslHandle<EVP_PKEY> key_;
+    CertificateChain authorities_;
+    std::set<std::string> revoked_;
+};
+
+// One port of a server. Any thread; links of any thread are made from it. A changed certificate is a new context.
+class TlsServerContext {
+public:
+    // With a role, and where the material names an authority, each peer must show a certificate of that role. Fails
+    // with a sentence.
+    static Result<std::shared_ptr<const TlsServerContext>, std::string> make(
+        std::shared_ptr<const TlsMaterial> material, std::string_view port, std::optional<PeerRole> role);
+
+    const TlsMaterial& material() const { return *material_; }
+    SSL_CTX& native() const { return *context_; }
+
+    // For OpenSSL's callbacks: whether a certificate that is good otherwise is good here. 0, or an X509_V_ERR_….
+    int judge(const X509& peer) const;
+
+private:
+    TlsServerContext() = default;
+
+    std::shared_ptr<const TlsMaterial> material_;
+    std::optional<PeerRole> role_;
+    OpenSslHandle<SSL_CTX> context_;
+};
+
+// Whom a client trusts, and what it shows. Empty files: the machine's own authorities; no certificate.
+struct TlsClientFiles {
+    std::string ca;
+    std::string certificate;
+    std::string key;
+};
+
+class TlsClientContext {
+public:
+    // Fails with a sentence that names the file.
+    static Result<std::shared_ptr<const TlsClientContext>, std::string> read(const TlsClientFiles& files);
+
+    SSL_CTX& native() const { return *context_; }
+
+private:
+    TlsClientContext() = default;
+
+    OpenSslHandle<SSL_CTX> context_;
+};
+
+}  // namespace muster

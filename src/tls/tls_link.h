@@ -1,0 +1,95 @@
+// One side of a TLS link, without a socket: bytes of the peer go in, plain bytes and bytes for the peer come out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tls/openssl_handle.h"
+#include "tls/tls_context.h"
+#include "tls/tls_failure.h"
+
+namespace muster {
+
+// One thread. Every call that takes `out` appends bytes for the peer to it, also when it fails: then they tell the peer
+// why. They throw std::bad_alloc, after which the link is good for nothing.
+class TlsLink {
+public:
+    enum class State : std::uint8_t {
+        handshaking,
+        open,
+        ended,   // the peer says no more
+        failed,  // see failure()
+    };
+
+    // What one receive() may yield at most, over the bytes it was given: the rest of a record that came before.
+    static constexpr std::size_t plain_extra = std::size_t{17} * 1024;
+
+    // The server's side.
+    explicit TlsLink(std::shared_ptr<const TlsServerContext> context);
+    // The client's side, for a peer whose certificate must name `peer`, an address or a DNS name. With a session of an
+    // earlier link to it the handshake may be short.
+    TlsLink(std::shared_ptr<const TlsClientContext> context, const std::string& peer,
+            const SSL_SESSION* session = nullptr);
+    TlsLink(const TlsLink&) = delete;
+    TlsLink& operator=(const TlsLink&) = delete;
+    ~TlsLink();
+
+    State state() const { return state_; }
+
+    // A client speaks first: call it once.
+    void begin(std::vector<std::byte>& out);
+
+    // Takes all of `sealed`, which is what the peer sent next, and writes what it says to `plain`, which is
+    // `plain_extra` larger at least. Returns how much. What came whole before a failure is still given.
+    std::size_t receive(std::span<const std::byte> sealed, std::span<std::byte> plain, std::vector<std::byte>& out);
+
+    // Seals the bytes; only when open, or when the peer has ended its side. False when the link fails by it.
+    bool send(std::span<const std::byte> plain, std::vector<std::byte>& out);
+
+    // Says that nothing more follows.
+    void close(std::vector<std::byte>& out);
+
+    // Once failed: why, and OpenSSL's words for it.
+    TlsFailure failure() const { return failure_; }
+    const std::string& failure_text() const { return failure_text_; }
+
+    // Once open: what the peer's certificate says; nothing when it showed none.
+    std::optional<CertificateFacts> peer() const;
+    // The same certificate's serial number; empty when it showed none.
+    std::string peer_serial() const;
+    bool was_resumed() const;
+    // For the client's next link to the same peer; null when the server has not allowed it.
+    OpenSslHandle<SSL_SESSION> session() const;
+
+private:
+    // What OpenSSL reads from and writes to while a call runs.
+    struct Bytes {
+        std::span<const std::byte> in;
+        std::vector<std::byte>* out = nullptr;
+        bool out_of_memory = false;
+    };
+    friend struct TlsLinkBio;
+
+    void attach();
+    template <class Call>
+    auto with(std::span<const std::byte> in, std::vector<std::byte>& out, Call call);
+    void shake_hands();
+    void went_wrong(int returned);
+    void fail(unsigned long error);
+
+    std::shared_ptr<const void> context_;  // whichever it is, it outlives the link
+    OpenSslHandle<SSL> ssl_;
+    Bytes bytes_;
+    const bool is_client_;
+    State state_ = State::handshaking;
+    TlsFailure failure_ = TlsFailure::broken;
+    std::string failure_text_;
+};
+
+}  // namespace muster

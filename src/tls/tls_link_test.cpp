@@ -1,0 +1,267 @@
+#include "tls/tls_link.h"
+
+#include <chrono>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "certs/authority.h"
+#include "testing/test_folder.h"
+
+using namespace muster;
+
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+Bytes bytes_of(std::string_view text) {
+    Bytes bytes(text.size());
+    std::memcpy(bytes.data(), text.data(), text.size());
+    return bytes;
+}
+
+// OpenSSL judges certificates by the machine's date.
+std::int64_t today() {
+    return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+constexpr std::int64_t day = 86'400;
+
+struct Pki {
+    explicit Pki(std::int64_t now = today()) : path((folder.path() / "pki").string()), authority(path, now) {
+        authority.init({});
+    }
+    TlsFiles files() const { return {path + "/muster.crt", path + "/muster.key", path + "/ca.crt", ""}; }
+    std::shared_ptr<const TlsServerContext> server(std::optional<PeerRole> role = PeerRole::server,
+                                                   const std::string& revoked = "") const {
+        TlsFiles all = files();
+        all.revoked = revoked;
+        auto material = TlsMaterial::read(all);
+        REQUIRE(material);
+        auto made = TlsServerContext::make(*material, "servers", role);
+        REQUIRE(made);
+        return *made;
+    }
+    std::shared_ptr<const TlsClientContext> client(const std::string& name = "") const {
+        auto made = TlsClientContext::read({path + "/ca.crt", name.empty() ? "" : path + "/" + name + ".crt",
+                                            name.empty() ? "" : path + "/" + name + ".key"});
+        REQUIRE(made);
+        return *made;
+    }
+    TestFolder folder;
+    std::string path;
+    Authority authority;
+};
+
+// One end, and what it has said and heard.
+struct End {
+    template <class... Arguments>
+    explicit End(Arguments&&... arguments) : link(std::forward<Arguments>(arguments)...) {}
+
+    void receive(std::span<const std::byte> sealed) {
+        Bytes plain(sealed.size() + TlsLink::plain_extra);
+        const std::size_t got = link.receive(sealed, plain, out);
+        heard.append(reinterpret_cast<const char*>(plain.data()), got);
+    }
+    void send(std::string_view text) { REQUIRE(link.send(bytes_of(text), out)); }
+
+    TlsLink link;
+    Bytes out;
+    std::string heard;
+};
+
+// Carries bytes to and fro, so many at a time, until neither has anything to say.
+void exchange(End& client, End& server, std::size_t piece = 1 << 20) {
+    for (int i = 0; i < 100'000 && (!client.out.empty() || !server.out.empty()); ++i) {
+        for (auto [from, to] : {std::pair{&client, &server}, std::pair{&server, &client}}) {
+            const Bytes all = std::exchange(from->out, {});
+            for (std::size_t at = 0; at < all.size(); at += piece)
+                to->receive(std::span(all).subspan(at, std::min(piece, all.size() - at)));
+        }
+    }
+}
+
+TlsFailure refused(const Pki& pki, const std::shared_ptr<const TlsClientContext>& with, TlsFailure told,
+                   const std::string& revoked = "") {
+    End server(pki.server(PeerRole::server, revoked));
+    End client(with, "127.0.0.1");
+    client.link.begin(client.out);
+    exchange(client, server);
+    CHECK(server.link.state() == TlsLink::State::failed);
+    CHECK(client.link.state() == TlsLink::State::failed);
+    CHECK(client.link.failure() == told);
+    CHECK(server.heard.empty());
+    return server.link.failure();
+}
+
+}  // namespace
+
+TEST_CASE("S-1, S-2: two ends shake hands, know each other, and talk both ways") {
+    Pki pki;
+    pki.authority.issue("eu-1", PeerRole::server, {}, 30);
+    for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, std::size_t{1} << 20}) {
+        CAPTURE(piece);
+        End server(pki.server());
+        End client(pki.client("eu-1"), "127.0.0.1");
+        client.link.begin(client.out);
+        exchange(client, server, piece);
+        REQUIRE(server.link.state() == TlsLink::State::open);
+        REQUIRE(client.link.state() == TlsLink::State::open);
+        REQUIRE(server.link.peer());
+        CHECK(server.link.peer()->name == "eu-1");
+        CHECK(server.link.peer()->role() == PeerRole::server);
+        CHECK(server.link.peer_serial() == server.link.peer()->serial);
+
+        const std::string large(300'000, 'x');
+        client.send("hello");
+        server.send(large);
+        exchange(client, server, piece);
+        CHECK(server.heard == "hello");
+        CHECK(client.heard == large);
+
+        client.link.close(client.out);
+        exchange(client, server, piece);
+        CHECK(server.link.state() == TlsLink::State::ended);
+        server.send("last words");
+        exchange(client, server, piece);
+        CHECK(client.heard == large + "last words");
+    }
+}
+
+TEST_CASE("S-1: a client says what is wrong with the server's certificate") {
+    Pki pki;
+    Pki other;
+    const auto outcome = [&](const std::shared_ptr<const TlsClientContext>& with, const std::string& name) {
+        End server(pki.server(std::nullopt));
+        End client(with, name);
+        client.link.begin(client.out);
+        exchange(client, server);
+        CHECK(server.link.state() == TlsLink::State::failed);
+        CHECK(server.link.failure() == TlsFailure::refused_by_peer);
+        REQUIRE(client.link.state() == TlsLink::State::failed);
+        return client.link.failure();
+    };
+    CHECK(outcome(other.client(), "127.0.0.1") == TlsFailure::unknown_ca);
+    CHECK(outcome(pki.client(), "203.0.113.9") == TlsFailure::wrong_name);
+    CHECK(outcome(pki.client(), "elsewhere.example") == TlsFailure::wrong_name);
+}
+
+TEST_CASE("S-1: an expired server is refused by its clients") {
+    Pki pki(today() - 400 * day);
+    End server(pki.server(std::nullopt));
+    End client(pki.client(), "localhost");
+    client.link.begin(client.out);
+    exchange(client, server);
+    CHECK(client.link.failure() == TlsFailure::expired);
+    CHECK(server.link.failure() == TlsFailure::refused_by_peer);
+}
+
+TEST_CASE("S-2, fault 75: each bad certificate is refused for its own reason, and the client hears why") {
+    Pki pki(today() - 10 * day);
+    Pki other;
+    pki.authority.issue("expired", PeerRole::server, {}, 5);
+    pki.authority.issue("matchmaker", PeerRole::matchmaker, {}, 30);
+    const IssuedFiles revoked = pki.authority.issue("revoked", PeerRole::server, {}, 30);
+    Authority(pki.path, today() + 10 * day).issue("tomorrow", PeerRole::server, {}, 30);
+    other.authority.issue("foreign", PeerRole::server, {}, 30);
+    const std::string list =
+        pki.folder.write("revoked", "# gone\n\n  " + revoked.facts.serial + "  # stolen\n").string();
+
+    CHECK(refused(pki, pki.client(), TlsFailure::no_certificate) == TlsFailure::no_certificate);
+    CHECK(refused(pki, pki.client("expired"), TlsFailure::expired) == TlsFailure::expired);
+    CHECK(refused(pki, pki.client("tomorrow"), TlsFailure::refused_by_peer) == TlsFailure::not_yet_valid);
+    CHECK(refused(pki, pki.client("matchmaker"), TlsFailure::wrong_role) == TlsFailure::wrong_role);
+    CHECK(refused(pki, pki.client("revoked"), TlsFailure::revoked, list) == TlsFailure::revoked);
+    const auto foreign =
+        TlsClientContext::read({pki.path + "/ca.crt", other.path + "/foreign.crt", other.path + "/foreign.key"});
+    REQUIRE(foreign);
+    CHECK(refused(pki, *foreign, TlsFailure::unknown_ca) == TlsFailure::unknown_ca);
+    // The authority's own certificate is one that signed itself.
+    const auto itself = TlsClientContext::read({pki.path + "/ca.crt", other.path + "/ca.crt", other.path + "/ca.key"});
+    REQUIRE(itself);
+    CHECK(refused(pki, *itself, TlsFailure::unknown_ca) == TlsFailure::self_signed);
+}
+
+TEST_CASE("fault 75: bytes that are no TLS are told apart, whatever they are") {
+    Pki pki;
+    for (const std::string_view text :
+         {std::string_view("GET / HTTP/1.1\r\n\r\n"), std::string_view("\x0c\x01\x02\x10hello"),
+          std::string_view("\x16\x00hello", 7)}) {
+        End server(pki.server());
+        server.receive(bytes_of(text));
+        CHECK(server.link.state() == TlsLink::State::failed);
+        CHECK(server.link.failure() == TlsFailure::not_tls);
+    }
+    End garbage(pki.server());
+    garbage.receive(bytes_of(std::string("\x16\x03\x01\x00\x05", 5) + "\x01\xff\xff\xff\xff"));
+    CHECK(garbage.link.state() == TlsLink::State::failed);
+    CHECK(garbage.link.failure() == TlsFailure::broken);
+    // What follows a failure changes nothing.
+    garbage.receive(bytes_of("more"));
+    CHECK(garbage.heard.empty());
+}
+
+TEST_CASE("fault 75: a byte that was changed on the way ends the link, and is never heard") {
+    Pki pki;
+    End server(pki.server(std::nullopt));
+    End client(pki.client(), "localhost");
+    client.link.begin(client.out);
+    exchange(client, server);
+    client.send("hello");
+    client.out.back() ^= std::byte{1};
+    exchange(client, server);
+    CHECK(server.heard.empty());
+    CHECK(server.link.state() == TlsLink::State::failed);
+    CHECK(server.link.failure() == TlsFailure::broken);
+}
+
+TEST_CASE("S-1: a client comes back with a ticket, and not after its certificate was revoked") {
+    Pki pki;
+    const IssuedFiles issued = pki.authority.issue("eu-1", PeerRole::server, {}, 30);
+    const auto context = pki.server();
+    const auto with = pki.client("eu-1");
+    OpenSslHandle<SSL_SESSION> session;
+    for (int i = 0; i < 3; ++i) {
+        End server(context);
+        End client(with, "127.0.0.1", session.get());
+        client.link.begin(client.out);
+        exchange(client, server);
+        REQUIRE(server.link.state() == TlsLink::State::open);
+        CHECK(server.link.was_resumed() == (i > 0));
+        CHECK(server.link.peer()->name == "eu-1");
+        session = client.link.session();
+        REQUIRE(session);
+    }
+    // The tickets of an older context, as before a reload, cost a full handshake and no more.
+    End fresh(pki.server());
+    End again(with, "127.0.0.1", session.get());
+    again.link.begin(again.out);
+    exchange(again, fresh);
+    CHECK(fresh.link.state() == TlsLink::State::open);
+    CHECK_FALSE(fresh.link.was_resumed());
+}
+
+TEST_CASE("S-1: files that do not fit are refused by the key of the config and the file") {
+    Pki pki;
+    Pki other;
+    const auto why = [](const TlsFiles& files) {
+        const auto read = TlsMaterial::read(files);
+        REQUIRE_FALSE(read);
+        return read.error();
+    };
+    TlsFiles files = pki.files();
+    files.key = other.path + "/muster.key";
+    CHECK(why(files).find("tls.key_file: " + files.key + " does not belong to the certificate in " +
+                          files.certificate) == 0);
+    files = pki.files();
+    files.certificate = "/nowhere.crt";
+    CHECK(why(files) == "tls.certificate_file: cannot read /nowhere.crt: No such file or directory");
+    files = pki.files();
+    files.client_ca = pki.path + "/muster.crt";
+    CHECK(why(files).find("may not sign others") != std::string::npos);
+    files = pki.files();
+    files.revoked = pki.folder.write("revoked", "AB12\nnonsense\n").string();
+    CHECK(why(files).find("line 2: a serial number is wanted") != std::string::npos);
+}
