@@ -6,8 +6,6 @@ refused, that a player who is sent away stays away, and that each example tells 
     examples_test.py MUSTER EXAMPLES_DIR        MUSTER is the daemon's program, or the fake_muster of the tests
 """
 
-import json
-import os
 import pathlib
 import re
 import signal
@@ -17,7 +15,9 @@ import tempfile
 import threading
 import time
 
-PATIENCE_S = 30
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
+from muster_peer import PATIENCE_S, Daemon
+
 REGION = "2"
 MATCHES = 3
 
@@ -89,21 +89,8 @@ def check(what, condition):
     print(f"ok: {what}")
 
 
-def ports_of(muster, ports_file):
-    until = time.monotonic() + PATIENCE_S
-    while not ports_file.exists():
-        if muster.process.poll() is not None or time.monotonic() > until:
-            fail("Muster did not open its ports")
-        time.sleep(0.02)
-    return json.loads(ports_file.read_text(encoding="utf-8"))
-
-
-def play(muster_program, examples, folder):
-    any_port = {f"MUSTER_LISTEN_{port}": "127.0.0.1:0" for port in ("SERVERS", "MATCHMAKERS", "PLAYERS", "HTTP")}
-    environment = dict(os.environ, MUSTER_STORE_PATH=str(folder / "muster.db"), **any_port)
-    muster = start("muster", muster_program, "serve", "--ports-file", folder / "ports.json", cwd=folder,
-                   env=environment)
-    ports = ports_of(muster, folder / "ports.json")
+def play(muster, is_fake, examples):
+    ports = muster.ports
 
     alone = start("matchmaker without servers", examples / "matchmaker", ports["matchmakers"], REGION, "1", "100")
     check("without a server the request is refused", alone.wait() == 1 and alone.wait_for("no server: No servers"))
@@ -130,6 +117,21 @@ def play(muster_program, examples, folder):
     check("a match is played on the game server in C", other.wait() == 0 and other.wait_for("at 127.0.0.1:27016"))
     check("the game server in C saw it end", in_c.wait_for("lobby 600: ended"))
 
+    looped = start("game_loop", examples / "game_loop", ports["servers"], "27017", "9", "0.2")
+    looped.wait_for("online as server")
+    third = start("matchmaker of a third region", examples / "matchmaker", ports["matchmakers"], "9", "2", "700")
+    check("matches are played by a game loop of its own", third.wait() == 0 and third.wait_for("at 127.0.0.1:27017"))
+    check("the game loop saw them end", looped.wait_for("lobby 700: ended") and looped.wait_for("lobby 701: ended"))
+    if not is_fake:  # which refuses nobody
+        twice = start("game_loop, a second time", examples / "game_loop", ports["servers"], "27017", "9", "0.2")
+        check("a second one on its port is told why and what helps", twice.wait_for(
+            r"problem: Server already registered \(game server 127\.0\.0\.1:27017\): another process holds this address"))
+        twice.process.send_signal(signal.SIGINT)
+        check("and leaves on Ctrl-C all the same", twice.wait() == 0 and twice.wait_for("^left$"))
+    looped.process.send_signal(signal.SIGTERM)
+    check("the game loop leaves cleanly", looped.wait() == 0 and looped.wait_for("^left$"))
+    check("and had no problem", not [line for line in looped.lines if "problem" in line])
+
     elsewhere = start("player elsewhere", examples / "player", ports["players"], "ann")
     check("a player logged in elsewhere is told", player.wait_for("^closed: Logged in elsewhere$"))
     check("and stays away", player.wait() == 1 and player.wait_for("^sent away$"))
@@ -143,15 +145,15 @@ def play(muster_program, examples, folder):
     check("another name is another player", staying.wait_for(r"logged in as player (\d+)$")[1] == "2")
     muster.process.send_signal(signal.SIGTERM)
     check("a player hears that Muster shuts down", staying.wait_for("^closed: Server shutting down, trying again$"))
-    check("Muster ends", muster.wait() == 0)
+    check("Muster ends", muster.stop() == 0)
 
 
 def usage(examples):
-    for name in ("game_server", "c_game_server", "matchmaker", "player"):
+    for name in ("game_server", "game_loop", "c_game_server", "matchmaker", "player"):
         asked = start(f"{name} --help", examples / name, "--help")
         check(f"{name} --help tells the usage", asked.wait() == 0 and asked.lines[0].startswith(f"usage: {name} ["))
         bad = [["nowhere"], ["127.0.0.1:1", "1", "1", "1", "1", "1"]]
-        if name in ("game_server", "c_game_server", "matchmaker"):
+        if name in ("game_server", "game_loop", "c_game_server", "matchmaker"):
             bad += [["127.0.0.1:1", "many"], ["127.0.0.1:1", "70000"]]
         for arguments in bad:
             wrong = start(f"{name} {arguments}", examples / name, *arguments)
@@ -163,7 +165,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         try:
             usage(examples)
-            play(muster_program, examples, pathlib.Path(folder))
+            muster = Daemon(muster_program, folder)
+            try:
+                play(muster, muster_program.name == "fake_muster", examples)
+            finally:
+                muster.end()
         finally:
             for program in programs:
                 program.stop()

@@ -106,7 +106,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
         prefix = work / "prefix"
-        run(cmake, "--install", build, "--prefix", prefix, "--component", "sdk")
+        for component in ("sdk", "library"):
+            run(cmake, "--install", build, "--prefix", prefix, "--component", component)
         public_headers_are_plain(prefix)
         lib = next(prefix.glob("**/libmuster_sdk.a")).parent
         environment = dict(os.environ, PKG_CONFIG_PATH=str(lib / "pkgconfig"), LD_LIBRARY_PATH=str(lib))

@@ -97,9 +97,9 @@ inline std::string c_string(const char* text) {
 // their last member since 0.1, so anything shorter was never filled in. Throws std::invalid_argument.
 template <class Options>
 Options known_part(const Options* options) {
-    if (!options) throw std::invalid_argument("options");
+    if (!options) throw std::invalid_argument("options must not be NULL");
     constexpr std::size_t least = offsetof(Options, on_error) + sizeof(Options::on_error);
-    if (options->size < least) throw std::invalid_argument("size");
+    if (options->size < least) throw std::invalid_argument("size must be sizeof the struct");
     Options known{};
     std::memcpy(static_cast<void*>(&known), options, std::min(options->size, sizeof known));
     return known;

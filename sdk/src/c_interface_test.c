@@ -73,13 +73,13 @@ int c_names_errors(void) {
 }
 
 int c_refuses_bad_options(void) {
-    char why[32] = "";
+    char why[64] = "";
     muster_game_server_options server_options;
     muster_matchmaker_options matchmaker_options;
     memset(&server_options, 0, sizeof server_options);
     server_options.size = sizeof server_options;
     CHECK(muster_game_server_new(&server_options, why, sizeof why) == NULL);
-    CHECK(strcmp(why, "max_matches") == 0);
+    CHECK(strcmp(why, "max_matches must be 1 or more") == 0);
     CHECK(muster_game_server_new(&server_options, NULL, 0) == NULL);
     CHECK(muster_game_server_new(&server_options, why, 4) == NULL);
     CHECK(strcmp(why, "max") == 0);
@@ -87,7 +87,7 @@ int c_refuses_bad_options(void) {
     memset(&matchmaker_options, 0, sizeof matchmaker_options);
     matchmaker_options.size = sizeof matchmaker_options;
     CHECK(muster_matchmaker_new(&matchmaker_options, why, sizeof why) == NULL);
-    CHECK(strcmp(why, "matchmaker_id") == 0);
+    CHECK(strcmp(why, "matchmaker_id must be 1 to 64 letters, digits, - _ or .") == 0);
 
     muster_game_server_free(NULL);
     muster_matchmaker_free(NULL);

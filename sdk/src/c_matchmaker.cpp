@@ -10,7 +10,8 @@ namespace {
 
 MatchmakerOptions options_of(const muster_matchmaker_options& given) {
     MatchmakerOptions options{.token = c_string(given.token), .matchmaker_id = c_string(given.matchmaker_id)};
-    if (!is_list(given.regions, given.region_count)) throw std::invalid_argument("regions");
+    if (!is_list(given.regions, given.region_count))
+        throw std::invalid_argument("regions must not be NULL while region_count is above 0");
     for (std::size_t i = 0; i < given.region_count; ++i) options.regions.emplace_back(given.regions[i]);
     set_time(options.heartbeat_interval, given.heartbeat_interval_us);
     set_time(options.request_timeout, given.request_timeout_us);

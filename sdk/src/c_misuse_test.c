@@ -125,7 +125,7 @@ static int refuses_null_lists(int* calls) {
     muster_game_server* server = muster_game_server_new(&options, NULL, 0);
     muster_matchmaker* matchmaker = NULL;
     muster_player* player = NULL;
-    char why[16] = "";
+    char why[64] = "";
     memset(&player_options, 0, sizeof player_options);
     player_options.size = sizeof player_options;
     memset(&matchmaker_options, 0, sizeof matchmaker_options);
@@ -133,7 +133,7 @@ static int refuses_null_lists(int* calls) {
     matchmaker_options.matchmaker_id = "m";
     matchmaker_options.region_count = 1;
     CHECK(muster_matchmaker_new(&matchmaker_options, why, sizeof why) == NULL);
-    CHECK(strcmp(why, "regions") == 0);
+    CHECK(strcmp(why, "regions must not be NULL while region_count is above 0") == 0);
     matchmaker_options.regions = regions;
     matchmaker = muster_matchmaker_new(&matchmaker_options, NULL, 0);
     player = muster_player_new(&player_options, NULL, 0);
@@ -159,11 +159,11 @@ static int refuses_null_lists(int* calls) {
 }
 
 int c_refuses_null(void) {
-    char why[16] = "";
+    char why[64] = "";
     int calls = 0;
     int line = 0;
     CHECK(muster_game_server_new(NULL, why, sizeof why) == NULL);
-    CHECK(strcmp(why, "options") == 0);
+    CHECK(strcmp(why, "options must not be NULL") == 0);
     CHECK(muster_matchmaker_new(NULL, why, sizeof why) == NULL);
     CHECK(muster_player_new(NULL, NULL, 0) == NULL);
     if ((line = refuses_null_client()) != 0) return line;
@@ -177,22 +177,22 @@ int c_refuses_null(void) {
 }
 
 int c_refuses_short_options(void) {
-    char why[16] = "";
+    char why[64] = "";
     muster_game_server_options server = server_options();
     muster_matchmaker_options matchmaker;
     muster_player_options player;
     server.size = 0;
     CHECK(muster_game_server_new(&server, why, sizeof why) == NULL);
-    CHECK(strcmp(why, "size") == 0);
+    CHECK(strcmp(why, "size must be sizeof the struct") == 0);
     server.size = sizeof server - sizeof server.on_error;
     CHECK(muster_game_server_new(&server, NULL, 0) == NULL);
 
     memset(&matchmaker, 0, sizeof matchmaker);
     CHECK(muster_matchmaker_new(&matchmaker, why, sizeof why) == NULL);
-    CHECK(strcmp(why, "size") == 0);
+    CHECK(strcmp(why, "size must be sizeof the struct") == 0);
     memset(&player, 0, sizeof player);
     CHECK(muster_player_new(&player, why, sizeof why) == NULL);
-    CHECK(strcmp(why, "size") == 0);
+    CHECK(strcmp(why, "size must be sizeof the struct") == 0);
     return 0;
 }
 

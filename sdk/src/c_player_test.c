@@ -84,24 +84,24 @@ static muster_player_options options_with(struct diary* diary) {
 }
 
 int c_refuses_bad_player_options(void) {
-    char why[32] = "";
+    char why[64] = "";
     muster_player_options options;
     muster_player* player = NULL;
     memset(&options, 0, sizeof options);
     options.size = sizeof options;
     options.ping_timeout_us = -1;
     CHECK(muster_player_new(&options, why, sizeof why) == NULL);
-    CHECK(strcmp(why, "ping_timeout") == 0);
+    CHECK(strcmp(why, "ping_timeout must be longer than 0") == 0);
     options.ping_timeout_us = 0;
     options.clock_sync_interval_us = -1;
     CHECK(muster_player_new(&options, why, sizeof why) == NULL);
-    CHECK(strcmp(why, "clock_sync_interval") == 0);
+    CHECK(strcmp(why, "clock_sync_interval must be longer than 0") == 0);
 
     /* A program that filled in no more than this has said nothing about its callbacks. */
     options.clock_sync_interval_us = 0;
     options.size = sizeof options.size;
     CHECK(muster_player_new(&options, why, sizeof why) == NULL);
-    CHECK(strcmp(why, "size") == 0);
+    CHECK(strcmp(why, "size must be sizeof the struct") == 0);
     options.size = sizeof options;
     player = muster_player_new(&options, NULL, 0);
     CHECK(player != NULL);

@@ -26,6 +26,17 @@ int muster_runner_add(muster_runner* runner, muster_client* client, const char* 
     return attempt_on(runner, add) ? MUSTER_OK : MUSTER_INVALID_ARGUMENT;
 }
 
+int muster_runner_add_tls(muster_runner* runner, muster_client* client, const char* address, const char* ca_file,
+                          const char* certificate_file, const char* key_file) {
+    if (!client) return MUSTER_INVALID_ARGUMENT;
+    const auto add = [&](muster_runner& it) {
+        const auto text = [](const char* given) { return std::string(given ? given : ""); };
+        const TlsOptions tls{text(ca_file), text(certificate_file), text(key_file)};
+        it.runner.add(client->client(), c_string(address), tls);
+    };
+    return attempt_on(runner, add) ? MUSTER_OK : MUSTER_INVALID_ARGUMENT;
+}
+
 int muster_runner_remove(muster_runner* runner, muster_client* client) {
     if (!client) return MUSTER_INVALID_ARGUMENT;
     const auto remove = [&](muster_runner& it) { it.runner.remove(client->client()); };

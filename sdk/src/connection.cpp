@@ -55,8 +55,12 @@ std::string words(int error) {
 }  // namespace
 
 Connection::Connection(Client& client, TcpAddress address, std::shared_ptr<const WakePipe> wake,
-                       const OnError& on_error)
-    : client_(client), address_(std::move(address)), wake_(std::move(wake)), on_error_(on_error) {}
+                       const OnError& on_error, std::shared_ptr<const TlsSettings> tls)
+    : client_(client),
+      address_(std::move(address)),
+      wake_(std::move(wake)),
+      on_error_(on_error),
+      tls_settings_(std::move(tls)) {}
 
 Connection::~Connection() {
     close_socket();
@@ -77,7 +81,9 @@ void Connection::turn(Time now) {
         last_error_ = ETIMEDOUT;
         connect_next(now);
     }
-    if (stage_ == Stage::open) write(now);
+    if (stage_ == Stage::securing && give_up_at_ && now >= *give_up_at_)
+        return lose(now, at("no TLS handshake in time"));
+    if (stage_ == Stage::open || stage_ == Stage::securing) write(now);
     if (stage_ != Stage::none && !wanted) close_when_flushed(now);
 }
 
@@ -87,7 +93,7 @@ std::optional<Time> Connection::next_turn() const {
 
 pollfd Connection::interest() const {
     if (stage_ == Stage::connecting) return {.fd = fd_, .events = POLLOUT, .revents = 0};
-    if (stage_ != Stage::open) return {.fd = -1, .events = 0, .revents = 0};
+    if (stage_ != Stage::open && stage_ != Stage::securing) return {.fd = -1, .events = 0, .revents = 0};
     const int events = POLLIN | (flushed() ? 0 : POLLOUT);
     return {.fd = fd_, .events = static_cast<short>(events), .revents = 0};
 }
@@ -97,13 +103,13 @@ void Connection::ready(short events, Time now) {
         socklen_t size = sizeof last_error_;
         getsockopt(fd_, SOL_SOCKET, SO_ERROR, &last_error_, &size);
         if (last_error_ == 0) {
-            opened(now);
+            connected(now);
         } else {
             connect_next(now);
         }
         return;
     }
-    if (stage_ == Stage::open && (events & (POLLIN | POLLHUP | POLLERR)) != 0) read(now);
+    if ((stage_ == Stage::open || stage_ == Stage::securing) && (events & (POLLIN | POLLHUP | POLLERR)) != 0) read(now);
 }
 
 void Connection::lose(Time now, const std::string& why) {
@@ -137,7 +143,7 @@ void Connection::connect_next(Time now) {
             prepare(fd_);
             stage_ = Stage::connecting;
             give_up_at_ = now + connect_max;
-            if (connect(fd_, target.get(), target.size) == 0) return opened(now);
+            if (connect(fd_, target.get(), target.size) == 0) return connected(now);
             if (errno == EINPROGRESS || errno == EINTR) return;
         }
         last_error_ = errno;
@@ -150,6 +156,15 @@ void Connection::connect_next(Time now) {
     lose(now, at(words(last_error_).c_str()));
 }
 
+void Connection::connected(Time now) {
+    if (!tls_settings_) return opened(now);
+    stage_ = Stage::securing;
+    give_up_at_ = now + connect_max;
+    tls_ = std::make_unique<TlsClient>(tls_settings_, address_.host, tls_.get());
+    tls_->begin(unsent_);
+    write(now);
+}
+
 void Connection::opened(Time now) {
     stage_ = Stage::open;
     give_up_at_.reset();
@@ -159,25 +174,56 @@ void Connection::opened(Time now) {
 
 void Connection::read(Time now) {
     std::array<std::byte, read_size> buffer;
-    for (int i = 0; i < reads_per_turn_max && stage_ == Stage::open; ++i) {
+    for (int i = 0; i < reads_per_turn_max && (stage_ == Stage::open || stage_ == Stage::securing); ++i) {
         const auto got = recv(fd_, buffer.data(), buffer.size(), 0);
         if (got == 0) return lose(now, at("closed by Muster"));
         if (got < 0) {
             if (!would_block(errno)) lose(now, at(words(errno).c_str()));
             return;
         }
-        client_.receive(std::span(buffer).first(static_cast<std::size_t>(got)), now);
+        take(std::span(buffer).first(static_cast<std::size_t>(got)), now);
         if (static_cast<std::size_t>(got) < buffer.size()) return;
     }
 }
 
+void Connection::take(std::span<const std::byte> received, Time now) {
+    if (tls_settings_) return take_sealed(received, now);
+    client_.receive(received, now);
+}
+
+void Connection::take_sealed(std::span<const std::byte> received, Time now) {
+    const auto plain = tls_->receive(received, unsent_);
+    const auto state = tls_->state();
+    if (stage_ == Stage::securing && (state == TlsClient::State::open || state == TlsClient::State::ended)) opened(now);
+    if (!plain.empty() && stage_ == Stage::open) client_.receive(plain, now);
+    if (stage_ == Stage::none) return;  // lost by its own answer
+    if (state == TlsClient::State::failed) {
+        const Outcome why = tls_->failure();
+        write(now);  // what TLS says of it to Muster
+        if (stage_ != Stage::none) tell_error(on_error_, why.code, at(why.text.c_str()));
+        return lose(now);
+    }
+    if (state == TlsClient::State::ended) return lose(now, at("closed by Muster"));
+    write(now);
+}
+
+// False when there is nothing to send.
+bool Connection::fill_unsent() {
+    unsent_.clear();
+    unsent_from_ = 0;
+    if (stage_ != Stage::open) return false;
+    if (!tls_settings_) {
+        unsent_ = client_.take_output();
+        return !unsent_.empty();
+    }
+    const std::vector<std::byte> plain = client_.take_output();
+    // A failure shows when the next bytes are read.
+    return !plain.empty() && tls_->send(plain, unsent_) && !unsent_.empty();
+}
+
 void Connection::write(Time now) {
-    while (stage_ == Stage::open) {
-        if (unsent_from_ == unsent_.size()) {
-            unsent_ = client_.take_output();
-            unsent_from_ = 0;
-            if (unsent_.empty()) return;
-        }
+    while (stage_ == Stage::open || stage_ == Stage::securing) {
+        if (unsent_from_ == unsent_.size() && !fill_unsent()) return;
         const auto rest = std::span(unsent_).subspan(unsent_from_);
         const auto sent = send(fd_, rest.data(), rest.size(), send_flags);
         if (sent < 0) {

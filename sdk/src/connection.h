@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "sdk/src/callbacks.h"
 #include "sdk/src/name_lookup.h"
 #include "sdk/src/tcp_address.h"
+#include "sdk/src/tls_client.h"
 #include "sdk/src/wake_pipe.h"
 
 namespace muster::sdk {
@@ -26,7 +28,9 @@ public:
     static constexpr std::chrono::seconds flush_max{1};  // of what is left when the client wants no connection any more
 
     // All but the address outlive the connection.
-    Connection(Client& client, TcpAddress address, std::shared_ptr<const WakePipe> wake, const OnError& on_error);
+    // `tls` null: without TLS.
+    Connection(Client& client, TcpAddress address, std::shared_ptr<const WakePipe> wake, const OnError& on_error,
+               std::shared_ptr<const TlsSettings> tls);
     ~Connection();
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
@@ -44,18 +48,24 @@ public:
     void ready(short events, Time now);
 
     // Whether the client has nothing left to send.
-    bool flushed() const { return stage_ != Stage::open || unsent_.size() == unsent_from_; }
+    bool flushed() const {
+        return (stage_ != Stage::open && stage_ != Stage::securing) || unsent_.size() == unsent_from_;
+    }
     // Closes the socket and tells the client.
     void lose(Time now, const std::string& why = {});
 
 private:
-    enum class Stage : std::uint8_t { none, looking_up, connecting, open };
+    enum class Stage : std::uint8_t { none, looking_up, connecting, securing, open };
 
     void look_up(Time now);
     void connect_next(Time now);
+    void connected(Time now);
     void opened(Time now);
     void read(Time now);
+    void take(std::span<const std::byte> received, Time now);
+    void take_sealed(std::span<const std::byte> received, Time now);
     void write(Time now);
+    bool fill_unsent();
     void close_when_flushed(Time now);
     void close_socket();
     std::string at(const char* what) const;
@@ -68,10 +78,12 @@ private:
     Stage stage_ = Stage::none;
     int fd_ = -1;
     std::optional<NameLookup> lookup_;
-    std::vector<SocketAddress> targets_;  // not tried yet, next one last
-    int last_error_ = 0;                  // of the target tried last
-    std::optional<Time> give_up_at_;      // connecting, or flushing before a close
-    std::vector<std::byte> unsent_;
+    std::vector<SocketAddress> targets_;                     // not tried yet, next one last
+    int last_error_ = 0;                                     // of the target tried last
+    std::optional<Time> give_up_at_;                         // connecting, securing, or flushing before a close
+    const std::shared_ptr<const TlsSettings> tls_settings_;  // null: without TLS
+    std::unique_ptr<TlsClient> tls_;                         // of this connection, or of the last one
+    std::vector<std::byte> unsent_;                          // sealed, with TLS
     std::size_t unsent_from_ = 0;
 };
 

@@ -13,9 +13,11 @@ namespace muster::sdk {
 namespace {
 
 GameServerOptions checked(GameServerOptions options) {
-    if (!HandshakeTokenText::fits(options.token) || !is_utf8(options.token)) throw std::invalid_argument("token");
-    if (!IpText::fits(options.ip) || !is_utf8(options.ip)) throw std::invalid_argument("ip");
-    if (options.max_matches < 1) throw std::invalid_argument("max_matches");
+    if (!HandshakeTokenText::fits(options.token) || !is_utf8(options.token))
+        throw std::invalid_argument("token must be UTF-8 of at most 256 bytes");
+    if (!IpText::fits(options.ip) || !is_utf8(options.ip))
+        throw std::invalid_argument("ip must be an IP address, at most 45 bytes of text");
+    if (options.max_matches < 1) throw std::invalid_argument("max_matches must be 1 or more");
     check_time(options.heartbeat_interval, "heartbeat_interval");
     check_time(options.heartbeat_timeout, "heartbeat_timeout");
     check_time(options.offer_timeout, "offer_timeout");
@@ -44,6 +46,9 @@ bool GameServer::start(LobbyId lobby) {
 }
 bool GameServer::end(LobbyId lobby) {
     return state().end(lobby);
+}
+void GameServer::take_over(const Offer& match, MatchStage stage) {
+    state().take_over(match, stage);
 }
 void GameServer::validate(LobbyId lobby, AccountId account, std::string_view token,
                           std::function<void(const Outcome&)> done) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -34,10 +35,15 @@ bool must_register_anew(ErrorCode code) {
 
 }  // namespace
 
+std::string GameServer::State::endpoint() const {
+    const bool is_v6 = options_.ip.find(':') != std::string::npos;
+    return (is_v6 ? "[" + options_.ip + "]" : options_.ip) + ":" + std::to_string(options_.port);
+}
+
 void GameServer::State::take(const ServerHandshakeResponse& message) {
     if (link_.stage() != Link::Stage::greeting) return;
     if (const auto* no = std::get_if<ServerHandshakeResponse::Refused>(&message.answer)) {
-        tell(refused(no->error.view()));
+        tell(handshake_refused(no->error.view(), "game server " + endpoint()));
         link_.drop();
         return;
     }

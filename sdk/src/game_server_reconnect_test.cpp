@@ -33,6 +33,24 @@ TEST_CASE_FIXTURE(GameServerFixture, "F-6: after a lost link the server register
     CHECK(server.holds(LobbyId{5}));
 }
 
+TEST_CASE_FIXTURE(GameServerFixture, "G-7: matches of an earlier process are taken over as far as they had come") {
+    server.take_over({.lobby = LobbyId{1}, .token = "one"}, GameServer::MatchStage::accepted);
+    server.take_over({.lobby = LobbyId{2}, .token = "two"}, GameServer::MatchStage::ready);
+    server.take_over({.lobby = LobbyId{3}, .token = "three"}, GameServer::MatchStage::started);
+    CHECK(server.match_count() == 3);
+    join();
+    const auto ready = muster.heard<ReadyForMatch>();
+    CHECK(ready.lobby.value == 2);
+    CHECK(ready.token.view() == "two");
+    CHECK(muster.heard<MatchStartedReport>().lobby.value == 3);
+    CHECK(beat().match_count == 3);
+    CHECK(muster.silent());
+    refuse_ready(2, Refusal::match_not_found);
+    CHECK(noted() == Lines{"online", "abort 2 Match not found"});
+    CHECK(server.end(LobbyId{3}));
+    CHECK(muster.heard<MatchEndedReport>().lobby.value == 3);
+}
+
 TEST_CASE_FIXTURE(GameServerFixture, "A-10: what was not answered when the link broke is said again on the next") {
     joined();
     hold(1);

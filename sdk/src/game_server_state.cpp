@@ -64,6 +64,14 @@ bool GameServer::State::end(LobbyId lobby) {
     return true;
 }
 
+void GameServer::State::take_over(const Offer& match, MatchStage stage) {
+    matches_.offer(match.lobby, match.token, now_);
+    matches_.accept(match.lobby);
+    HeldMatch& held = *matches_.find(match.lobby);
+    if (stage == MatchStage::ready) held.stage = Stage::ready;
+    if (stage == MatchStage::started) held.stage = Stage::started;
+}
+
 void GameServer::State::validate(Validation validation) {
     const auto fail = [&](ErrorCode code, std::string text) {
         owe([done = std::move(validation.done), outcome = Outcome{code, std::move(text)}] {

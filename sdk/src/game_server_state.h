@@ -34,6 +34,7 @@ public:
     bool ready(LobbyId lobby);
     bool start(LobbyId lobby);
     bool end(LobbyId lobby);
+    void take_over(const Offer& match, MatchStage stage);
     void validate(Validation validation);
     void drain(bool draining);
     void goodbye();
@@ -62,6 +63,8 @@ private:
     void take(const ServerStatusNotice& message);
     void take(const ServerError& message);
 
+    // Where players reach it: 127.0.0.1:27015.
+    std::string endpoint() const;
     void resume();
     bool may_host() const;
     void acknowledged(Time sent, UnixMs stamp);

@@ -39,7 +39,8 @@ TEST_CASE_FIXTURE(GameServerFixture, "F-1: a refused handshake is told and tried
     muster.connect();
     muster.heard<ServerHandshake>();
     muster.say(ServerHandshakeResponse{Refused{"Invalid token"}});
-    CHECK(noted() == Lines{"error Invalid token"});
+    CHECK(noted() == Lines{"error Invalid token (game server 10.0.0.7:27015): give it the token that this Muster was "
+                           "given (server_token or matchmaker_token)"});
     CHECK(muster.dropped());
     muster.reconnect();
     greet();
@@ -361,17 +362,18 @@ TEST_CASE_FIXTURE(GameServerFixture, "W-6: what is no message, or an error of th
 }
 
 TEST_CASE("F-1: options that can never be right are refused at once") {
-    const auto refused = [](auto change) {
+    const auto refused = [](auto change, const char* why) {
         GameServerOptions options = GameServerFixture::options();
         change(options);
-        CHECK_THROWS_AS(GameServer(options, {}), std::invalid_argument);
+        CHECK_THROWS_WITH_AS(GameServer(options, {}), why, std::invalid_argument);
     };
-    refused([](auto& options) { options.token = std::string(257, 'x'); });
-    refused([](auto& options) { options.token = "\xff"; });
-    refused([](auto& options) { options.ip = std::string(46, '1'); });
-    refused([](auto& options) { options.max_matches = 0; });
-    refused([](auto& options) { options.heartbeat_interval = {}; });
-    refused([](auto& options) { options.validate_timeout = -1s; });
+    refused([](auto& options) { options.token = std::string(257, 'x'); }, "token must be UTF-8 of at most 256 bytes");
+    refused([](auto& options) { options.token = "\xff"; }, "token must be UTF-8 of at most 256 bytes");
+    refused([](auto& options) { options.ip = std::string(46, '1'); },
+            "ip must be an IP address, at most 45 bytes of text");
+    refused([](auto& options) { options.max_matches = 0; }, "max_matches must be 1 or more");
+    refused([](auto& options) { options.heartbeat_interval = {}; }, "heartbeat_interval must be longer than 0");
+    refused([](auto& options) { options.validate_timeout = -1s; }, "validate_timeout must be longer than 0");
     CHECK_NOTHROW(GameServer(GameServerFixture::options(), {}));
 }
 

@@ -21,13 +21,15 @@ bool is_id_character(char c) {
 }
 
 MatchmakerOptions checked(MatchmakerOptions options) {
-    if (!HandshakeTokenText::fits(options.token) || !is_utf8(options.token)) throw std::invalid_argument("token");
+    if (!HandshakeTokenText::fits(options.token) || !is_utf8(options.token))
+        throw std::invalid_argument("token must be UTF-8 of at most 256 bytes");
     const bool id_fits = !options.matchmaker_id.empty() && MatchmakerIdText::fits(options.matchmaker_id);
     if (!id_fits || !std::ranges::all_of(options.matchmaker_id, is_id_character)) {
-        throw std::invalid_argument("matchmaker_id");
+        throw std::invalid_argument("matchmaker_id must be 1 to 64 letters, digits, - _ or .");
     }
     const std::size_t regions_max = std::numeric_limits<std::int8_t>::max();
-    if (options.regions.empty() || options.regions.size() > regions_max) throw std::invalid_argument("regions");
+    if (options.regions.empty() || options.regions.size() > regions_max)
+        throw std::invalid_argument("regions must name 1 to 127 regions");
     check_time(options.heartbeat_interval, "heartbeat_interval");
     check_time(options.request_timeout, "request_timeout");
     return options;

@@ -145,7 +145,7 @@ std::optional<Time> Matchmaker::State::next_work() const {
 void Matchmaker::State::take(const MatchmakerHandshakeResponse& message) {
     if (link_.stage() != Link::Stage::greeting) return;
     if (const auto* no = std::get_if<MatchmakerHandshakeResponse::Refused>(&message.answer)) {
-        tell(refused(no->error.view()));
+        tell(handshake_refused(no->error.view(), "matchmaker " + options_.matchmaker_id));
         link_.drop();
         return;
     }

@@ -142,7 +142,8 @@ TEST_CASE_FIXTURE(MatchmakerFixture, "A-1: a refused handshake is told and tried
     muster.connect();
     muster.heard<MatchmakerHandshake>();
     muster.say(MatchmakerHandshakeResponse{Refused{"Invalid region"}});
-    CHECK(noted() == Lines{"error Invalid region"});
+    CHECK(noted() == Lines{"error Invalid region (matchmaker " + MatchmakerFixture::options().matchmaker_id +
+                           "): give it a region of fleet.regions in Muster's config"});
     CHECK(muster.dropped());
     muster.reconnect();
     greet();

@@ -36,6 +36,16 @@ std::string_view to_string(ErrorCode code) {
             return "invalid_call";
         case ErrorCode::system_error:
             return "system_error";
+        case ErrorCode::tls_untrusted:
+            return "tls_untrusted";
+        case ErrorCode::tls_expired:
+            return "tls_expired";
+        case ErrorCode::tls_wrong_name:
+            return "tls_wrong_name";
+        case ErrorCode::tls_refused:
+            return "tls_refused";
+        case ErrorCode::tls_failed:
+            return "tls_failed";
         default:
             break;
     }

@@ -16,6 +16,28 @@ std::optional<Refusal> find(Wanted wanted) {
     return std::nullopt;
 }
 
+// What to do about a handshake that was refused; empty where we know nothing.
+std::string_view remedy(ErrorCode code) {
+    switch (code) {
+        case ErrorCode::invalid_token:
+            return "give it the token that this Muster was given (server_token or matchmaker_token)";
+        case ErrorCode::invalid_ip_address:
+            return "give it the IP address that players connect to, not a host name and not 0.0.0.0";
+        case ErrorCode::invalid_port:
+            return "give it a port from 1024 on";
+        case ErrorCode::invalid_region:
+            return "give it a region of fleet.regions in Muster's config";
+        case ErrorCode::invalid_capacity:
+            return "max_matches must be 1 to 10000";
+        case ErrorCode::server_already_registered:
+            return "another process holds this address: stop it, or give this one another port";
+        case ErrorCode::matchmaker_already_registered:
+            return "another matchmaker is connected under this id: stop it, or give this one another id";
+        default:
+            return {};
+    }
+}
+
 }  // namespace
 
 std::optional<Refusal> refusal_of(ErrorCode code) {
@@ -25,6 +47,13 @@ std::optional<Refusal> refusal_of(ErrorCode code) {
 Outcome refused(std::string_view words) {
     const auto refusal = find([words](Refusal each) { return text(each) == words; });
     return {refusal ? code_of(*refusal) : ErrorCode::refused_unknown_text, std::string(words)};
+}
+
+Outcome handshake_refused(std::string_view words, std::string_view who) {
+    Outcome outcome = refused(words);
+    outcome.text += " (" + std::string(who) + ")";
+    if (const std::string_view helps = remedy(outcome.code); !helps.empty()) outcome.text += ": " + std::string(helps);
+    return outcome;
 }
 
 ErrorCode code_of(Refusal refusal) {

@@ -17,6 +17,7 @@
 #include "muster/time.h"
 #include "sdk/src/callbacks.h"
 #include "sdk/src/connection.h"
+#include "sdk/src/tls_client.h"
 #include "sdk/src/wake_pipe.h"
 
 namespace muster::sdk {
@@ -28,7 +29,8 @@ public:
     explicit RunnerLoop(OnError on_error) : on_error_(std::move(on_error)) {}
 
     // Any thread.
-    void add(Client& client, std::string_view address);
+    // `tls` null: without TLS.
+    void add(Client& client, std::string_view address, std::shared_ptr<const TlsSettings> tls);
     void remove(Client& client);
     // The client dies: nothing is told to it any more, and nothing is run for it.
     void let_go(Client& client) noexcept;

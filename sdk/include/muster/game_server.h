@@ -91,6 +91,11 @@ public:
     // The match is over, and its slot is free.
     bool end(LobbyId lobby);
 
+    // Goes on with a match that an earlier process held for this server, as far as it had come: accepted, ready or
+    // started. Before the first connection; Muster is told again how far it is.
+    enum class MatchStage : std::uint8_t { accepted, ready, started };
+    void take_over(const Offer& match, MatchStage stage);
+
     // A player came with a token. `done` is called once; if its outcome is true, let the player in. A valid token is
     // used up for that account. answer_lost: the connection broke before the answer, and the token is used, most likely
     // by this call.

@@ -62,6 +62,11 @@ enum muster_error {
     MUSTER_ADDRESS_NOT_FOUND = 12,
     MUSTER_INVALID_CALL = 13,
     MUSTER_SYSTEM_ERROR = 14,
+    MUSTER_TLS_UNTRUSTED = 15,
+    MUSTER_TLS_EXPIRED = 16,
+    MUSTER_TLS_WRONG_NAME = 17,
+    MUSTER_TLS_REFUSED = 18,
+    MUSTER_TLS_FAILED = 19,
 
     /* Said by Muster. */
     MUSTER_INVALID_TOKEN = 100,
@@ -344,6 +349,12 @@ MUSTER_API void muster_runner_free(muster_runner* runner);
 /* `address` is "host:port", an IPv6 literal in brackets. MUSTER_INVALID_ARGUMENT when it is not, or the client is in a
  * runner already. From any thread. */
 MUSTER_API int muster_runner_add(muster_runner* runner, muster_client* client, const char* address);
+/* The same over TLS: with the authority that Muster's certificate is of (NULL: those of the machine), and, where Muster
+ * wants one, a certificate and its key (NULL: none); files of PEM. MUSTER_INVALID_ARGUMENT too when a file cannot be
+ * used, or the library was built without TLS. "muster-tls://host:port" as the address of muster_runner_add() takes
+ * the files from the environment: MUSTER_CA_FILE, MUSTER_CERTIFICATE_FILE, MUSTER_KEY_FILE. */
+MUSTER_API int muster_runner_add_tls(muster_runner* runner, muster_client* client, const char* address,
+                                     const char* ca_file, const char* certificate_file, const char* key_file);
 MUSTER_API int muster_runner_remove(muster_runner* runner, muster_client* client);
 
 /* On this thread, until muster_runner_stop(). MUSTER_INVALID_CALL when the runner runs already: twice, or from within a

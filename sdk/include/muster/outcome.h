@@ -26,6 +26,12 @@ enum class ErrorCode : std::uint16_t {
     address_not_found = 12,     // the runner cannot resolve the host name
     invalid_call = 13,          // the runner runs already, or a callback waits for the thread that it is on
     system_error = 14,          // the system has no thread left; the text is what it said
+    // TLS (TlsOptions): the link does not come up, and is tried again.
+    tls_untrusted = 15,   // Muster's certificate is of an authority that is not in ca_file
+    tls_expired = 16,     // Muster's certificate has expired, or is not valid yet
+    tls_wrong_name = 17,  // Muster's certificate is for another address or name
+    tls_refused = 18,     // Muster refuses your certificate: none, expired, revoked, of another authority or role
+    tls_failed = 19,      // Muster speaks no TLS there, or not TLS 1.3, or the bytes were changed on the way
 
     // Said by Muster: the words of its protocol.
     invalid_token = 100,

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "muster/client.h"
@@ -10,6 +11,13 @@
 #include "muster/time.h"
 
 namespace muster::sdk {
+
+// Files of PEM for a link over TLS 1.3. `muster certs` makes them.
+struct TlsOptions {
+    std::string ca_file{};           // the authority of Muster's certificate; empty: those of the machine
+    std::string certificate_file{};  // what is shown to Muster, if it wants one; empty: none
+    std::string key_file{};          // of certificate_file
+};
 
 // Drives any number of clients on the thread of run(), or on one of its own. Clients and their callbacks belong to that
 // thread: another thread reaches them by post(). Before run() is called, and after it has returned, the clients belong
@@ -30,7 +38,13 @@ public:
     // `address` is "host:port": an IPv4 literal, an IPv6 literal in brackets, or a name, which is looked up at each
     // attempt to connect. Throws std::invalid_argument when it is none of these, or the client is in a runner already.
     // Both from any thread, and from callbacks.
+    //
+    // "muster-tls://host:port" is a link over TLS with the files that the environment names: MUSTER_CA_FILE,
+    // MUSTER_CERTIFICATE_FILE and MUSTER_KEY_FILE, each empty when it is not set.
     void add(Client& client, std::string_view address);
+    // Over TLS. Muster's certificate must name the host of the address. Throws std::invalid_argument also when a file
+    // cannot be used, or the SDK was built without TLS (MUSTER_SDK_TLS). The files are read once, here.
+    void add(Client& client, std::string_view address, const TlsOptions& tls);
     // Closes its connection and tells the client so: its callbacks are called before this returns, or, from within a
     // callback of the client itself, right after that.
     void remove(Client& client);
