@@ -1,0 +1,152 @@
+// The layer's files: logs, records, the state folder.
+#include <fstream>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "agent/process_log.h"
+#include "agent/process_record.h"
+#include "agent/state_folder.h"
+#include "testing/test_folder.h"
+
+namespace muster {
+namespace {
+
+void append(const FileDescriptor& file, const std::string& text) {
+    REQUIRE(write(file.number(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+}
+
+TEST_CASE("G-9: a full log is rotated while its writer goes on and the oldest goes") {
+    const TestFolder folder;
+    const ProcessLog log(folder.path() / "a.log", 100, 3);
+    const auto file = log.open();
+    REQUIRE(file);
+    for (int round = 1; round <= 4; ++round) {
+        for (int line = 0; line < 11; ++line) append(*file, "round " + std::to_string(round) + " ..\n");
+        log.rotate_if_full();
+        CHECK(log.size() == 0);
+    }
+    append(*file, "last\n");
+    CHECK_FALSE(std::filesystem::exists(folder.path() / "a.log.3"));
+    const std::string all = log.tail(10'000);
+    CHECK(all.find("round 1") == std::string::npos);
+    CHECK(all.find("round 3") < all.find("round 4"));
+    CHECK(all.ends_with("last\n"));
+    CHECK(log.tail(20) == "round 4 ..\nlast\n" + std::string());
+}
+
+TEST_CASE("fault 93: a log far beyond its limit costs no more than the limit to rotate") {
+    const TestFolder folder;
+    const ProcessLog log(folder.path() / "a.log", 1000, 2);
+    const auto file = log.open();
+    REQUIRE(file);
+    append(*file, std::string(100'000, 'x'));
+    log.rotate_if_full();
+    CHECK(log.size() == 0);
+    CHECK(std::filesystem::file_size(folder.path() / "a.log.1") == 1000);
+}
+
+TEST_CASE("G-5: the last output of a life begins where the life began") {
+    const TestFolder folder;
+    const ProcessLog log(folder.path() / "a.log", 100, 2);
+    const auto file = log.open();
+    append(*file, "first life\n");
+    const std::int64_t from = log.size();
+    append(*file, "second life\n");
+    CHECK(log.tail_from(from, 1000) == "second life\n");
+    CHECK(log.tail_from(from, 5) == "life\n");
+    append(*file, std::string(200, 'x'));
+    log.rotate_if_full();
+    append(*file, "third\n");
+    CHECK(log.tail_from(from, 1000) == "third\n");
+}
+
+TEST_CASE("G-9: control characters in shown output are harmless and lines stay lines") {
+    CHECK(safe_output("a\tb\r\n\x1b[2Jx\n") == "a\tb\n\\x1b[2Jx\n");
+    CHECK(safe_output("") == "");
+    CHECK(safe_output("no end") == "no end");
+}
+
+ProcessRecord whole_record() {
+    ProcessRecord record{.name = "arena-1",
+                         .run = "arena",
+                         .fingerprint = "00ff",
+                         .sdk = SdkKind::agones,
+                         .pid = 4242,
+                         .start_ticks = 99,
+                         .boot = "boot",
+                         .life = "abcd",
+                         .port = 7001,
+                         .started_at = UnixMs{5},
+                         .restarts = 3,
+                         .was_ready = true,
+                         .sdk_state = "{\"state\":\"Ready\"}",
+                         .cgroup = "/sys/fs/cgroup/x",
+                         .log_from = 17};
+    record.match = MatchHeld{.match = {.lobby = LobbyId(7), .game_type = -1, .game_mode = 2, .token = "t\"\n"},
+                             .stage = MatchHeld::Stage::ready};
+    return record;
+}
+
+TEST_CASE("G-7: what is written down of a process is read back whole") {
+    const ProcessRecord record = whole_record();
+    const auto back = parse_process_record(to_json(record));
+    REQUIRE(back);
+    CHECK(to_json(*back) == to_json(record));
+    CHECK(back->match->match == record.match->match);
+    CHECK(back->match->stage == MatchHeld::Stage::ready);
+}
+
+TEST_CASE("G-7: a record that is damaged at any byte adopts nobody by accident") {
+    const std::string whole = to_json(whole_record());
+    for (std::size_t cut = 0; cut < whole.size(); ++cut) CHECK_FALSE(parse_process_record(whole.substr(0, cut)));
+    CHECK_FALSE(parse_process_record("{}"));
+    CHECK_FALSE(parse_process_record("[1]"));
+    std::string wrong = whole;
+    wrong.replace(wrong.find("4242"), 4, "   1");  // never a process of ours
+    CHECK_FALSE(parse_process_record(wrong));
+}
+
+TEST_CASE("G-7: a config has another fingerprint exactly when its processes differ") {
+    RunConfig run;
+    run.command = {"./server"};
+    RunConfig more = run;
+    more.count = more.count_max = 5;
+    CHECK(fingerprint(run) == fingerprint(more));
+    RunConfig other = run;
+    other.command = {"./server", ""};
+    CHECK(fingerprint(run) != fingerprint(other));
+    other = run;
+    other.env = {{"A", "1"}};
+    CHECK(fingerprint(run) != fingerprint(other));
+    other = run;
+    other.stop_grace += std::chrono::seconds(1);
+    CHECK(fingerprint(run) != fingerprint(other));
+}
+
+TEST_CASE("G-7: the state folder belongs to one agent at a time") {
+    const TestFolder folder;
+    auto one = StateFolder::open(folder.path() / "state");
+    REQUIRE(one);
+    const auto two = StateFolder::open(folder.path() / "state");
+    REQUIRE_FALSE(two);
+    CHECK(two.error().find("another agent uses this folder") != std::string::npos);
+    CHECK(one->write(whole_record()));
+    CHECK(one->write_counts({{"arena", 3}}));
+    folder.write("state/processes/arena-2.json", to_json(whole_record()));  // says that it is another
+    folder.write("state/processes/arena-3.json", "{");
+    REQUIRE(one->records().size() == 1);
+    CHECK(one->records()[0].name == "arena-1");
+    CHECK(one->counts() == std::map<std::string, std::int32_t>{{"arena", 3}});
+    one->remove_record("arena-1");
+    CHECK(one->records().empty());
+}
+
+TEST_CASE("G-11: a state folder that cannot be made is told with its path") {
+    const auto folder = StateFolder::open("/proc/no/such");
+    REQUIRE_FALSE(folder);
+    CHECK(folder.error().starts_with("/proc/no/such: cannot be made"));
+}
+
+}  // namespace
+}  // namespace muster

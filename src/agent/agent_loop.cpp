@@ -1,0 +1,322 @@
+#include "agent/agent_loop.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "agent/agent_config.h"
+#include "base/safe_text.h"
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration port_look = 100ms;
+constexpr Duration log_look = 1s;
+constexpr Duration log_look_in_flood = 100ms;
+constexpr Duration load_look = 5s;  // twice for each heartbeat
+constexpr Duration leftover_look = 100ms;
+// Of what a crashed process said last, this many lines stand in the agent's own log.
+constexpr std::size_t last_lines_logged = 5;
+
+// The last few lines of an output, each made harmless.
+std::vector<std::string> last_lines(const std::string& output, std::size_t most) {
+    std::vector<std::string> lines;
+    std::string_view rest = output;
+    while (!rest.empty() && rest.back() == '\n') rest.remove_suffix(1);
+    while (!rest.empty() && lines.size() < most) {
+        const std::size_t line = rest.rfind('\n');
+        lines.push_back(safe_text(rest.substr(line == std::string_view::npos ? 0 : line + 1)));
+        rest = line == std::string_view::npos ? std::string_view() : rest.substr(0, line);
+    }
+    std::reverse(lines.begin(), lines.end());
+    return lines;
+}
+
+}  // namespace
+
+AgentLoop::AgentLoop(const AgentConfig& config, const Clock& clock, Log& log, Host& host, StateFolder& folder,
+                     MusterSide& muster, SdkServer& sdk_server)
+    : config_(config),
+      clock_(clock),
+      log_(log),
+      host_(host),
+      folder_(folder),
+      muster_(muster),
+      sdk_server_(sdk_server),
+      supervisor_(config.ports, entropy_) {}
+
+void AgentLoop::begin() {
+    const Moment at = moment();
+    next_log_look_ = next_load_look_ = at.now;
+    supervisor_.configure(at, config_.ports, config_.runs);
+    for (const auto& [run, count] : folder_.counts()) (void)supervisor_.scale(at, run, count);
+    adopt_survivors(at);
+    supervisor_.configure(at, config_.ports, config_.runs);
+}
+
+void AgentLoop::adopt_survivors(Moment at) {
+    for (const ProcessRecord& record : host_.find_survivors()) {
+        const auto run = std::find_if(config_.runs.begin(), config_.runs.end(),
+                                      [&record](const RunConfig& each) { return each.name == record.run; });
+        RunConfig config = run == config_.runs.end() ? RunConfig{} : *run;
+        if (run == config_.runs.end() || fingerprint(config) != record.fingerprint) {
+            // Its own settings are not known any more; that it differs is what matters.
+            config.name = record.run;
+            config.sdk = record.sdk;
+            config.command = {"an earlier config"};
+        }
+        Adopted adopted{
+            .name = record.name,
+            .run = record.run,
+            .config = std::make_shared<const RunConfig>(config),
+            .pid = record.pid,
+            .port = record.port,
+            .life = record.life,
+            .started_at = record.started_at,
+            .ran = std::chrono::milliseconds(std::max<std::int64_t>(0, at.wall.value - record.started_at.value)),
+            .restarts = record.restarts,
+            .was_ready = record.was_ready,
+            .match = record.match};
+        const bool taken = supervisor_.adopt(at, adopted);
+        const Process* process = taken ? supervisor_.find(record.name) : nullptr;
+        if (!process) {
+            log_.warning("Process {} (pid {}) is not wanted: ending it", record.name, record.pid);
+            host_.end_survivor(record);
+            continue;
+        }
+        if (!host_.adopt(process->id, record, config)) {
+            supervisor_.exited(at, process->id, {});
+            continue;
+        }
+        if (auto side = sdk_server_.make(*process)) {
+            side->restore(at.now, record.life, record.sdk_state);
+            sdks_[process->id] = {std::move(side)};
+        }
+        log_.info("Adopted process {} (pid {}, port {})", record.name, record.pid, record.port);
+    }
+}
+
+void AgentLoop::turn() {
+    const Moment at = moment();
+    for (const HostExit& exit : host_.collect()) supervisor_.exited(at, exit.process, exit.status);
+    hear_muster(at);
+    hear_sdks(at);
+    look_for_ports(at);
+    supervisor_.tick(at);
+    obey(at);
+    keep_house(at);
+}
+
+Time AgentLoop::next_turn() const {
+    Time next = std::min(next_log_look_, next_load_look_);
+    if (const auto due = supervisor_.next_tick()) next = std::min(next, *due);
+    if (watches_ports_) next = std::min(next, next_port_look_);
+    if (host_.leftovers()) next = std::min(next, next_leftover_look_);
+    for (const auto& [process, sdk] : sdks_)
+        if (const auto due = sdk.side->next_tick()) next = std::min(next, *due);
+    return next;
+}
+
+void AgentLoop::hear_muster(Moment at) {
+    for (const MusterSaid& said : muster_.take_said()) {
+        const Process* process = supervisor_.find(said.process);
+        const std::string name = process ? process->name : std::string("?");
+        switch (said.kind) {
+            case MusterSaid::Kind::offer:
+                supervisor_.offered(at, said.process, said.match);
+                break;
+            case MusterSaid::Kind::abort:
+                log_.info("Match {} of process {} is off: {}", said.match.lobby.value, name, said.text);
+                supervisor_.aborted(at, said.process, said.match.lobby, said.text);
+                break;
+            case MusterSaid::Kind::online:
+                log_.info("Process {} is game server {} at Muster", name, said.server.value);
+                break;
+            case MusterSaid::Kind::connecting:
+                log_.warning("Process {}: no link to Muster", name);
+                break;
+            case MusterSaid::Kind::error:
+                log_.warning("Process {}: {}", name, said.text);
+                break;
+        }
+    }
+}
+
+void AgentLoop::hear_sdks(Moment at) {
+    for (const auto& [process, sdk] : sdks_)
+        for (const SdkFact& fact : sdk.side->take_facts(at.now)) supervisor_.heard(at, process, fact);
+}
+
+void AgentLoop::look_for_ports(Moment at) {
+    std::vector<const Process*> waiting;
+    for (const Process* each : supervisor_.processes()) {
+        const bool from_outside = each->run->sdk == SdkKind::none || each->run->sdk == SdkKind::muster;
+        if (each->pid && each->state == ProcessState::starting && from_outside && !each->run->ready_after)
+            waiting.push_back(each);
+    }
+    watches_ports_ = !waiting.empty();
+    if (!watches_ports_ || at.now < next_port_look_) return;
+    next_port_look_ = at.now + port_look;
+    const std::set<std::uint16_t> bound = bound_ports();
+    for (const Process* each : waiting)
+        if (bound.contains(each->port)) supervisor_.port_bound(at, each->id);
+}
+
+void AgentLoop::keep_house(Moment at) {
+    if (host_.leftovers() && next_leftover_look_ <= at.now) {
+        host_.end_leftovers();
+        next_leftover_look_ = at.now + leftover_look;
+    }
+    if (next_log_look_ <= at.now) {
+        // What a process says of itself beside its state, such as labels and counters, is on disk within a second.
+        for (const auto& [id, sdk] : sdks_)
+            if (const Process* process = supervisor_.find(id); process && sdk.side->revision() != sdk.written)
+                write_record(*process);
+        next_log_look_ = at.now + (host_.rotate_logs() ? log_look_in_flood : log_look);
+    }
+    if (next_load_look_ <= at.now) {
+        next_load_look_ = at.now + load_look;
+        std::int32_t share = 0;
+        for (const Process* each : supervisor_.processes()) share += each->pid ? 1 : 0;
+        for (const Process* each : supervisor_.processes()) {
+            if (!each->pid) continue;
+            const ProcessLoad load = host_.read_load(each->id, at.now, share);
+            muster_.report_load(each->id,
+                                {static_cast<float>(load.cpu_percent), static_cast<float>(load.memory_percent)});
+        }
+    }
+    muster_.tidy(at.now);
+}
+
+void AgentLoop::obey(Moment at) {
+    for (std::vector<Order> orders = supervisor_.take_orders(); !orders.empty(); orders = supervisor_.take_orders())
+        for (const Order& order : orders) std::visit([&](const auto& each) { do_order(at, each); }, order);
+}
+
+SdkSide* AgentLoop::sdk_of(ProcessId process) const {
+    const auto found = sdks_.find(process);
+    return found == sdks_.end() ? nullptr : found->second.side.get();
+}
+
+void AgentLoop::do_order(Moment at, const StartProcess& order) {
+    const Process* process = supervisor_.find(order.process);
+    if (!process) return;
+    std::vector<EnvironmentEntry> from_sdk;
+    sdks_.erase(order.process);
+    if (auto side = sdk_server_.make(*process)) {
+        from_sdk = side->begin_life(at.now, order.life);
+        sdks_[order.process] = {std::move(side)};
+    }
+    const Host::Started started = host_.start(order, *process, from_sdk);
+    switch (started.how) {
+        case Host::Start::started:
+            return supervisor_.spawned(at, order.process, started.pid);
+        case Host::Start::port_taken:
+            return supervisor_.port_taken(at, order.process);
+        case Host::Start::failed:
+            return supervisor_.spawn_failed(at, order.process, started.why);
+    }
+}
+
+void AgentLoop::do_order(Moment at, const StopProcess& order) {
+    if (SdkSide* sdk = sdk_of(order.process)) sdk->stop(at.now);
+    host_.signal(order.process, order.signal);
+}
+
+void AgentLoop::do_order(Moment, const KillProcess& order) {
+    host_.kill_all(order.process);
+}
+
+void AgentLoop::do_order(Moment at, const JoinMuster& order) {
+    if (const Process* process = supervisor_.find(order.process))
+        muster_.join(at.now, order.process, process->port, process->match);
+}
+
+void AgentLoop::do_order(Moment at, const LeaveMuster& order) {
+    muster_.leave(at.now, order.process, order.crashed);
+}
+
+void AgentLoop::do_order(Moment, const DrainAtMuster& order) {
+    muster_.drain(order.process, order.draining);
+}
+
+void AgentLoop::do_order(Moment at, const OfferMatch& order) {
+    if (SdkSide* sdk = sdk_of(order.process)) return sdk->offer(at.now, order.match);
+    if (host_.tell_match(order.process, order.match))
+        return supervisor_.heard(at, order.process, {SdkFact::Kind::match_ready, order.match.lobby});
+    muster_.tell({order.process, order.match.lobby, TellMatch::What::decline});
+    supervisor_.aborted(at, order.process, order.match.lobby, "the process could not be told");
+}
+
+void AgentLoop::do_order(Moment at, const DropMatch& order) {
+    if (SdkSide* sdk = sdk_of(order.process)) sdk->abort(at.now, order.lobby, order.reason);
+}
+
+void AgentLoop::do_order(Moment, const TellMatch& order) {
+    muster_.tell(order);
+}
+
+void AgentLoop::do_order(Moment at, const ProcessNews& news) {
+    const Process* process = supervisor_.find(news.process);
+    if (!process) return;
+    if (news.kind == ProcessNews::Kind::exited) {
+        if (SdkSide* sdk = sdk_of(news.process)) sdk->end_life(at.now);
+        sdks_.erase(news.process);
+    }
+    tell_news(news, *process);
+    write_record(*process);
+}
+
+void AgentLoop::write_record(const Process& process) {
+    const auto found = sdks_.find(process.id);
+    if (found == sdks_.end()) return host_.write_record(process, "");
+    found->second.written = found->second.side->revision();
+    host_.write_record(process, found->second.side->saved());
+}
+
+void AgentLoop::tell_news(const ProcessNews& news, const Process& process) {
+    switch (news.kind) {
+        case ProcessNews::Kind::started:
+            log_.info("Started process {} (pid {}, port {})", process.name, process.pid.value_or(0), process.port);
+            return;
+        case ProcessNews::Kind::ready:
+            log_.info("Process {} is ready", process.name);
+            return;
+        case ProcessNews::Kind::exited: {
+            const double ran = process.last_exit ? to_seconds(process.last_exit->ran) : 0;
+            log_.warning("Process {} ended after {:.1f} s: {}", process.name, ran, news.text);
+            for (const std::string& line : last_lines(host_.last_output(process.id), last_lines_logged))
+                log_.info("  {} said: {}", process.name, line);
+            return;
+        }
+        case ProcessNews::Kind::unhealthy:
+            log_.warning("Process {} is unhealthy: {}", process.name, news.text);
+            return;
+        case ProcessNews::Kind::crash_loop:
+            log_.error("Process {} is in a crash loop ({}); one try every five minutes", process.name, news.text);
+            return;
+        case ProcessNews::Kind::changed:
+            return;
+    }
+}
+
+void AgentLoop::reload(const AgentConfig& config) {
+    config_.ports = config.ports;
+    config_.runs = config.runs;
+    supervisor_.configure(moment(), config_.ports, config_.runs);
+}
+
+void AgentLoop::end_all(bool at_once) {
+    supervisor_.end_all(moment(), at_once);
+}
+
+bool AgentLoop::all_ended() const {
+    return supervisor_.all_ended() && !host_.leftovers();
+}
+
+}  // namespace muster

@@ -1,0 +1,85 @@
+// One turn after another: what happened goes to the supervisor, what it orders is done.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/agent_config.h"
+#include "agent/host.h"
+#include "agent/muster_side.h"
+#include "agent/sdk_server.h"
+#include "agent/sdk_side.h"
+#include "agent/supervisor.h"
+#include "base/entropy.h"
+#include "base/log.h"
+#include "base/time.h"
+
+namespace muster {
+
+// The agent's thread only. Everything given to it outlives it.
+class AgentLoop {
+public:
+    AgentLoop(const AgentConfig& config, const Clock& clock, Log& log, Host& host, StateFolder& folder,
+              MusterSide& muster, SdkServer& sdk_server);
+
+    // Adopts what earlier agents left. Once, before the first turn.
+    void begin();
+    void turn();
+    // When the next turn is due, if nothing happens before.
+    Time next_turn() const;
+
+    void reload(const AgentConfig& config);
+    // Ends all processes, and with `at_once` their matches too.
+    void end_all(bool at_once);
+    bool all_ended() const;
+
+    Supervisor& supervisor() { return supervisor_; }
+
+private:
+    Moment moment() const { return {clock_.now(), clock_.wall()}; }
+    void adopt_survivors(Moment at);
+    void hear_muster(Moment at);
+    void hear_sdks(Moment at);
+    void look_for_ports(Moment at);
+    void keep_house(Moment at);
+    void obey(Moment at);
+    void obey(Moment at, const Order& order);
+    void do_order(Moment at, const StartProcess& order);
+    void do_order(Moment at, const StopProcess& order);
+    void do_order(Moment at, const KillProcess& order);
+    void do_order(Moment at, const JoinMuster& order);
+    void do_order(Moment at, const LeaveMuster& order);
+    void do_order(Moment at, const DrainAtMuster& order);
+    void do_order(Moment at, const OfferMatch& order);
+    void do_order(Moment at, const DropMatch& order);
+    void do_order(Moment at, const TellMatch& order);
+    void do_order(Moment at, const ProcessNews& order);
+    void write_record(const Process& process);
+    void tell_news(const ProcessNews& news, const Process& process);
+    SdkSide* sdk_of(ProcessId process) const;
+
+    AgentConfig config_;
+    const Clock& clock_;
+    Log& log_;
+    Host& host_;
+    StateFolder& folder_;
+    MusterSide& muster_;
+    SdkServer& sdk_server_;
+    SystemEntropy entropy_;
+    Supervisor supervisor_;
+    struct Sdk {
+        std::unique_ptr<SdkSide> side;
+        std::uint64_t written = 0;  // the revision that stands in its record
+    };
+    std::map<ProcessId, Sdk> sdks_;  // of the lives of now
+    Time next_port_look_{};
+    Time next_log_look_{};
+    Time next_load_look_{};
+    Time next_leftover_look_{};
+    bool watches_ports_ = false;  // some process is ready once its port is bound
+};
+
+}  // namespace muster

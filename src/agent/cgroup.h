@@ -1,0 +1,41 @@
+// A cgroup (v2) for each process where the agent may make one: then nothing that the process starts can escape its end,
+// and its load is counted whole (G-6, G-8).
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/time.h"
+#include "net/file_descriptor.h"
+
+namespace muster {
+
+class Cgroups {
+public:
+    // Tries to make one below the agent's own. why_not() says in a sentence why there will be none.
+    explicit Cgroups(const std::string& host);
+
+    bool usable() const { return why_not_.empty(); }
+    const std::string& why_not() const { return why_not_; }
+
+    // A new, empty one for the process. None when that fails.
+    std::optional<std::filesystem::path> make(const std::string& process) const;
+
+private:
+    std::filesystem::path parent_;
+    std::string prefix_;
+    std::string why_not_;
+};
+
+// Of a folder that make() gave, perhaps to an earlier agent.
+FileDescriptor open_cgroup_procs(const std::filesystem::path& cgroup);
+// SIGKILL to all in it, and it is removed once they are gone: call it again for that. True when it is gone.
+bool end_cgroup(const std::filesystem::path& cgroup);
+struct CgroupFigures {
+    std::optional<Duration> cpu{};
+    std::optional<std::int64_t> memory_bytes{};
+};
+CgroupFigures read_cgroup(const std::filesystem::path& cgroup);
+
+}  // namespace muster

@@ -1,0 +1,352 @@
+#include "agent/host.h"
+
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+namespace muster {
+namespace {
+
+constexpr const char* life_variable = "MUSTER_LIFE";
+// How often what an ended process left behind is looked for: what forks while it is being killed is found the next
+// time.
+constexpr int looks = 5;
+
+FileDescriptor open_pid(std::int32_t pid) {
+    return FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+}
+
+ExitStatus status_of(int status) {
+    if (WIFSIGNALED(status)) return {.signal = WTERMSIG(status)};
+    return {.code = WEXITSTATUS(status)};
+}
+
+void set(std::vector<EnvironmentEntry>& entries, std::string name, std::string value) {
+    std::erase_if(entries, [&name](const EnvironmentEntry& each) { return each.name == name; });
+    entries.push_back({std::move(name), std::move(value)});
+}
+
+}  // namespace
+
+Host::Host(HostOptions options, StateFolder& folder, Log& log)
+    : options_(std::move(options)),
+      folder_(folder),
+      log_(log),
+      cgroups_(options_.name),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+    // What a process leaves behind becomes our child, so that it can be found and ended.
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+std::vector<EnvironmentEntry> Host::environment_of(const StartProcess& order, const Process& process,
+                                                   const std::vector<EnvironmentEntry>& sdk) const {
+    const ProcessWords words{order.port, process.name, options_.name, options_.region.value};
+    std::vector<EnvironmentEntry> entries = inherited_environment();
+    set(entries, "PORT", std::to_string(order.port));
+    for (const EnvironmentEntry& each : order.run->env) set(entries, each.name, with_words(each.value, words));
+    set(entries, "MUSTER_PROCESS", process.name);
+    set(entries, "MUSTER_HOST", options_.name);
+    set(entries, "MUSTER_REGION", std::to_string(options_.region.value));
+    set(entries, life_variable, order.life);
+    if (order.run->sdk == SdkKind::muster) {
+        set(entries, "MUSTER_SERVERS", fmt::format("{}", fmt::join(options_.join, ",")));
+        set(entries, "MUSTER_SERVER_TOKEN", options_.server_token);
+        set(entries, "MUSTER_SLOTS", std::to_string(order.run->slots));
+    }
+    if (order.run->sdk == SdkKind::none) set(entries, "MUSTER_MATCH_FILE", folder_.match_file(process.name).string());
+    for (const EnvironmentEntry& each : sdk) set(entries, each.name, each.value);
+    return entries;
+}
+
+ProcessLog Host::log_of(const Entry& entry) const {
+    return {folder_.log_file(entry.name), entry.config.log_size.bytes, entry.config.log_files};
+}
+
+Host::Started Host::start(const StartProcess& order, const Process& process, const std::vector<EnvironmentEntry>& sdk) {
+    if (!port_is_free(order.port)) return {.how = Start::port_taken};
+    const auto failed = [](std::string why) { return Started{.how = Start::failed, .why = std::move(why)}; };
+    const auto program = find_program(order.run->command[0], order.run->directory, options_.search_path);
+    if (!program) return failed(fmt::format("{}: there is no such program", order.run->command[0]));
+
+    Entry entry{.name = process.name, .run = order.run->name, .life = order.life, .config = *order.run};
+    const ProcessLog output = log_of(entry);
+    output.rotate_if_full();
+    auto file = output.open();
+    if (!file) return failed(file.error());
+    entry.log_from = output.size();
+    std::error_code ignored;
+    std::filesystem::remove(folder_.match_file(process.name), ignored);
+
+    FileDescriptor cgroup_procs;
+    if (cgroups_.usable()) {
+        if (const auto cgroup = cgroups_.make(process.name)) {
+            entry.cgroup = *cgroup;
+            cgroup_procs = open_cgroup_procs(*cgroup);
+        }
+    }
+    const ProcessWords words{order.port, process.name, options_.name, options_.region.value};
+    LaunchPlan plan{.program = *program,
+                    .words = {},
+                    .environment = environment_of(order, process, sdk),
+                    .directory = order.run->directory,
+                    .output = file->number(),
+                    .cgroup_procs = cgroup_procs.number(),
+                    .ignores_usr1 = order.run->sdk == SdkKind::none};
+    for (const std::string& word : order.run->command) plan.words.push_back(with_words(word, words));
+    auto launched = launch(plan);
+    if (!launched) return failed(launched.error());
+    entry.pid = launched->pid;
+    entry.pidfd = std::move(launched->pidfd);
+    const auto stat = read_stat(entry.pid);
+    entry.start_ticks = stat ? stat->start_ticks : 0;
+    entries_[order.process] = std::move(entry);
+    return {.how = Start::started, .pid = launched->pid};
+}
+
+void Host::signal(ProcessId process, int number) {
+    const auto found = entries_.find(process);
+    if (found == entries_.end() || found->second.pid == 0) return;
+    // By its pidfd, so that no other process can ever be hit.
+    if (found->second.pidfd) {
+        syscall(SYS_pidfd_send_signal, found->second.pidfd.number(), number, nullptr, 0);
+    } else if (!found->second.adopted) {
+        kill(found->second.pid, number);
+    }
+}
+
+void Host::kill_all(ProcessId process) {
+    const auto found = entries_.find(process);
+    if (found == entries_.end()) return;
+    Entry& entry = found->second;
+    if (entry.pid != 0) {
+        signal(process, SIGKILL);
+        // It leads its group and has not been collected: the number is its own.
+        if (!entry.adopted || read_stat(entry.pid)) kill(-entry.pid, SIGKILL);
+        if (!entry.cgroup.empty()) end_cgroup(entry.cgroup);
+    }
+    if (entry.cgroup.empty()) kill_life(entry.life);
+}
+
+std::vector<HostExit> Host::collect() {
+    std::vector<HostExit> exits;
+    for (;;) {
+        siginfo_t info{};
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) break;
+        const std::int32_t pid = info.si_pid;
+        const auto found =
+            std::find_if(entries_.begin(), entries_.end(), [pid](const auto& each) { return each.second.pid == pid; });
+        // Before it is collected, its number, and that of its group, cannot be anybody else's.
+        if (found != entries_.end()) kill(-pid, SIGKILL);
+        int status = 0;
+        if (waitpid(pid, &status, 0) != pid) break;
+        if (found == entries_.end()) continue;
+        exits.push_back({found->first, status_of(status)});
+        ended(found->second);
+    }
+    std::array<epoll_event, 64> events{};
+    const int count = epoll_wait(epoll_.number(), events.data(), static_cast<int>(events.size()), 0);
+    for (int i = 0; i < count; ++i) {
+        const ProcessId process(static_cast<std::int32_t>(events[static_cast<std::size_t>(i)].data.u32));
+        const auto found = entries_.find(process);
+        if (found == entries_.end() || found->second.pid == 0) continue;
+        exits.push_back({process, {}});
+        ended(found->second);
+    }
+    return exits;
+}
+
+void Host::ended(Entry& entry) {
+    ended_lives_.push_back({entry.life, entry.cgroup, looks});
+    entry.pid = 0;
+    entry.pidfd.reset();
+    entry.cpu.reset();
+    end_leftovers();
+}
+
+void Host::end_leftovers() {
+    if (ended_lives_.empty()) return;
+    const bool no_orphans = kill_orphans();
+    for (EndedLife& each : ended_lives_) {
+        const bool gone = each.cgroup.empty() ? kill_life(each.life) : end_cgroup(each.cgroup);
+        each.looks_left = gone && no_orphans ? each.looks_left - 1 : looks;
+        if (!each.cgroup.empty() && gone) each.looks_left = 0;
+    }
+    std::erase_if(ended_lives_, [](const EndedLife& each) { return each.looks_left <= 0; });
+}
+
+bool Host::kill_life(const std::string& life) {
+    bool none = true;
+    if (life.empty()) return none;
+    for (const std::int32_t pid : all_processes()) {
+        if (pid == getpid() || !environment_has(pid, life_variable, life)) continue;
+        const FileDescriptor opened = open_pid(pid);
+        // Opened and still of that life: it is this one that is killed.
+        if (!opened || !environment_has(pid, life_variable, life) || !read_stat(pid)) continue;
+        syscall(SYS_pidfd_send_signal, opened.number(), SIGKILL, nullptr, 0);
+        none = false;
+    }
+    return none;
+}
+
+bool Host::kill_orphans() {
+    if (cgroups_.usable()) return true;  // they are ended with their cgroup
+    bool none = true;
+    for (const std::int32_t pid : all_processes()) {
+        const auto stat = read_stat(pid);
+        if (!stat || stat->parent != getpid()) continue;
+        const bool belongs = std::any_of(entries_.begin(), entries_.end(), [pid](const auto& each) {
+            const Entry& entry = each.second;
+            return entry.pid != 0 && (entry.pid == pid || environment_has(pid, life_variable, entry.life));
+        });
+        if (belongs) continue;
+        kill(pid, SIGKILL);  // a child of ours that was not collected: the number is its own
+        none = false;
+    }
+    return none;
+}
+
+bool Host::tell_match(ProcessId process, const SdkMatch& match) {
+    const auto found = entries_.find(process);
+    if (found == entries_.end() || found->second.pid == 0) return false;
+    if (!folder_.write_file(folder_.match_file(found->second.name), match_file_text(match))) return false;
+    signal(process, SIGUSR1);
+    return true;
+}
+
+bool Host::rotate_logs() {
+    bool any = false;
+    for (auto& [process, entry] : entries_) {
+        if (entry.pid == 0) continue;
+        const ProcessLog output = log_of(entry);
+        if (output.size() <= entry.config.log_size.bytes) continue;
+        output.rotate_if_full();
+        entry.log_from = 0;
+        any = true;
+    }
+    return any;
+}
+
+std::string Host::last_output(ProcessId process) const {
+    const auto found = entries_.find(process);
+    if (found == entries_.end()) return {};
+    return log_of(found->second).tail_from(found->second.log_from, last_output_max);
+}
+
+std::string Host::log_tail(std::string_view process, std::size_t bytes_max) const {
+    for (const auto& [id, entry] : entries_)
+        if (entry.name == process) return log_of(entry).tail(bytes_max);
+    return {};
+}
+
+ProcessLoad Host::read_load(ProcessId process, Time now, std::int32_t share) {
+    const auto found = entries_.find(process);
+    if (found == entries_.end() || found->second.pid == 0) return {};
+    Entry& entry = found->second;
+    CgroupFigures figures;
+    if (!entry.cgroup.empty()) figures = read_cgroup(entry.cgroup);
+    const auto stat = read_stat(entry.pid);
+    if (!figures.cpu && stat) figures.cpu = stat->cpu;
+    if (!figures.memory_bytes && stat) figures.memory_bytes = stat->memory_bytes;
+
+    const double cores = entry.config.cpu > 0 ? entry.config.cpu : host_cores() / std::max(share, 1);
+    const double memory = entry.config.memory.bytes > 0 ? static_cast<double>(entry.config.memory.bytes)
+                                                        : static_cast<double>(host_memory_bytes()) / std::max(share, 1);
+    ProcessLoad load;
+    if (figures.cpu && entry.cpu && now > entry.cpu_read_at && *figures.cpu >= *entry.cpu)
+        load.cpu_percent =
+            100.0 * to_seconds(*figures.cpu - *entry.cpu) / (to_seconds(now - entry.cpu_read_at) * cores);
+    if (figures.memory_bytes) load.memory_percent = 100.0 * static_cast<double>(*figures.memory_bytes) / memory;
+    entry.cpu = figures.cpu;
+    entry.cpu_read_at = now;
+    load.cpu_percent = std::clamp(load.cpu_percent, 0.0, 100.0);
+    load.memory_percent = std::clamp(load.memory_percent, 0.0, 100.0);
+    return load;
+}
+
+void Host::write_record(const Process& process, std::string_view sdk_state) {
+    const auto found = entries_.find(process.id);
+    if (found == entries_.end() || found->second.pid == 0) return remove_record(process);
+    const Entry& entry = found->second;
+    ProcessRecord record{.name = process.name,
+                         .run = entry.run,
+                         .fingerprint = fingerprint(entry.config),
+                         .sdk = entry.config.sdk,
+                         .pid = entry.pid,
+                         .start_ticks = entry.start_ticks,
+                         .boot = boot_,
+                         .life = entry.life,
+                         .port = process.port,
+                         .started_at = process.started_at,
+                         .restarts = process.restarts,
+                         .was_ready = process.was_ready,
+                         .match = process.match,
+                         .sdk_state = std::string(sdk_state),
+                         .cgroup = entry.cgroup.string(),
+                         .log_from = entry.log_from};
+    if (!folder_.write(record))
+        log_.warning("Cannot write down process {}: the next agent will not find it", process.name);
+}
+
+void Host::remove_record(const Process& process) {
+    folder_.remove_record(process.name);
+}
+
+std::vector<ProcessRecord> Host::find_survivors() {
+    std::vector<ProcessRecord> survivors;
+    for (ProcessRecord& record : folder_.records()) {
+        const auto stat = read_stat(record.pid);
+        const bool same = record.boot == boot_ && stat && stat->start_ticks == record.start_ticks &&
+                          environment_has(record.pid, life_variable, record.life);
+        if (same) {
+            survivors.push_back(std::move(record));
+        } else {
+            folder_.remove_record(record.name);
+            // It ended while nobody watched. What it left behind must not stay.
+            if (record.boot == boot_) ended_lives_.push_back({record.life, record.cgroup, looks});
+        }
+    }
+    return survivors;
+}
+
+bool Host::adopt(ProcessId process, const ProcessRecord& record, const RunConfig& run) {
+    Entry entry{.name = record.name,
+                .run = record.run,
+                .life = record.life,
+                .config = run,
+                .pid = record.pid,
+                .start_ticks = record.start_ticks,
+                .pidfd = open_pid(record.pid),
+                .adopted = true,
+                .cgroup = record.cgroup,
+                .log_from = record.log_from};
+    const auto stat = read_stat(record.pid);
+    if (!entry.pidfd || !stat || stat->start_ticks != record.start_ticks) return false;
+    entries_[process] = std::move(entry);
+    watch(entries_[process], process);
+    return true;
+}
+
+void Host::watch(Entry& entry, ProcessId process) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u32 = static_cast<std::uint32_t>(process.value);
+    epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, entry.pidfd.number(), &event);
+}
+
+void Host::end_survivor(const ProcessRecord& record) {
+    ended_lives_.push_back({record.life, record.cgroup, looks});
+    folder_.remove_record(record.name);
+}
+
+}  // namespace muster

@@ -1,0 +1,136 @@
+// The thin layer: starts, signals and ends the processes of this machine, keeps their files, reads their load. It
+// decides nothing (that is the supervisor's part).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/cgroup.h"
+#include "agent/launch.h"
+#include "agent/order.h"
+#include "agent/proc.h"
+#include "agent/process_log.h"
+#include "agent/process_record.h"
+#include "agent/state_folder.h"
+#include "agent/supervisor.h"
+#include "base/log.h"
+#include "net/file_descriptor.h"
+
+namespace muster {
+
+struct HostOptions {
+    std::string name;
+    RegionId region{};
+    std::vector<std::string> join;
+    std::string server_token;  // for processes that register themselves
+    std::string search_path;   // PATH
+};
+
+struct HostExit {
+    ProcessId process{};
+    ExitStatus status{};
+};
+
+struct ProcessLoad {
+    double cpu_percent = 0;  // of what the run may use; not above 100
+    double memory_percent = 0;
+};
+
+// The agent's thread only.
+class Host {
+public:
+    static constexpr std::size_t last_output_max = 64 * 1024;
+
+    // What the agent orphans, or its processes do, is its own to collect. The folder and the log outlive it.
+    Host(HostOptions options, StateFolder& folder, Log& log);
+
+    // Readable when a process has ended: one that another agent started. Children are told by SIGCHLD.
+    int events_fd() const { return epoll_.number(); }
+
+    enum class Start : std::uint8_t { started, port_taken, failed };
+    struct Started {
+        Start how = Start::failed;
+        std::int32_t pid = 0;
+        std::string why{};
+    };
+    Started start(const StartProcess& order, const Process& process, const std::vector<EnvironmentEntry>& sdk);
+
+    // To the process itself.
+    void signal(ProcessId process, int number);
+    // SIGKILL to it and to whatever it started.
+    void kill_all(ProcessId process);
+    // Who has ended since the last call. What they left behind is ended too.
+    std::vector<HostExit> collect();
+    // Looks again for what was left behind, until nothing is. To be called every 100 ms or so.
+    void end_leftovers();
+    bool leftovers() const { return !ended_lives_.empty(); }
+
+    // What earlier agents left running: each record that fits a process to the last detail.
+    std::vector<ProcessRecord> find_survivors();
+    // Watches it from now on. False when it is gone meanwhile.
+    bool adopt(ProcessId process, const ProcessRecord& record, const RunConfig& run);
+    // Ends a survivor that nobody adopts.
+    void end_survivor(const ProcessRecord& record);
+
+    void write_record(const Process& process, std::string_view sdk_state);
+    void remove_record(const Process& process);
+    // Writes MUSTER_MATCH_FILE and sends SIGUSR1 (sdk = "none").
+    bool tell_match(ProcessId process, const SdkMatch& match);
+
+    // True when some log had to be cut.
+    bool rotate_logs();
+    std::string last_output(ProcessId process) const;
+    std::string log_tail(std::string_view process, std::size_t bytes_max) const;
+    // Since the last call for this process; `share` is how many processes share the host.
+    ProcessLoad read_load(ProcessId process, Time now, std::int32_t share);
+
+    const Cgroups& cgroups() const { return cgroups_; }
+
+private:
+    struct Entry {
+        std::string name{};
+        std::string run{};
+        std::string life{};
+        RunConfig config{};
+        std::int32_t pid = 0;  // 0: it does not run
+        std::uint64_t start_ticks = 0;
+        FileDescriptor pidfd{};
+        bool adopted = false;
+        std::filesystem::path cgroup{};
+        std::int64_t log_from = 0;
+        std::optional<Duration> cpu{};  // at the last reading
+        Time cpu_read_at{};
+    };
+    struct EndedLife {
+        std::string life{};
+        std::filesystem::path cgroup{};
+        int looks_left = 0;
+    };
+
+    std::vector<EnvironmentEntry> environment_of(const StartProcess& order, const Process& process,
+                                                 const std::vector<EnvironmentEntry>& sdk) const;
+    ProcessLog log_of(const Entry& entry) const;
+    void ended(Entry& entry);
+    void watch(Entry& entry, ProcessId process);
+    // SIGKILL to every process of that life that can be found. True when there was none.
+    bool kill_life(const std::string& life);
+    // Orphans of ours that belong to no life any more, or hide which.
+    bool kill_orphans();
+
+    const HostOptions options_;
+    StateFolder& folder_;
+    Log& log_;
+    const Cgroups cgroups_;
+    const std::string boot_ = boot_id();
+    FileDescriptor epoll_;
+    std::map<ProcessId, Entry> entries_;
+    std::vector<EndedLife> ended_lives_;
+};
+
+}  // namespace muster

@@ -1,0 +1,208 @@
+#include "agent/muster_side.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <chrono>
+#include <stdexcept>
+#include <utility>
+
+#include <netdb.h>
+
+#include "net/file_descriptor.h"
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+using Kind = MusterSaid::Kind;
+
+// A client that has said goodbye is given this long to get it out.
+constexpr Duration goodbye_time = 2s;
+// With nobody at one address for this long the next is tried.
+constexpr Duration address_patience = 10s;
+
+sdk::GameServer::MatchStage stage_of(MatchHeld::Stage stage) {
+    if (stage == MatchHeld::Stage::started) return sdk::GameServer::MatchStage::started;
+    if (stage == MatchHeld::Stage::ready) return sdk::GameServer::MatchStage::ready;
+    return sdk::GameServer::MatchStage::accepted;
+}
+
+}  // namespace
+
+MusterSide::MusterSide(MusterSideOptions options, std::function<void()> wake)
+    : options_(std::move(options)), wake_(std::move(wake)) {
+    if (const sdk::Outcome started = runner_.start(); !started) throw std::runtime_error(started.text);
+}
+
+MusterSide::~MusterSide() {
+    close();
+}
+
+void MusterSide::close() {
+    runner_.stop();
+    runner_.wait();
+    leaving_.clear();
+    clients_.clear();
+}
+
+void MusterSide::said(MusterSaid what) {
+    {
+        const std::lock_guard lock(mutex_);
+        said_.push_back(std::move(what));
+    }
+    wake_();
+}
+
+std::vector<MusterSaid> MusterSide::take_said() {
+    std::vector<MusterSaid> all;
+    {
+        const std::lock_guard lock(mutex_);
+        all.swap(said_);
+    }
+    for (const MusterSaid& each : all) {
+        const auto client = clients_.find(each.process);
+        if (client == clients_.end()) continue;
+        if (each.kind == Kind::online) {
+            client->second.online = true;
+            address_ = client->second.address;
+        }
+        if (each.kind == Kind::connecting) client->second.online = false;
+    }
+    return all;
+}
+
+void MusterSide::join(Time now, ProcessId process, std::uint16_t port, const std::optional<MatchHeld>& match) {
+    sdk::GameServerCallbacks callbacks;
+    callbacks.on_offer = [this, process](const sdk::Offer& offer) {
+        const SdkMatch offered{LobbyId(offer.lobby.value), offer.game_type, offer.game_mode, offer.token};
+        said({.process = process, .kind = Kind::offer, .match = offered});
+        return sdk::OfferAnswer::later;
+    };
+    callbacks.on_abort = [this, process](sdk::LobbyId lobby, std::string_view reason) {
+        said({.process = process,
+              .kind = Kind::abort,
+              .match = {.lobby = LobbyId(lobby.value)},
+              .text = std::string(reason)});
+    };
+    Client client;
+    callbacks.on_error = [this, process](const sdk::Outcome& error) {
+        said({.process = process, .kind = Kind::error, .text = error.text});
+    };
+    const auto self = std::make_shared<sdk::GameServer*>(nullptr);
+    callbacks.on_link = [this, process, self](sdk::LinkState state) {
+        if (state == sdk::LinkState::online)
+            said({.process = process, .kind = Kind::online, .server = ServerId((*self)->id()->value)});
+        if (state == sdk::LinkState::connecting) said({.process = process, .kind = Kind::connecting});
+    };
+    client.server =
+        std::make_unique<sdk::GameServer>(sdk::GameServerOptions{.token = options_.token,
+                                                                 .ip = options_.address,
+                                                                 .port = port,
+                                                                 .region = sdk::RegionId(options_.region.value),
+                                                                 .max_matches = 1},
+                                          std::move(callbacks));
+    *self = client.server.get();
+    if (match && match->stage != MatchHeld::Stage::offered) {
+        const SdkMatch& held = match->match;
+        client.server->take_over({sdk::LobbyId(held.lobby.value), held.game_type, held.game_mode, held.token},
+                                 stage_of(match->stage));
+    }
+    client.since = now;
+    client.address = address_;
+    runner_.add(*client.server, options_.join[address_]);
+    clients_[process] = std::move(client);
+}
+
+template <class Command>
+void MusterSide::command(ProcessId process, Command command) {
+    const auto client = clients_.find(process);
+    if (client == clients_.end()) return;
+    sdk::GameServer* server = client->second.server.get();
+    runner_.post(*server, [server, command = std::move(command)] { command(*server); });
+}
+
+void MusterSide::leave(Time now, ProcessId process, bool crashed) {
+    command(process, [crashed](sdk::GameServer& server) {
+        static_cast<void>(crashed);
+        server.goodbye();
+    });
+    const auto client = clients_.find(process);
+    if (client == clients_.end()) return;
+    client->second.gone_at = now + goodbye_time;
+    leaving_.push_back(std::move(client->second));
+    clients_.erase(client);
+}
+
+void MusterSide::drain(ProcessId process, bool draining) {
+    command(process, [draining](sdk::GameServer& server) { server.drain(draining); });
+}
+
+void MusterSide::report_load(ProcessId process, sdk::Load load) {
+    command(process, [load](sdk::GameServer& server) { server.report_load(load); });
+}
+
+void MusterSide::tell(const TellMatch& what) {
+    const sdk::LobbyId lobby(what.lobby.value);
+    command(what.process, [lobby, what = what.what](sdk::GameServer& server) {
+        switch (what) {
+            case TellMatch::What::accept:
+                server.answer(lobby, sdk::OfferAnswer::accept);
+                break;
+            case TellMatch::What::decline:
+                server.answer(lobby, sdk::OfferAnswer::decline);
+                break;
+            case TellMatch::What::ready:
+                server.ready(lobby);
+                break;
+            case TellMatch::What::started:
+                server.start(lobby);
+                break;
+            case TellMatch::What::ended:
+                server.end(lobby);
+                break;
+        }
+    });
+}
+
+void MusterSide::tidy(Time now) {
+    std::erase_if(leaving_, [now](const Client& client) { return client.gone_at <= now; });
+    if (options_.join.size() < 2) return;
+    for (auto& [process, client] : clients_) {
+        if (client.online) client.since = now;
+        if (now - client.since < address_patience) continue;
+        client.since = now;
+        client.address = (client.address + 1) % options_.join.size();
+        runner_.remove(*client.server);
+        runner_.add(*client.server, options_.join[client.address]);
+    }
+}
+
+std::optional<std::string> local_address_towards(const std::string& join) {
+    const std::size_t colon = join.rfind(':');
+    std::string host = join.substr(0, colon);
+    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+    addrinfo wanted{};
+    wanted.ai_socktype = SOCK_DGRAM;
+    addrinfo* found = nullptr;
+    if (getaddrinfo(host.c_str(), join.substr(colon + 1).c_str(), &wanted, &found) != 0) return std::nullopt;
+    std::optional<std::string> address;
+    for (const addrinfo* each = found; each && !address; each = each->ai_next) {
+        const FileDescriptor probe(socket(each->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+        sockaddr_storage local{};
+        socklen_t size = sizeof local;
+        // Nothing is sent: connecting a UDP socket only picks the route.
+        if (!probe || connect(probe.number(), each->ai_addr, each->ai_addrlen) != 0 ||
+            getsockname(probe.number(), reinterpret_cast<sockaddr*>(&local), &size) != 0)
+            continue;
+        std::array<char, NI_MAXHOST> text{};
+        if (getnameinfo(reinterpret_cast<const sockaddr*>(&local), size, text.data(), text.size(), nullptr, 0,
+                        NI_NUMERICHOST) == 0)
+            address = std::string(text.data());
+    }
+    freeaddrinfo(found);
+    return address;
+}
+
+}  // namespace muster

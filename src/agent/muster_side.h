@@ -1,0 +1,91 @@
+// The processes as Muster sees them: one game server each, with heartbeats, offers and matches by the SDK (G-1).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/order.h"
+#include "agent/process.h"
+#include "base/ids.h"
+#include "base/time.h"
+#include "muster/game_server.h"
+#include "muster/tcp_runner.h"
+
+namespace muster {
+
+struct MusterSideOptions {
+    std::vector<std::string> join;
+    std::string token;
+    std::string address;  // where players reach this host
+    RegionId region{};
+};
+
+// What Muster said to one of them.
+struct MusterSaid {
+    enum class Kind : std::uint8_t { offer, abort, online, connecting, error };
+    ProcessId process{};
+    Kind kind = Kind::offer;
+    SdkMatch match{};    // of an offer; of an abort the lobby alone
+    std::string text{};  // of an abort and an error
+    ServerId server{};   // of online
+};
+
+// The SDK works on a thread of its own; calls come on the agent's thread, but for `wake`, which is called on the SDK's
+// when there is something to take.
+class MusterSide {
+public:
+    MusterSide(MusterSideOptions options, std::function<void()> wake);
+    ~MusterSide();
+
+    // A match that the process holds already is one that an earlier agent took.
+    void join(Time now, ProcessId process, std::uint16_t port, const std::optional<MatchHeld>& match);
+    // A crash tells Muster so; what is still held is aborted.
+    void leave(Time now, ProcessId process, bool crashed);
+    void drain(ProcessId process, bool draining);
+    void tell(const TellMatch& what);
+    void report_load(ProcessId process, sdk::Load load);
+
+    std::vector<MusterSaid> take_said();
+    // Lets those go that have said goodbye, and tries the next address for those that find nobody.
+    void tidy(Time now);
+    bool all_left() const { return leaving_.empty(); }
+
+    // Waits for what is to be said, a second at most, and closes all links without a goodbye: the servers are kept for
+    // the next agent.
+    void close();
+
+private:
+    struct Client {
+        std::unique_ptr<sdk::GameServer> server;
+        std::size_t address = 0;
+        Time since{};  // it is not online
+        bool online = false;
+        Time gone_at{};  // of one that is leaving
+    };
+
+    void said(MusterSaid what);
+    template <class Command>
+    void command(ProcessId process, Command command);
+
+    const MusterSideOptions options_;
+    const std::function<void()> wake_;
+    std::map<ProcessId, Client> clients_;
+    std::vector<Client> leaving_;
+    std::size_t address_ = 0;  // that answered last
+
+    std::mutex mutex_;
+    std::vector<MusterSaid> said_;  // guarded by mutex_
+
+    sdk::TcpRunner runner_;
+};
+
+// The address of this machine that packets to `join` ("host:port") would come from; none when the host is not known.
+std::optional<std::string> local_address_towards(const std::string& join);
+
+}  // namespace muster

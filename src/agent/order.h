@@ -1,0 +1,76 @@
+// What the supervisor wants done: the layer around it does it and says how it went.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "agent/process.h"
+#include "agent/run_config.h"
+#include "agent/sdk_side.h"
+
+namespace muster {
+
+// Answered by spawned(), spawn_failed() or port_taken().
+struct StartProcess {
+    ProcessId process{};
+    std::shared_ptr<const RunConfig> run{};
+    std::uint16_t port = 0;
+    std::string life{};
+};
+// To the process itself, its SDK first: it is to end.
+struct StopProcess {
+    ProcessId process{};
+    int signal = 0;
+};
+// SIGKILL to everything that belongs to the process: it, and what it started.
+struct KillProcess {
+    ProcessId process{};
+};
+
+// Registers the process at Muster as a game server.
+struct JoinMuster {
+    ProcessId process{};
+};
+// Takes it out again. A crash aborts its matches, anything else ends them first.
+struct LeaveMuster {
+    ProcessId process{};
+    bool crashed = false;
+};
+struct DrainAtMuster {
+    ProcessId process{};
+    bool draining = false;
+};
+
+// To the process through its SDK.
+struct OfferMatch {
+    ProcessId process{};
+    SdkMatch match{};
+};
+struct DropMatch {
+    ProcessId process{};
+    LobbyId lobby{};
+    std::string reason{};
+};
+
+// To Muster.
+struct TellMatch {
+    enum class What : std::uint8_t { accept, decline, ready, started, ended };
+    ProcessId process{};
+    LobbyId lobby{};
+    What what = What::accept;
+};
+
+// What happened, for the log, Muster's events and whoever keeps the state on disk.
+struct ProcessNews {
+    enum class Kind : std::uint8_t { started, ready, exited, unhealthy, crash_loop, changed };
+    Kind kind = Kind::changed;
+    ProcessId process{};
+    std::string text{};  // why, for people
+};
+
+using Order = std::variant<StartProcess, StopProcess, KillProcess, JoinMuster, LeaveMuster, DrainAtMuster, OfferMatch,
+                           DropMatch, TellMatch, ProcessNews>;
+
+}  // namespace muster

@@ -1,0 +1,107 @@
+// A process of this host as the supervisor knows it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "agent/restart_pace.h"
+#include "agent/run_config.h"
+#include "agent/sdk_side.h"
+#include "base/ids.h"
+#include "base/time.h"
+
+namespace muster {
+
+// A place for a process in its run, over all its lives.
+using ProcessId = Id<struct ProcessTag, std::int32_t>;
+
+// When something happened: for deadlines, and for people.
+struct Moment {
+    Time now{};
+    UnixMs wall{};
+};
+
+enum class ProcessState : std::uint8_t {
+    starting,    // it runs, and cannot take a match yet
+    ready,       // it can
+    allocated,   // it has one, or took one by itself
+    unhealthy,   // its SDK said so; it is being ended
+    stopping,    // it is being ended
+    backoff,     // it ended and will be started again soon
+    crash_loop,  // it ended too often; one try every five minutes
+    stopped,     // it ended and is not wanted now
+};
+std::string_view to_string(ProcessState state);
+
+// How a process ended. Of one that was adopted neither code nor signal is known: the system tells them its parent only.
+struct ExitStatus {
+    std::optional<int> code{};
+    std::optional<int> signal{};
+    bool operator==(const ExitStatus&) const = default;
+
+    // Nothing speaks for a crash.
+    bool clean() const { return !signal && code.value_or(0) == 0; }
+};
+
+struct ProcessExit {
+    ExitStatus status{};
+    UnixMs at{};
+    Duration ran{};
+    std::string reason{};  // for people: "exit code 3", "signal 9 (SIGKILL)", "not ready within 5m"
+};
+
+// Why an end was ordered; the gentlest first. A later one of higher rank replaces an earlier one.
+enum class EndWish : std::uint8_t {
+    none,
+    replace,  // its config changed: once it is free, it is started anew
+    restart,  // the same, for an operator
+    leave,    // it is not wanted any more
+};
+
+struct MatchHeld {
+    enum class Stage : std::uint8_t { offered, accepted, ready, started };
+    SdkMatch match{};
+    Stage stage = Stage::offered;
+    Time ready_at{};
+};
+
+struct Process {
+    ProcessId id{};
+    std::string name{};                          // "arena-1"
+    std::int32_t number = 0;                     // in its run, from 1
+    std::shared_ptr<const RunConfig> run{};      // that its present life was started with
+    ProcessState state = ProcessState::backoff;  // due at once
+    std::uint16_t port = 0;                      // 0: none
+    std::optional<std::int32_t> pid{};
+    std::string life{};  // of the present or last life
+    UnixMs started_at{};
+    std::int32_t restarts = 0;
+    std::optional<ProcessExit> last_exit{};
+    std::optional<MatchHeld> match{};
+
+    // For the supervisor alone.
+    Time started{};
+    Time start_at{};              // of backoff and crash_loop
+    std::optional<Time> kill_at;  // of one that is being ended: when patience is over
+    bool registered = false;      // at Muster, in this life
+    bool offers_off = false;      // reserved, allocated by itself, or not ready again after a match
+    bool allocated_itself = false;
+    bool drained = false;          // as Muster was told
+    bool was_ready = false;        // in this life
+    bool had_match = false;        // in this life
+    std::int32_t own_matches = 0;  // of a process that registered itself
+    std::size_t ports_tried = 0;   // for this start
+    bool end_is_wished = false;    // the end of this life is no failure
+    EndWish wish = EndWish::none;
+    std::optional<Time> wish_by{};  // a match holds it up until then
+    std::string end_reason{};       // why the agent ends it, for people
+    RestartPace pace{};
+
+    bool lives() const { return pid.has_value() || state == ProcessState::starting; }
+    bool being_ended() const { return kill_at.has_value(); }
+};
+
+}  // namespace muster

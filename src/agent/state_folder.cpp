@@ -1,0 +1,100 @@
+#include "agent/state_folder.h"
+
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <sstream>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "agent/proc.h"
+
+namespace muster {
+
+Result<StateFolder, std::string> StateFolder::open(const std::filesystem::path& path) {
+    std::error_code error;
+    const std::filesystem::path whole = std::filesystem::absolute(path);
+    for (const char* part : {"", "logs", "processes"}) {
+        const std::filesystem::path folder = *part ? whole / part : whole;
+        if (!std::filesystem::is_directory(folder, error)) std::filesystem::create_directories(folder, error);
+        if (error) return Failure(fmt::format("{}: cannot be made: {}", folder.string(), error.message()));
+    }
+    // What the processes print, and their match tokens, are nobody else's business.
+    chmod(whole.c_str(), 0700);
+    const std::filesystem::path lock_file = whole / "lock";
+    FileDescriptor lock(::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!lock) return Failure(fmt::format("{}: cannot be written: {}", whole.string(), std::strerror(errno)));
+    if (flock(lock.number(), LOCK_EX | LOCK_NB) != 0)
+        return Failure(
+            fmt::format("{}: another agent uses this folder; stop it, or give this one another state", whole.string()));
+    return StateFolder(whole, std::move(lock));
+}
+
+std::filesystem::path StateFolder::log_file(std::string_view process) const {
+    return path_ / "logs" / fmt::format("{}.log", process);
+}
+std::filesystem::path StateFolder::match_file(std::string_view process) const {
+    return process_folder(process) / "match.json";
+}
+std::filesystem::path StateFolder::process_folder(std::string_view process) const {
+    return path_ / "processes" / process;
+}
+std::filesystem::path StateFolder::record_file(std::string_view process) const {
+    return path_ / "processes" / fmt::format("{}.json", process);
+}
+
+bool StateFolder::write(const ProcessRecord& record) const {
+    return write_file(record_file(record.name), to_json(record) + "\n");
+}
+
+bool StateFolder::write_file(const std::filesystem::path& file, std::string_view text) const {
+    std::error_code error;
+    std::filesystem::create_directories(file.parent_path(), error);
+    const std::filesystem::path draft = file.string() + ".new";
+    {
+        // No sync: when the machine goes down, so do the processes that this speaks of.
+        const FileDescriptor out(::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+        if (!out || ::write(out.number(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) return false;
+    }
+    return rename(draft.c_str(), file.c_str()) == 0;
+}
+
+void StateFolder::remove_record(std::string_view process) const {
+    std::error_code ignored;
+    std::filesystem::remove(record_file(process), ignored);
+    std::filesystem::remove(match_file(process), ignored);
+}
+
+std::vector<ProcessRecord> StateFolder::records() const {
+    std::vector<ProcessRecord> found;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(path_ / "processes", error)) {
+        if (entry.path().extension() != ".json") continue;
+        auto record = parse_process_record(read_small_file(entry.path()));
+        // Its name names files: it must be this one's.
+        if (record && record_file(record->name) == entry.path()) found.push_back(std::move(*record));
+    }
+    return found;
+}
+
+bool StateFolder::write_counts(const std::map<std::string, std::int32_t>& counts) const {
+    std::string text;
+    for (const auto& [run, count] : counts) text += fmt::format("{} {}\n", run, count);
+    return write_file(path_ / "counts", text);
+}
+
+std::map<std::string, std::int32_t> StateFolder::counts() const {
+    std::map<std::string, std::int32_t> counts;
+    std::istringstream in(read_small_file(path_ / "counts"));
+    std::string run;
+    std::int32_t count = 0;
+    while (in >> run >> count) counts[run] = count;
+    return counts;
+}
+
+}  // namespace muster

@@ -1,0 +1,46 @@
+// The agent's folder: logs, and what the next agent needs to know. One agent at a time.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/process_record.h"
+#include "base/result.h"
+#include "net/file_descriptor.h"
+
+namespace muster {
+
+class StateFolder {
+public:
+    // Makes it when it is not there, and locks it. Fails with a sentence: it cannot be written, or another agent has
+    // it.
+    static Result<StateFolder, std::string> open(const std::filesystem::path& path);
+
+    std::filesystem::path log_file(std::string_view process) const;
+    std::filesystem::path match_file(std::string_view process) const;
+    std::filesystem::path process_folder(std::string_view process) const;  // for its SDK's files
+
+    // Replaced as a whole: a reader finds the old one or the new one. False when the disk refuses.
+    bool write(const ProcessRecord& record) const;
+    bool write_file(const std::filesystem::path& file, std::string_view text) const;
+    void remove_record(std::string_view process) const;
+    // Every record that can be read; others are left alone.
+    std::vector<ProcessRecord> records() const;
+
+    // Counts that operators have set, over the config's.
+    bool write_counts(const std::map<std::string, std::int32_t>& counts) const;
+    std::map<std::string, std::int32_t> counts() const;
+
+private:
+    StateFolder(std::filesystem::path path, FileDescriptor lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+    std::filesystem::path record_file(std::string_view process) const;
+
+    std::filesystem::path path_;  // absolute
+    FileDescriptor lock_;
+};
+
+}  // namespace muster

@@ -1,0 +1,364 @@
+#include "agent/supervisor.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "agent/signal_names.h"
+#include "base/check.h"
+
+namespace muster {
+namespace {
+
+using Kind = SdkFact::Kind;
+using News = ProcessNews::Kind;
+using Stage = MatchHeld::Stage;
+using Tell = TellMatch::What;
+
+std::string new_life(Entropy& entropy) {
+    std::array<std::byte, 16> bytes{};
+    entropy.fill(bytes);
+    std::string text;
+    for (const std::byte each : bytes) text += fmt::format("{:02x}", std::to_integer<unsigned>(each));
+    return text;
+}
+
+// Nobody but the system tells when such a process can take a match.
+bool ready_is_seen_from_outside(const RunConfig& run) {
+    return run.sdk == SdkKind::none || run.sdk == SdkKind::muster;
+}
+
+}  // namespace
+
+bool Supervisor::adopt(Moment at, Adopted adopted) {
+    const std::size_t dash = adopted.name.rfind('-');
+    std::int32_t number = 0;
+    if (dash != std::string::npos) {
+        const char* end = adopted.name.data() + adopted.name.size();
+        const auto [stop, error] = std::from_chars(adopted.name.data() + dash + 1, end, number);
+        if (error != std::errc() || stop != end) number = 0;
+    }
+    if (number <= 0 || adopted.name != fmt::format("{}-{}", adopted.run, number)) return false;
+    const Place place{adopted.run, number};
+    const auto known = processes_.find(place);
+    const bool place_is_free = known == processes_.end() || !known->second.lives();
+    if (!place_is_free || !ports_.claim(adopted.port)) return false;
+    // A run that is not in the config any more: configure() will see to its end.
+    auto [run, is_new] = runs_.try_emplace(adopted.run);
+    if (is_new) run->second = {adopted.config ? adopted.config : std::make_shared<const RunConfig>(), 0, true};
+
+    Process& process = known == processes_.end() ? add_process(place, run->second.config) : known->second;
+    const auto config = adopted.config ? adopted.config : run->second.config;
+    process.run = config;
+    process.pid = adopted.pid;
+    process.port = adopted.port;
+    process.life = std::move(adopted.life);
+    process.started_at = adopted.started_at;
+    process.started = at.now - adopted.ran;
+    process.restarts = adopted.restarts;
+    process.state = ProcessState::starting;
+    if (adopted.was_ready) became_ready(at, process);
+    if (adopted.match && adopted.match->stage != Stage::offered) {
+        process.match = std::move(adopted.match);
+        process.match->ready_at = at.now;
+        process.had_match = true;
+        set_state(process, ProcessState::allocated);
+    }
+    if (!config->same_process(*run->second.config)) wish_end(at, process, EndWish::replace, "its config changed");
+    return true;
+}
+
+void Supervisor::configure(Moment at, PortRange range, const std::vector<RunConfig>& runs) {
+    ports_.set_range(range);
+    for (auto& [name, run] : runs_) {
+        run.gone = std::none_of(runs.begin(), runs.end(), [&](const RunConfig& each) { return each.name == name; });
+    }
+    for (const RunConfig& config : runs) {
+        auto [found, is_new] = runs_.try_emplace(config.name);
+        Run& run = found->second;
+        const bool count_changed = is_new || run.config->count != config.count;
+        run.config = std::make_shared<const RunConfig>(config);
+        // What an operator has set stays, until the config itself says another count.
+        run.wanted = std::min(count_changed ? config.count : run.wanted, config.count_max);
+        for (auto& [place, process] : processes_) {
+            if (place.run != config.name || !process.lives() || process.run->same_process(config)) continue;
+            wish_end(at, process, EndWish::replace, "its config changed");
+        }
+    }
+    for (const auto& [name, run] : runs_) balance(at, name);
+    forget_stopped();
+}
+
+void Supervisor::spawned(Moment at, ProcessId id, std::int32_t pid) {
+    Process* process = find_process(id);
+    if (!process || process->state != ProcessState::starting || process->pid) return;
+    process->pid = pid;
+    process->started = at.now;
+    process->started_at = at.wall;
+    process->ports_tried = 0;
+    tell(News::started, *process);
+    if (process->wish != EndWish::none) wish_end(at, *process, process->wish, process->end_reason);
+}
+
+void Supervisor::spawn_failed(Moment at, ProcessId id, std::string_view why) {
+    Process* process = find_process(id);
+    if (process && process->state == ProcessState::starting && !process->pid) fail_start(at, *process, why);
+}
+
+void Supervisor::port_taken(Moment at, ProcessId id) {
+    Process* process = find_process(id);
+    if (!process || process->state != ProcessState::starting || process->pid) return;
+    // Somebody else has it just now. The next one is taken before this one is given back: it must be another.
+    const std::uint16_t taken = process->port;
+    process->port = ports_.take().value_or(0);
+    ports_.give_back(taken);
+    if (process->port == 0 || ++process->ports_tried >= ports_.range().size()) {
+        const PortRange& range = ports_.range();
+        return fail_start(at, *process, fmt::format("no free port in {}-{}", range.first, range.last));
+    }
+    start(at, *process);
+}
+
+void Supervisor::port_bound(Moment at, ProcessId id) {
+    Process* process = find_process(id);
+    if (!process || !process->pid || process->state != ProcessState::starting) return;
+    if (ready_is_seen_from_outside(*process->run) && !process->run->ready_after) became_ready(at, *process);
+}
+
+void Supervisor::exited(Moment at, ProcessId id, ExitStatus status) {
+    Process* process = find_process(id);
+    if (!process || !process->pid) return;
+    const Duration ran = at.now - process->started;
+    const std::string how = to_text(status);
+    const bool ordered = process->being_ended();
+    const std::string reason = ordered ? fmt::format("{}; {}", process->end_reason, how) : how;
+    process->last_exit = ProcessExit{status, at.wall, ran, reason};
+
+    const bool ended_its_match = !ordered && process->had_match && status.clean();
+    if (process->match && !ordered) {
+        if (process->match->stage == Stage::offered) {
+            orders_.push_back(TellMatch{id, process->match->match.lobby, Tell::decline});
+        } else if (status.clean()) {
+            orders_.push_back(TellMatch{id, process->match->match.lobby, Tell::ended});
+        }
+    }
+    leave_muster(*process, !ordered && !status.clean());
+    process->pid.reset();
+    orders_.push_back(KillProcess{id});  // what it started must not outlive it
+    tell(News::exited, *process, reason);
+    after_exit(at, *process, ran, !process->end_is_wished && !ended_its_match);
+    forget_stopped();
+}
+
+void Supervisor::after_exit(Moment at, Process& process, Duration ran, bool failed) {
+    const EndWish wish = process.wish;
+    process.match.reset();
+    process.kill_at.reset();
+    process.wish = EndWish::none;
+    process.wish_by.reset();
+    process.end_reason.clear();
+    process.end_is_wished = process.offers_off = process.was_ready = process.had_match = false;
+    process.allocated_itself = process.drained = false;
+    process.own_matches = 0;
+
+    if (wish == EndWish::leave || ending_) {
+        ports_.give_back(process.port);
+        process.port = 0;
+        return set_state(process, ProcessState::stopped);
+    }
+    if (wish != EndWish::none) {
+        process.start_at = at.now;
+        return set_state(process, ProcessState::backoff);
+    }
+    if (!failed) {
+        process.pace.lived(ran);
+        process.start_at = at.now + RestartPace::first_pause;
+        return set_state(process, ProcessState::backoff);
+    }
+    const RestartPace::Pause pause = process.pace.failed(at.now, ran);
+    process.start_at = at.now + pause.length;
+    set_state(process, process.pace.in_crash_loop() ? ProcessState::crash_loop : ProcessState::backoff);
+    if (pause.crash_loop_began)
+        tell(News::crash_loop, process, process.last_exit ? process.last_exit->reason : std::string());
+}
+
+void Supervisor::fail_start(Moment at, Process& process, std::string_view why) {
+    process.last_exit = ProcessExit{{}, at.wall, Duration::zero(), fmt::format("cannot be started: {}", why)};
+    process.ports_tried = 0;
+    if (process.port != 0) ports_.give_back(process.port);
+    process.port = 0;
+    tell(News::exited, process, process.last_exit->reason);
+    after_exit(at, process, Duration::zero(), true);
+    forget_stopped();
+}
+
+void Supervisor::start(Moment at, Process& process) {
+    if (process.port == 0) {
+        const auto port = ports_.take();
+        if (!port) {
+            process.state = ProcessState::starting;
+            const PortRange& range = ports_.range();
+            return fail_start(at, process, fmt::format("no free port in {}-{}", range.first, range.last));
+        }
+        process.port = *port;
+    }
+    if (process.state != ProcessState::starting && process.last_exit) ++process.restarts;
+    process.run = run_of(process).config;
+    process.life = new_life(entropy_);
+    process.started = at.now;
+    process.started_at = at.wall;
+    set_state(process, ProcessState::starting);
+    orders_.push_back(StartProcess{process.id, process.run, process.port, process.life});
+}
+
+void Supervisor::became_ready(Moment, Process& process) {
+    set_state(process, ProcessState::ready);
+    if (!std::exchange(process.was_ready, true)) tell(News::ready, process);
+    register_at_muster(process);
+}
+
+void Supervisor::register_at_muster(Process& process) {
+    if (process.registered || process.run->sdk == SdkKind::muster) return;
+    process.registered = true;
+    orders_.push_back(JoinMuster{process.id});
+    update_draining(process);
+}
+
+void Supervisor::leave_muster(Process& process, bool crashed) {
+    if (!process.registered) return;
+    process.registered = process.drained = false;
+    orders_.push_back(LeaveMuster{process.id, crashed});
+}
+
+void Supervisor::set_state(Process& process, ProcessState state) {
+    if (process.state == state) return;
+    process.state = state;
+    tell(News::changed, process);
+}
+
+void Supervisor::tell(ProcessNews::Kind kind, const Process& process, std::string_view text) {
+    orders_.push_back(ProcessNews{kind, process.id, std::string(text)});
+}
+
+void Supervisor::tick(Moment at) {
+    for (auto& [place, process] : processes_) tick(at, process);
+    forget_stopped();
+}
+
+void Supervisor::tick(Moment at, Process& process) {
+    const bool waits = process.state == ProcessState::backoff || process.state == ProcessState::crash_loop;
+    if (waits) {
+        if (process.start_at <= at.now && !ending_) start(at, process);
+        return;
+    }
+    if (!process.pid) return;
+    if (process.kill_at) {
+        if (*process.kill_at > at.now) return;
+        orders_.push_back(KillProcess{process.id});
+        process.kill_at = at.now + kill_again;
+        return;
+    }
+    if (process.state == ProcessState::starting) {
+        const auto& ready_after = process.run->ready_after;
+        if (ready_is_seen_from_outside(*process.run) && ready_after && process.started + *ready_after <= at.now)
+            return became_ready(at, process);
+        if (process.started + process.run->start_timeout <= at.now)
+            return end(at, process, ProcessState::stopping,
+                       fmt::format("not ready within {}", to_text(process.run->start_timeout)));
+    }
+    if (process.match && process.match->stage == Stage::ready && process.match->ready_at + joining_time <= at.now) {
+        process.match->stage = Stage::started;
+        orders_.push_back(TellMatch{process.id, process.match->match.lobby, Tell::started});
+        tell(News::changed, process);
+    }
+    if (process.wish_by && *process.wish_by <= at.now) {
+        process.end_is_wished = true;
+        end(at, process, ProcessState::stopping, fmt::format("{}; its match took too long", process.end_reason));
+    }
+}
+
+std::optional<Time> Supervisor::due(const Process& process) const {
+    if (process.state == ProcessState::backoff || process.state == ProcessState::crash_loop)
+        return ending_ ? std::nullopt : std::optional(process.start_at);
+    if (!process.pid) return std::nullopt;
+    if (process.kill_at) return process.kill_at;
+    std::optional<Time> next = process.wish_by;
+    const auto also = [&next](Time time) { next = next ? std::min(*next, time) : time; };
+    if (process.state == ProcessState::starting) {
+        also(process.started + process.run->start_timeout);
+        if (ready_is_seen_from_outside(*process.run) && process.run->ready_after)
+            also(process.started + *process.run->ready_after);
+    }
+    if (process.match && process.match->stage == Stage::ready) also(process.match->ready_at + joining_time);
+    return next;
+}
+
+std::optional<Time> Supervisor::next_tick() const {
+    std::optional<Time> next;
+    for (const auto& [place, process] : processes_) {
+        const auto time = due(process);
+        if (time) next = next ? std::min(*next, *time) : *time;
+    }
+    return next;
+}
+
+std::vector<Order> Supervisor::take_orders() {
+    return std::exchange(orders_, {});
+}
+
+std::vector<const Process*> Supervisor::processes() const {
+    std::vector<const Process*> all;
+    for (const auto& [place, process] : processes_) all.push_back(&process);
+    return all;
+}
+
+const Process* Supervisor::find(ProcessId id) const {
+    const auto place = places_.find(id);
+    return place == places_.end() ? nullptr : &processes_.at(place->second);
+}
+
+const Process* Supervisor::find(std::string_view name) const {
+    for (const auto& [place, process] : processes_)
+        if (process.name == name) return &process;
+    return nullptr;
+}
+
+Process* Supervisor::find_process(ProcessId id) {
+    const auto place = places_.find(id);
+    return place == places_.end() ? nullptr : &processes_.at(place->second);
+}
+
+Process& Supervisor::add_process(const Place& place, std::shared_ptr<const RunConfig> config) {
+    Process& process = processes_[place];
+    process.id = ProcessId(++last_id_);
+    process.name = fmt::format("{}-{}", place.run, place.number);
+    process.number = place.number;
+    process.run = std::move(config);
+    places_[process.id] = place;
+    return process;
+}
+
+const Supervisor::Run& Supervisor::run_of(const Process& process) const {
+    return runs_.at(places_.at(process.id).run);
+}
+
+std::optional<std::int32_t> Supervisor::wanted(std::string_view run) const {
+    const auto found = runs_.find(std::string(run));
+    return found == runs_.end() ? std::nullopt : std::optional(found->second.gone ? 0 : found->second.wanted);
+}
+
+std::vector<std::string> Supervisor::runs() const {
+    std::vector<std::string> names;
+    for (const auto& [name, run] : runs_) names.push_back(name);
+    return names;
+}
+
+bool Supervisor::all_ended() const {
+    return std::none_of(processes_.begin(), processes_.end(), [](const auto& each) { return each.second.lives(); });
+}
+
+}  // namespace muster

@@ -1,0 +1,366 @@
+// Counts, reloads, drains, SDK facts and adoption.
+#include <chrono>
+#include <set>
+
+#include "agent/supervisor_fixture.h"
+#include "base/random.h"
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+using Kind = SdkFact::Kind;
+using Tell = TellMatch::What;
+
+RunConfig agones(std::int32_t count = 1) {
+    RunConfig run = SupervisorFixture::arena();
+    run.sdk = SdkKind::agones;
+    run.count = run.count_max = count;
+    return run;
+}
+
+TEST_CASE_FIXTURE(SupervisorFixture, "G-3: a count is set up to count_max and no further") {
+    RunConfig run = arena();
+    run.count = 2;
+    run.count_max = 4;
+    configure({run});
+    CHECK_FALSE(supervisor.scale(now(), "arena", 5));
+    CHECK_FALSE(supervisor.scale(now(), "arena", -1));
+    CHECK(supervisor.scale(now(), "other", 1).error() == "no run other on this host");
+    work();
+    CHECK(alive() == 2);
+    REQUIRE(supervisor.scale(now(), "arena", 4));
+    work();
+    CHECK(alive() == 4);
+    CHECK(supervisor.wanted("arena") == 4);
+}
+
+TEST_CASE_FIXTURE(SupervisorFixture, "G-3: fewer processes are wanted and those without a match go first") {
+    RunConfig run = arena();
+    run.count = run.count_max = 3;
+    configure({run});
+    for (const char* each : {"arena-1", "arena-2", "arena-3"}) bind_port(each);
+    play(7, "arena-3");
+    REQUIRE(supervisor.scale(now(), "arena", 1));
+    work();
+    CHECK(state("arena-1") == ProcessState::stopping);
+    CHECK(state("arena-2") == ProcessState::stopping);
+    CHECK(state("arena-3") == ProcessState::allocated);
+    exit(clean_exit, "arena-1");
+    exit(clean_exit, "arena-2");
+    CHECK(state("arena-1") == ProcessState::stopped);
+    CHECK(process("arena-1").port == 0);
+    CHECK(supervisor.restart(now(), "arena-1").error() == "arena-1 is stopped; raise the count of arena");
+    REQUIRE(supervisor.scale(now(), "arena", 2));
+    work();
+    CHECK(state("arena-1") == ProcessState::starting);
+    CHECK(alive() == 2);
+}
+
+TEST_CASE_FIXTURE(SupervisorFixture, "G-3: a count that goes down and up again keeps the match and loses nobody") {
+    configure({arena()});
+    bind_port();
+    play(7);
+    REQUIRE(supervisor.scale(now(), "arena", 0));
+    work();
+    CHECK(state() == ProcessState::allocated);
+    REQUIRE(supervisor.scale(now(), "arena", 1));
+    work();
+    run_for(2h);
+    CHECK(state() == ProcessState::allocated);
+    CHECK(count_of<StopProcess>() == 0);
+}
+
+TEST_CASE_FIXTURE(SupervisorFixture,
+                  "G-11: a reload changes counts at once and a changed command as processes get free") {
+    RunConfig run = arena();
+    run.count = run.count_max = 2;
+    configure({run});
+    bind_port("arena-1");
+    bind_port("arena-2");
+    play(7, "arena-2");
+    run.command = {"./server2"};
+    run.count = run.count_max = 3;
+    configure({run});
+    CHECK(alive() == 3);
+    CHECK(process("arena-3").run->command[0] == "./server2");
+    CHECK(state("arena-1") == ProcessState::stopping);
+    CHECK(state("arena-2") == ProcessState::allocated);
+    exit(clean_exit, "arena-1");
+    CHECK(state("arena-1") == ProcessState::starting);
+    CHECK(process("arena-1").run->command[0] == "./server2");
+    exit(clean_exit, "arena-2");
+    CHECK(process("arena-2").run->command[0] == "./server2");
+}
+
+TEST_CASE_FIXTURE(SupervisorFixture, "G-11: a removed run is drained and forgotten") {
+    RunConfig other = arena();
+    other.name = "other";
+    configure({arena(), other});
+    bind_port("other-1");
+    play(7, "other-1");
+    configure({arena()});
+    CHECK(state("other-1") == ProcessState::allocated);
+    CHECK_FALSE(supervisor.scale(now(), "other", 1));
+    exit(clean_exit, "other-1");
+    CHECK(supervisor.find("other-1") == nullptr);
+    CHECK(supervisor.runs() == std::vector<std::string>{"arena"});
+}
+
+TEST_CASE_FIXTURE(SupervisorFixture, "G-3: a drained host takes no match and keeps its processes") {
+    configure({agones(2)});
+    say({Kind::ready}, "arena-1");
+    supervisor.drain(now(), true);
+    work();
+    CHECK(orders_of<DrainAtMuster>().at(0).draining);
+    offer(7, "arena-1");
+    CHECK(told().back() == Tell::decline);
+    say({Kind::ready}, "arena-2");  // one that comes later is drained too
+    CHECK(orders_of<DrainAtMuster>().at(1).process == id("arena-2"));
+    CHECK(alive() == 2);
+    supervisor.drain(now(), false);
+    work();
+    CHECK(count_of<DrainAtMuster>() == 4);
+    offer(7, "arena-1");
+    CHECK(count_of<OfferMatch>() == 1);
+}
+
+TEST_CASE_FIXTURE(SupervisorFixture, "G-2: ending everything waits for matches unless it is to be at once") {
+    RunConfig run = arena();
+    run.count = run.count_max = 2;
+    configure({run});
+    bind_port("arena-1");
+    play(7, "arena-1");
+    supervisor.end_all(now(), false);
+    work();
+    CHECK(state("arena-1") == ProcessState::allocated);
+    CHECK(state("arena-2") == ProcessState::stopping);
+    exit(clean_exit, "arena-2");
+    CHECK_FALSE(supervisor.all_ended());
+    SUBCASE("the match ends") {
+        exit(clean_exit, "arena-1");
+    }
+    SUBCASE("at once") {
+        supervisor.end_all(now(), true);
+        work();
+        CHECK(state("arena-1") == ProcessState::stopping);
+        exit({.signal = SIGTERM}, "arena-1");
+    }
+    CHECK(supervisor.all_ended());
+    run_for(10min);
+    CHECK(alive() == 0);
+    CHECK_FALSE(supervisor.next_tick());
+}
+
+TEST_CASE_FIXTURE(SupervisorFixture, "G-21: ready again ends the match and frees the process") {
+    configure({agones()});
+    say({Kind::ready});
+    play(7);
+    CHECK(state() == ProcessState::allocated);
+    say({Kind::ready});
+    CHECK(state() == ProcessState::ready);
+    CHECK(told() == std::vector{Tell::accept, Tell::ready, Tell::ended});
+    play(8);
+    CHECK(told().back() == Tell::ready);
+    CHECK(news(ProcessNews::Kind::ready) == 1);
+}
+
+TEST_CASE_FIXTURE(SupervisorFixture, "G-21: what allocates itself or is reserved takes no offer until it is ready") {
+    configure({agones()});
+    say({Kind::ready});
+    SUBCASE("allocated") {
+        say({Kind::allocated_itself});
+    }
+    SUBCASE("reserved") {
+        say({Kind::reserved});
+    }
+    offer(7);
+    CHECK(told() == std::vector{Tell::decline});
+    CHECK(orders_of<DrainAtMuster>().back().draining);
+    say({Kind::ready});
+    CHECK_FALSE(orders_of<DrainAtMuster>().back().draining);
+    offer(8);
+    CHECK(count_of<OfferMatch>() == 1);
+}
+
+TEST_CASE_FIXTURE(SupervisorFixture, "G-21: an unhealthy process is ended and counted and a shutdown is as wished") {
+    configure({agones()});
+    say({Kind::ready});
+    play(7);
+    SUBCASE("unhealthy") {
+        say({Kind::unhealthy, {}, "no health for 15 s"});
+        CHECK(state() == ProcessState::unhealthy);
+        CHECK(orders_of<LeaveMuster>().at(0).crashed);
+        CHECK(news(ProcessNews::Kind::unhealthy) == 1);
+        exit({.signal = SIGTERM});
+        CHECK(process().last_exit->reason == "unhealthy: no health for 15 s; signal 15 (SIGTERM)");
+        say({Kind::ready});  // late words of a dead process
+        CHECK(state() == ProcessState::backoff);
+    }
+    SUBCASE("shutdown") {
+        say({Kind::shutdown});
+        CHECK(told().back() == Tell::ended);
+        CHECK(state() == ProcessState::stopping);
+        exit(clean_exit);
+        CHECK(state() == ProcessState::backoff);
+    }
+}
+
+TEST_CASE_FIXTURE(SupervisorFixture,
+                  "G-21: after an abort the process takes no offer before it says that it is ready") {
+    configure({agones()});
+    say({Kind::ready});
+    play(7);
+    supervisor.aborted(now(), id(), LobbyId(7), "Operator");
+    work();
+    CHECK(count_of<DropMatch>() == 1);
+    CHECK(count_of<StopProcess>() == 0);
+    offer(8);
+    CHECK(told().back() == Tell::decline);
+    say({Kind::ready});
+    offer(9);
+    CHECK(count_of<OfferMatch>() == 2);
+}
+
+TEST_CASE_FIXTURE(SupervisorFixture, "G-6: a process with Muster's SDK is ended when its own matches are over") {
+    RunConfig run = arena();
+    run.sdk = SdkKind::muster;
+    configure({run});
+    bind_port();
+    CHECK(count_of<JoinMuster>() == 0);
+    supervisor.matches_held(now(), id(), 2);
+    CHECK(state() == ProcessState::allocated);
+    REQUIRE(supervisor.restart(now(), "arena-1"));
+    work();
+    CHECK(count_of<StopProcess>() == 0);
+    supervisor.matches_held(now(), id(), 1);
+    work();
+    CHECK(count_of<StopProcess>() == 0);
+    supervisor.matches_held(now(), id(), 0);
+    work();
+    CHECK(count_of<StopProcess>() == 1);
+}
+
+Adopted survivor(std::string name, std::uint16_t port) {
+    return {.name = std::move(name),
+            .run = "arena",
+            .pid = 50,
+            .port = port,
+            .life = "abc",
+            .ran = 10min,
+            .was_ready = true};
+}
+
+TEST_CASE_FIXTURE(SupervisorFixture,
+                  "G-7: what still runs is adopted with its port and match and nothing is started for it") {
+    RunConfig run = arena();
+    run.count = run.count_max = 2;
+    runs = {run};
+    supervisor.configure(now(), ports, runs);
+    Adopted first = survivor("arena-1", 7000);
+    first.match = MatchHeld{.match = {.lobby = LobbyId(7)}, .stage = MatchHeld::Stage::started};
+    REQUIRE(supervisor.adopt(now(), first));
+    CHECK_FALSE(supervisor.adopt(now(), survivor("arena-1", 7001)));  // its place is taken
+    CHECK_FALSE(supervisor.adopt(now(), survivor("arena-2", 7000)));  // its port is taken
+    for (const char* name : {"arena-0", "arena-", "arena", "arena-1x", "other-1"})
+        CHECK_FALSE(supervisor.adopt(now(), survivor(name, 7005)));
+    configure(runs);
+    CHECK(count_of<StartProcess>() == 1);
+    CHECK(state("arena-1") == ProcessState::allocated);
+    CHECK(process("arena-1").life == "abc");
+    CHECK(process("arena-2").port == 7001);
+    CHECK(orders_of<JoinMuster>().at(0).process == id("arena-1"));
+    exit({}, "arena-1");  // how it ended is not known: no crash
+    CHECK(told().back() == Tell::ended);
+    CHECK(process("arena-1").last_exit->reason == "exit code unknown");
+    CHECK(process("arena-1").last_exit->ran == 10min);
+}
+
+TEST_CASE_FIXTURE(SupervisorFixture, "G-7: what is not wanted any more is adopted and drained") {
+    runs = {arena()};
+    supervisor.configure(now(), ports, runs);
+    REQUIRE(supervisor.adopt(now(), survivor("arena-2", 7002)));  // above count_max
+    Adopted gone = survivor("old-1", 7003);
+    gone.run = "old";
+    gone.config = std::make_shared<const RunConfig>(agones());
+    gone.match = MatchHeld{.match = {.lobby = LobbyId(7)}, .stage = MatchHeld::Stage::ready};
+    REQUIRE(supervisor.adopt(now(), gone));
+    configure(runs);
+    CHECK(state("arena-1") == ProcessState::stopped);  // never two where one is wanted
+    CHECK(state("old-1") == ProcessState::allocated);
+    say({Kind::ready}, "old-1");
+    CHECK(state("old-1") == ProcessState::stopping);
+    exit(clean_exit, "old-1");
+    CHECK(supervisor.find("old-1") == nullptr);
+}
+
+TEST_CASE_FIXTURE(SupervisorFixture, "fault 90: whatever happens no port is given twice and there are never too many") {
+    RunConfig run = agones(4);
+    run.count_max = 6;
+    Random random(7);
+    configure({run});
+    for (int step = 0; step < 20'000; ++step) {
+        const std::string name = "arena-" + std::to_string(random.between(1, 6));
+        const Process* process = supervisor.find(name);
+        if (process) {
+            const auto lobby = static_cast<std::int32_t>(random.between(1, 5));
+            switch (random.below(10)) {
+                case 0:
+                    supervisor.exited(now(), process->id, random.chance(0.5) ? clean_exit : crash);
+                    break;
+                case 1:
+                    supervisor.heard(now(), process->id, {Kind::ready});
+                    break;
+                case 2:
+                    supervisor.offered(now(), process->id, {.lobby = LobbyId(lobby)});
+                    break;
+                case 3:
+                    supervisor.heard(now(), process->id, {Kind::match_ready, LobbyId(lobby)});
+                    break;
+                case 4:
+                    supervisor.aborted(now(), process->id, LobbyId(lobby), "x");
+                    break;
+                case 5:
+                    (void)supervisor.restart(now(), name);
+                    break;
+                case 6:
+                    (void)supervisor.scale(now(), "arena", static_cast<std::int32_t>(random.between(0, 7)));
+                    break;
+                case 7:
+                    supervisor.heard(now(), process->id, {Kind(random.below(8)), LobbyId(lobby)});
+                    break;
+                case 8:
+                    supervisor.drain(now(), random.chance(0.5));
+                    break;
+                default:
+                    run_for(std::chrono::milliseconds(random.between(0, 400'000)));
+                    break;
+            }
+            work();
+        }
+        std::set<std::uint16_t> used;
+        for (const Process* each : supervisor.processes()) {
+            if (each->port != 0) REQUIRE(used.insert(each->port).second);
+            REQUIRE((each->state != ProcessState::stopped || !each->pid));
+            if (each->match) REQUIRE(each->pid);
+        }
+        REQUIRE(alive() <= 6);
+        done.clear();
+    }
+    // With peace, the count is reached within the longest pause.
+    REQUIRE(supervisor.scale(now(), "arena", 5));
+    for (int i = 0; i < 20; ++i) {
+        run_for(1min);
+        for (const Process* each : supervisor.processes())
+            if (each->pid && (each->being_ended() || each->wish != EndWish::none))
+                supervisor.exited(now(), each->id, clean_exit);
+        work();
+        for (const Process* each : supervisor.processes())
+            if (each->pid) supervisor.heard(now(), each->id, {Kind::ready});
+        work();
+    }
+    CHECK(alive() == 5);
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,249 @@
+#include "agones/side.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <unistd.h>
+
+#include "agones/answer_json.h"
+#include "agones/rest.h"
+#include "agones/sdk_calls.h"
+#include "base/uuid.h"
+
+namespace muster::agones {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t watches_max = 64;
+
+class RestFeed final : public LoopbackFeed {
+public:
+    explicit RestFeed(std::shared_ptr<Watch> watch) : watch_(std::move(watch)) {}
+    ~RestFeed() override { watch_->on_news(nullptr); }
+    void begin(std::function<void()> wake) override { watch_->on_news(std::move(wake)); }
+    std::optional<std::string> next() override {
+        const auto server = watch_->next();
+        if (!server) return std::nullopt;
+        return watch_json(**server);
+    }
+
+private:
+    const std::shared_ptr<Watch> watch_;
+};
+
+Code code_for(unsigned status) {
+    return status == 413 || status == 431 ? Code::resource_exhausted : Code::invalid_argument;
+}
+
+LoopbackAnswer refusal(const Refused& refused) {
+    return {http_status(refused.code), to_json(refused), nullptr};
+}
+
+}  // namespace
+
+// The session under its lock: the agent's thread, the loopback thread and gRPC's threads meet here.
+class Side::Served final : public SdkCalls, public LoopbackHandler {
+public:
+    explicit Served(const Services& services) : services_(services) {}
+
+    Reply call(const Call& call) override {
+        bool news = false;
+        Reply reply = [&]() -> Reply {
+            const std::scoped_lock lock(mutex_);
+            if (!session_) return Failure<Refused>(gone());
+            Reply answer = session_->call(later(services_.clock.now()), call);
+            publish();
+            news = session_->has_facts();
+            return answer;
+        }();
+        if (news) services_.wake();
+        return reply;
+    }
+
+    Result<std::shared_ptr<Watch>, Refused> watch() override {
+        const std::scoped_lock lock(mutex_);
+        if (!session_) return Failure<Refused>(gone());
+        std::erase_if(watches_, [](const auto& each) { return each.expired(); });
+        if (watches_.size() >= watches_max)
+            return Failure<Refused>(Refused{Code::resource_exhausted, "too many watches"});
+        auto watch = std::make_shared<Watch>();
+        watch->push(session_->present());
+        watches_.push_back(watch);
+        return watch;
+    }
+
+    LoopbackAnswer handle(const LoopbackRequest& request) override {
+        const auto asked = rest_call({request.method, request.path, request.query, request.body});
+        if (!asked) return refusal(asked.error());
+        if (const Call* call_of = std::get_if<Call>(&*asked)) {
+            const Reply reply = call(*call_of);
+            return reply ? LoopbackAnswer{200, to_json(*reply), nullptr} : refusal(reply.error());
+        }
+        auto watching = watch();
+        if (!watching) return refusal(watching.error());
+        return {200, {}, std::make_shared<RestFeed>(std::move(*watching))};
+    }
+
+    std::string malformed(unsigned status, const std::string& why) override {
+        return to_json(Refused{code_for(status), why});
+    }
+
+    void set(std::optional<Session> session) {
+        const std::scoped_lock lock(mutex_);
+        session_ = std::move(session);
+        watches_.clear();
+    }
+
+    // Runs `work` on the session, if there is one. On the agent's thread, which needs no waking.
+    template <class Work>
+    void with(Work work) {
+        const std::scoped_lock lock(mutex_);
+        if (!session_) return;
+        work(*session_);
+        publish();
+    }
+
+    // The threads read the clock each for itself, and the session's time must not go back.
+    Time later(Time now) {
+        last_ = std::max(last_, now);
+        return last_;
+    }
+
+private:
+    static Refused gone() { return {Code::unavailable, "the process has ended"}; }
+
+    void publish() {
+        const auto changes = session_->take_changes();
+        if (changes.empty()) return;
+        for (const auto& each : watches_)
+            if (const auto watch = each.lock())
+                for (const auto& change : changes) watch->push(change);
+    }
+
+    const Services services_;
+    std::mutex mutex_;
+    std::optional<Session> session_;
+    std::vector<std::weak_ptr<Watch>> watches_;
+    Time last_{};
+};
+
+Side::Side(Process process, const Services& services)
+    : process_(std::move(process)), services_(services), served_(std::make_shared<Served>(services)) {}
+
+Side::~Side() {
+    close();
+}
+
+std::vector<EnvironmentEntry> Side::begin_life(Time now, std::string_view) {
+    close();
+    failures_.clear();
+    served_->set(Session(process_, {now, services_.clock.wall(), random_uuid(services_.entropy)}));
+    try {
+        open(0, 0);
+    } catch (const LoopbackError& failure) {
+        failures_.push_back({SdkFact::Kind::unhealthy, {}, failure.what()});
+        close();
+        return {};
+    }
+    std::vector<EnvironmentEntry> environment{{"AGONES_SDK_HTTP_PORT", std::to_string(http_port_->number())}};
+    if (grpc_port_) environment.push_back({"AGONES_SDK_GRPC_PORT", std::to_string(grpc_port_->number())});
+    return environment;
+}
+
+void Side::end_life(Time) {
+    close();
+}
+
+void Side::offer(Time now, const SdkMatch& match) {
+    served_->with([&](Session& session) { session.offer(served_->later(now), match); });
+    services_.wake();  // it is answered already
+}
+
+void Side::abort(Time now, LobbyId lobby, std::string_view reason) {
+    served_->with([&](Session& session) { session.abort(served_->later(now), lobby, reason); });
+}
+
+void Side::stop(Time now) {
+    served_->with([&](Session& session) { session.stop(served_->later(now)); });
+}
+
+std::vector<SdkFact> Side::take_facts(Time now) {
+    std::vector<SdkFact> facts = std::exchange(failures_, {});
+    served_->with([&](Session& session) {
+        session.tick(served_->later(now));
+        std::ranges::move(session.take_facts(), std::back_inserter(facts));
+    });
+    return facts;
+}
+
+std::optional<Time> Side::next_tick() const {
+    std::optional<Time> next;
+    served_->with([&](const Session& session) { next = session.next_tick(); });
+    return next;
+}
+
+std::string Side::saved() const {
+    std::string session_text;
+    served_->with([&](const Session& session) { session_text = session.saved(); });
+    if (session_text.empty() || !http_port_) return {};
+    return json::serialize(json::object{{"http_port", http_port_->number()},
+                                        {"grpc_port", grpc_port_ ? grpc_port_->number() : 0},
+                                        {"session", session_text}});
+}
+
+std::uint64_t Side::revision() const {
+    std::uint64_t version = 0;
+    served_->with([&](const Session& session) { version = static_cast<std::uint64_t>(session.present()->version); });
+    return version;
+}
+
+void Side::restore(Time now, std::string_view, std::string_view saved) {
+    close();
+    failures_.clear();
+    const auto failed = [&](std::string why) {
+        failures_.push_back({SdkFact::Kind::unhealthy, {}, "its SDK session cannot be continued: " + std::move(why)});
+        close();
+    };
+    try {
+        const json::value parsed = json::parse(saved);
+        const json::object& in = parsed.as_object();
+        auto session = Session::restored(process_, now, services_.clock.wall(), in.at("session").as_string());
+        if (!session) return failed("it was not saved whole");
+        served_->set(std::move(session));
+        open(in.at("http_port").to_number<std::uint16_t>(), in.at("grpc_port").to_number<std::uint16_t>());
+    } catch (const std::exception& failure) {
+        failed(failure.what());
+    }
+}
+
+void Side::set_address(std::string address, std::uint16_t port) {
+    process_.address = address;
+    process_.port = port;
+    served_->with([&](Session& session) { session.set_address(std::move(address), port); });
+}
+
+void Side::open(std::uint16_t http_port, std::uint16_t grpc_port) {
+    http_port_ = services_.loopback.open_http(http_port, served_);
+    if (!services_.grpc) return;
+    grpc_ = services_.grpc->open(served_);
+    grpc_port_ = services_.loopback.open_raw(grpc_port, [port = std::weak_ptr(grpc_)](int fd) {
+        if (const auto open_port = port.lock())
+            open_port->take(fd);
+        else
+            ::close(fd);
+    });
+}
+
+void Side::close() {
+    served_->set(std::nullopt);
+    http_port_.reset();
+    grpc_port_.reset();
+    grpc_.reset();
+}
+
+}  // namespace muster::agones

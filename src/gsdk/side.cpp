@@ -1,0 +1,251 @@
+#include "gsdk/side.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "base/json_fields.h"
+#include "base/uuid.h"
+#include "gsdk/heartbeat_json.h"
+
+namespace muster::gsdk {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::string_view hosts_path = "/v1/sessionHosts/";
+constexpr std::string_view heartbeats_path = "/heartbeats";
+constexpr std::string_view metrics_path = "/v1/metrics/";
+constexpr std::string_view info_path = "/gsdkinfo";
+
+// What stands between the two in the path, if it is built so.
+std::optional<std::string_view> between(std::string_view path, std::string_view begin, std::string_view end) {
+    if (!path.starts_with(begin)) return std::nullopt;
+    path.remove_prefix(begin.size());
+    if (!path.ends_with(end) || path.size() <= end.size()) return std::nullopt;
+    path.remove_suffix(end.size());
+    return path;
+}
+
+LoopbackAnswer error(unsigned status, std::string_view text) {
+    return {status, fmt::format("{{\"error\":{}}}", json_quoted(text)), nullptr};
+}
+
+// Whole and readable by our own user only, or an exception.
+void write_private(const std::string& path, const std::string& text) {
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    const auto written = fd < 0 ? -1 : ::write(fd, text.data(), text.size());
+    const int failure = errno;
+    if (fd >= 0) ::close(fd);
+    if (written != static_cast<ssize_t>(text.size()))
+        throw std::system_error(failure, std::generic_category(), "cannot write " + path);
+}
+
+}  // namespace
+
+// The session under its lock: the agent's thread and the loopback thread meet here.
+class Side::Served final : public LoopbackHandler {
+public:
+    explicit Served(const Services& services) : services_(services) {}
+
+    LoopbackAnswer handle(const LoopbackRequest& request) override {
+        auto id = between(request.path, metrics_path, info_path);
+        if (id && request.method == "POST") return known(*id) ? LoopbackAnswer{200, "{}", nullptr} : unknown();
+        id = between(request.path, hosts_path, heartbeats_path);
+        if (id && request.method == "POST") return heartbeat(*id, request.body);
+        id = between(request.path, hosts_path, "");
+        if (id && request.method == "PATCH") return heartbeat(*id, request.body);
+        return unknown();
+    }
+
+    std::string malformed(unsigned, const std::string& why) override { return error(0, why).body; }
+
+    void set(std::optional<Session> session, std::string id) {
+        const std::scoped_lock lock(mutex_);
+        session_ = std::move(session);
+        id_ = std::move(id);
+    }
+
+    std::string id() const {
+        const std::scoped_lock lock(mutex_);
+        return id_;
+    }
+
+    // Runs `work` on the session, if there is one. On the agent's thread, which needs no waking.
+    template <class Work>
+    void with(Work work) {
+        const std::scoped_lock lock(mutex_);
+        if (session_) work(*session_);
+    }
+
+    // The threads read the clock each for itself, and the session's time must not go back.
+    Time later(Time now) {
+        last_ = std::max(last_, now);
+        return last_;
+    }
+
+private:
+    static LoopbackAnswer unknown() { return error(404, "no such session host"); }
+
+    bool known(std::string_view id) const {
+        const std::scoped_lock lock(mutex_);
+        return session_ && id == id_;
+    }
+
+    // To a known id never an HTTP error, whatever it sends: some clients give up for minutes.
+    LoopbackAnswer heartbeat(std::string_view id, std::string_view body) {
+        const auto beat = heartbeat_of(body);
+        bool news = false;
+        std::string answer = to_json(HeartbeatAnswer{});
+        {
+            const std::scoped_lock lock(mutex_);
+            if (!session_ || id != id_) return unknown();
+            if (beat) answer = to_json(session_->heartbeat(later(services_.clock.now()), *beat));
+            news = session_->has_facts();
+        }
+        if (news) services_.wake();
+        return {200, std::move(answer), nullptr};
+    }
+
+    const Services services_;
+    mutable std::mutex mutex_;
+    std::optional<Session> session_;
+    std::string id_;
+    Time last_{};
+};
+
+Side::Side(Process process, Place place, const Services& services)
+    : process_(std::move(process)),
+      place_(std::move(place)),
+      services_(services),
+      served_(std::make_shared<Served>(services)) {}
+
+Side::~Side() {
+    close();
+}
+
+std::vector<EnvironmentEntry> Side::begin_life(Time now, std::string_view) {
+    close();
+    failures_.clear();
+    const std::string id = random_uuid(services_.entropy);
+    served_->set(Session(process_, now), id);
+    std::string endpoint;
+    try {
+        open(0);
+        endpoint = fmt::format("127.0.0.1:{}", port_->number());
+        write_private(config_path(), to_json(ConfigFile{.heartbeat_endpoint = endpoint,
+                                                        .session_host_id = id,
+                                                        .vm_id = place_.host,
+                                                        .log_folder = place_.log_folder,
+                                                        .shared_folder = place_.folder,
+                                                        .certificate_folder = place_.folder,
+                                                        .build_id = place_.run,
+                                                        .address = place_.address,
+                                                        .domain_name = place_.address,
+                                                        .port = place_.port,
+                                                        .instance_number = place_.instance_number}));
+    } catch (const std::exception& failure) {
+        failures_.push_back({SdkFact::Kind::unhealthy, {}, failure.what()});
+        close();
+        return {};
+    }
+    const std::string number = std::to_string(place_.instance_number);
+    return {{"GSDK_CONFIG_FILE", config_path()},
+            {"HEARTBEAT_ENDPOINT", endpoint},
+            {"SESSION_HOST_ID", id},
+            {"GSDK_LOG_FOLDER", place_.log_folder},
+            {"PF_TITLE_ID", "muster"},
+            {"PF_BUILD_ID", place_.run},
+            {"PF_REGION", place_.region},
+            {"PF_SERVER_INSTANCE_NUMBER", number},
+            {"PF_SERVER_LOG_DIRECTORY", place_.log_folder}};
+}
+
+void Side::end_life(Time) {
+    close();
+    ::unlink(config_path().c_str());
+}
+
+void Side::offer(Time, const SdkMatch& match) {
+    const std::string session_id = random_uuid(services_.entropy);
+    served_->with([&](Session& session) { session.offer(match, session_id); });
+}
+
+void Side::abort(Time now, LobbyId lobby, std::string_view) {
+    served_->with([&](Session& session) { session.abort(served_->later(now), lobby); });
+}
+
+void Side::stop(Time now) {
+    served_->with([&](Session& session) { session.stop(served_->later(now)); });
+}
+
+std::vector<SdkFact> Side::take_facts(Time now) {
+    std::vector<SdkFact> facts = std::exchange(failures_, {});
+    served_->with([&](Session& session) {
+        session.tick(served_->later(now));
+        std::ranges::move(session.take_facts(), std::back_inserter(facts));
+    });
+    return facts;
+}
+
+std::optional<Time> Side::next_tick() const {
+    std::optional<Time> next;
+    served_->with([&](const Session& session) { next = session.next_tick(); });
+    return next;
+}
+
+std::string Side::saved() const {
+    std::string session_text;
+    served_->with([&](const Session& session) { session_text = session.saved(); });
+    if (session_text.empty() || !port_) return {};
+    return json::serialize(json::object{{"port", port_->number()}, {"id", served_->id()}, {"session", session_text}});
+}
+
+void Side::restore(Time now, std::string_view, std::string_view saved) {
+    close();
+    failures_.clear();
+    const auto failed = [&](std::string why) {
+        failures_.push_back({SdkFact::Kind::unhealthy, {}, "its SDK session cannot be continued: " + std::move(why)});
+        close();
+    };
+    try {
+        const json::value parsed = json::parse(saved);
+        const json::object& in = parsed.as_object();
+        auto session = Session::restored(process_, now, in.at("session").as_string());
+        if (!session) return failed("it was not saved whole");
+        served_->set(std::move(session), std::string(in.at("id").as_string()));
+        open(in.at("port").to_number<std::uint16_t>());
+    } catch (const std::exception& failure) {
+        failed(failure.what());
+    }
+}
+
+void Side::set_address(std::string address, std::uint16_t port) {
+    place_.address = std::move(address);
+    place_.port = port;
+}
+
+void Side::open(std::uint16_t port) {
+    port_ = services_.loopback.open_http(port, served_);
+}
+
+void Side::close() {
+    served_->set(std::nullopt, {});
+    port_.reset();
+}
+
+std::string Side::config_path() const {
+    return fmt::format("{}/gsdk-{}.json", place_.folder, place_.process);
+}
+
+}  // namespace muster::gsdk
