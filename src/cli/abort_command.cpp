@@ -67,7 +67,7 @@ int abort_all(ApiClient& api, const Arguments& arguments, std::int64_t server) t
 
 int abort(const Arguments& arguments) {
     if (!arguments.lobby && !arguments.server)
-        throw CommandFailure(to_int(ExitCode::usage), "wants a lobby, or --server");
+        throw CommandFailure(to_int(ExitCode::usage), "which match? Give its lobby, or --server");
     ApiClient api = ApiClient::from_environment();
     return arguments.server ? abort_all(api, arguments, *arguments.server)
                             : abort_one(api, arguments, *arguments.lobby);
@@ -77,11 +77,13 @@ int abort(const Arguments& arguments) {
 
 Command abort_command() {
     const auto arguments = std::make_shared<Arguments>();
+    CommandOption lobby{"LOBBY", "", "The lobby, as `muster matches` shows it", &arguments->lobby};
+    lobby.required_or_other = true;
     CommandOption server{"--server", "ID", "All matches of this server", &arguments->server};
     server.excludes = {"LOBBY"};
     return {"abort",
             "Abort a match or a pending request, or all matches of a server",
-            {{"LOBBY", "", "The lobby, as `muster matches` shows it", &arguments->lobby},
+            {lobby,
              server,
              {"--reason", "TEXT", "Reason told to the game server and the matchmaker", &arguments->reason},
              json_option(arguments->json)},

@@ -96,7 +96,7 @@ Command allocate_command() {
     return {"allocate",
             "Allocate a game server for a match and wait for the answer",
             {{"REGION", "", "Region, by name or number", &arguments->region, true},
-             {"--lobby", "N", "Lobby id; default: a new one", &arguments->lobby},
+             {"--lobby", "N", "Lobby id (default a new one)", &arguments->lobby},
              {"--players", "N", "Number of players", &arguments->players},
              {"--game-type", "N", "Passed on to the game server", &arguments->game_type},
              {"--game-mode", "N", "Passed on to the game server", &arguments->game_mode},

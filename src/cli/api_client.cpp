@@ -2,11 +2,14 @@
 
 #include <cctype>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/error.hpp>
+#include <boost/asio/ssl/stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
@@ -16,6 +19,9 @@
 #include "config/config.h"
 #include "process/exit_code.h"
 #include "process/version.h"
+#include "tls/client_link.h"
+#include "tls/tls_context.h"
+#include "tls/tls_error.h"
 
 namespace muster {
 namespace {
@@ -35,6 +41,10 @@ constexpr std::chrono::seconds connect_patience{5};
 constexpr std::chrono::seconds feed_patience{60};
 constexpr std::size_t answer_bytes_max = 64UL << 20;
 constexpr std::size_t event_bytes_max = 1UL << 20;
+
+bool is_https(const ApiAddress& address) {
+    return address.url.starts_with("https://");
+}
 
 std::string variable(const char* name) {
     const char* value = std::getenv(name);
@@ -83,6 +93,49 @@ std::string token_hint(bool with_token) {
     throw CommandFailure(code, what);
 }
 
+// Who we are and whom we trust, over https.
+std::shared_ptr<const TlsClientContext> tls_from_environment() {
+    const TlsClientFiles files{variable("MUSTER_CA_FILE"), variable("MUSTER_CERTIFICATE_FILE"),
+                               variable("MUSTER_KEY_FILE")};
+    if (files.certificate.empty() != files.key.empty())
+        throw CommandFailure(to_int(ExitCode::usage), "MUSTER_CERTIFICATE_FILE and MUSTER_KEY_FILE belong together");
+    auto context = TlsClientContext::read(files);
+    if (!context) throw CommandFailure(to_int(ExitCode::config), context.error());
+    return *context;
+}
+
+// The connection, with TLS around it for https: what Beast reads and writes.
+class Wire {
+public:
+    using executor_type = boost::beast::tcp_stream::executor_type;
+    using Tls = asio::ssl::stream<boost::beast::tcp_stream&>;
+
+    explicit Wire(asio::io_context& context) : tcp_(context) {}
+
+    executor_type get_executor() { return tcp_.get_executor(); }
+    boost::beast::tcp_stream& tcp() { return tcp_; }
+    Tls& begin_tls(std::shared_ptr<const TlsClientContext> context, const std::string& host) {
+        context_ = std::move(context);
+        return tls_.emplace(tcp_, new_client_link(*context_, host).release());
+    }
+
+    template <class Buffers, class Handler>
+    void async_read_some(const Buffers& buffers, Handler&& handler) {
+        if (tls_) return tls_->async_read_some(buffers, std::forward<Handler>(handler));
+        tcp_.async_read_some(buffers, std::forward<Handler>(handler));
+    }
+    template <class Buffers, class Handler>
+    void async_write_some(const Buffers& buffers, Handler&& handler) {
+        if (tls_) return tls_->async_write_some(buffers, std::forward<Handler>(handler));
+        tcp_.async_write_some(buffers, std::forward<Handler>(handler));
+    }
+
+private:
+    std::shared_ptr<const TlsClientContext> context_;
+    boost::beast::tcp_stream tcp_;
+    std::optional<Tls> tls_;
+};
+
 // One connection for one question. Everything waits, but never for ever.
 class Exchange {
 public:
@@ -91,16 +144,17 @@ public:
         error_code failure;
         const auto found = resolver.resolve(address.host, address.port, failure);
         if (failure) not_reachable(address, failure.message());
-        stream_.expires_after(connect_patience);
-        stream_.async_connect(found, [&](const error_code& error, const auto&) { failure = error; });
+        wire_.tcp().expires_after(connect_patience);
+        wire_.tcp().async_connect(found, [&](const error_code& error, const auto&) { failure = error; });
         run();
         if (failure) not_reachable(address, words(failure));
+        if (is_https(address)) shake_hands();
     }
 
     void send(const Request& request) {
         error_code failure;
-        stream_.expires_after(patience_);
-        http::async_write(stream_, request, [&](const error_code& error, std::size_t) { failure = error; });
+        wire_.tcp().expires_after(patience_);
+        http::async_write(wire_, request, [&](const error_code& error, std::size_t) { failure = error; });
         run();
         if (failure) not_reachable(address_, words(failure));
         parser_.emplace();
@@ -110,7 +164,7 @@ public:
     // The whole answer.
     const http::response<http::string_body>& receive() {
         error_code failure;
-        http::async_read(stream_, buffer_, *parser_, [&](const error_code& error, std::size_t) { failure = error; });
+        http::async_read(wire_, buffer_, *parser_, [&](const error_code& error, std::size_t) { failure = error; });
         run();
         if (failure) lost(failure);
         return parser_->get();
@@ -119,7 +173,7 @@ public:
     // Only its head.
     unsigned receive_head() {
         error_code failure;
-        http::async_read_header(stream_, buffer_, *parser_,
+        http::async_read_header(wire_, buffer_, *parser_,
                                 [&](const error_code& error, std::size_t) { failure = error; });
         run();
         if (failure) lost(failure);
@@ -131,15 +185,34 @@ public:
         if (parser_->is_done()) return std::nullopt;
         error_code failure;
         parser_->body_limit(boost::none);
-        stream_.expires_after(feed_patience);
-        http::async_read_some(stream_, buffer_, *parser_,
-                              [&](const error_code& error, std::size_t) { failure = error; });
+        wire_.tcp().expires_after(feed_patience);
+        http::async_read_some(wire_, buffer_, *parser_, [&](const error_code& error, std::size_t) { failure = error; });
         run();
         if (failure) return std::nullopt;
         return std::exchange(parser_->get().body(), {});
     }
 
 private:
+    void shake_hands() {
+        Wire::Tls& tls = wire_.begin_tls(tls_from_environment(), address_.host);
+        error_code failure;
+        tls.async_handshake(asio::ssl::stream_base::client, [&](const error_code& error) { failure = error; });
+        run();
+        if (!failure) return;
+        const std::string problem = problem_of_server(*tls.native_handle());
+        if (!problem.empty())
+            throw CommandFailure(to_int(ExitCode::unavailable),
+                                 fmt::format("the certificate of {} is not good: {}\n"
+                                             "  is it of your own authority? MUSTER_CA_FILE=…/ca.crt muster …\n"
+                                             "  is it for another name?      muster certs show …/muster.crt",
+                                             safe_text(address_.url), problem));
+        const bool is_of_tls = failure.category() == asio::error::get_ssl_category();
+        if (is_of_tls &&
+            failure_of_error(static_cast<unsigned long>(failure.value()), true, true) == TlsFailure::not_tls)
+            not_reachable(address_, "it does not speak TLS; is it http://?");
+        not_reachable(address_, words(failure));
+    }
+
     void run() {
         context_.restart();
         context_.run();
@@ -154,8 +227,10 @@ private:
             throw CommandFailure(to_int(ExitCode::unavailable),
                                  fmt::format("{} did not answer within {} s", safe_text(address_.url),
                                              std::chrono::duration_cast<std::chrono::seconds>(patience_).count()));
-        if (error == http::error::end_of_stream || error == asio::error::connection_reset)
-            not_reachable(address_, "the connection was closed");
+        if (error == http::error::end_of_stream || error == asio::error::connection_reset ||
+            error == asio::ssl::error::stream_truncated)
+            not_reachable(address_, is_https(address_) ? "the connection was closed"
+                                                       : "the connection was closed; is it https://?");
         throw CommandFailure(
             exit_failed, fmt::format("{} gave an invalid HTTP answer: {}", safe_text(address_.url), error.message()));
     }
@@ -163,7 +238,7 @@ private:
     const ApiAddress& address_;
     std::chrono::milliseconds patience_;
     asio::io_context context_{1};
-    boost::beast::tcp_stream stream_{context_};
+    Wire wire_{context_};
     boost::beast::flat_buffer buffer_;
     std::optional<http::response_parser<http::string_body>> parser_;
 };
@@ -214,14 +289,14 @@ ApiAddress parse_api_address(std::string_view url) {
         return {to_int(ExitCode::usage),
                 fmt::format("MUSTER_URL is {}: {}; it looks like {}", safe_text(url), why, default_url())};
     };
-    constexpr std::string_view scheme = "http://";
-    if (url.starts_with("https://")) throw bad("https is not supported; use a tunnel (ssh -L)");
-    if (!url.starts_with(scheme)) throw bad("it must begin with http://");
+    const bool https = url.starts_with("https://");
+    const std::string_view scheme = https ? "https://" : "http://";
+    if (!url.starts_with(scheme)) throw bad("it must begin with http:// or https://");
     std::string_view rest = url.substr(scheme.size());
     while (rest.ends_with('/')) rest.remove_suffix(1);
     if (rest.find_first_of("/?#@ ") != std::string_view::npos) throw bad("it may have a host and a port only");
 
-    ApiAddress address{std::string(scheme) + std::string(rest), {}, "80"};
+    ApiAddress address{std::string(scheme) + std::string(rest), {}, https ? "443" : "80"};
     std::string_view host = rest;
     std::string_view port;
     if (rest.starts_with('[')) {

@@ -30,6 +30,7 @@ struct Yardstick {
 };
 
 constexpr std::array yardsticks{
+    Yardstick{"compare", "all comparisons in turns, with Redis if it is there: table, JSON, pictures, BENCHMARKS.md"},
     Yardstick{"frames_bench", "server CPU for a frame in, through the loop, and out; beside a bare epoll server"},
     Yardstick{"timers_bench", "schedule, cancel and fire with up to a million timers; beside libuv and libev"},
     Yardstick{"idle_bench", "what an idle loop costs, and how fast it wakes"},
@@ -76,7 +77,7 @@ int print_all(bool json) {
     out.end_list();
     if (json) return print_json(out.finish());
     const int printed = to_int(print_result(table.to_text(colours_wanted())));
-    if (some_missing) fmt::print(stderr, "to build them, {}\n", how_to_build);
+    if (some_missing) print_error("to build them, {}\n", how_to_build);
     return printed;
 }
 
@@ -106,7 +107,7 @@ int run_some(const std::vector<const Yardstick*>& wanted, const std::vector<std:
         }
         progress.now(wanted[i]->name);
         if (const int code = run(*wanted[i], more, progress); code != 0) {
-            progress.aside([&] { fmt::print(stderr, "muster: {} ended with {}\n", wanted[i]->name, code); });
+            progress.aside([&] { print_error("muster: {} ended with {}\n", wanted[i]->name, code); });
             worst = exit_failed;
         }
     }
@@ -117,7 +118,8 @@ int bench(const Arguments& arguments) {
     if (arguments.name.empty() && !arguments.all) return print_all(arguments.json);
     std::vector<const Yardstick*> wanted;
     for (const Yardstick& each : yardsticks) {
-        if (arguments.all ? is_built(each) : arguments.name == each.name) wanted.push_back(&each);
+        if (arguments.all ? is_built(each) && each.name != std::string_view("compare") : arguments.name == each.name)
+            wanted.push_back(&each);
     }
     if (wanted.empty() || !is_built(*wanted.front()))
         throw CommandFailure(exit_failed, fmt::format("not built beside {}; {}", safe_text(own_path()), how_to_build));
@@ -135,10 +137,11 @@ Command bench_command() {
     return {"bench",
             "List the benchmarks, or run one",
             {name,
-             {"ARGUMENTS", "", "Arguments for the benchmark, after --", &arguments->more},
+             {"ARGUMENTS", "-- ARGUMENT…", "Arguments for the benchmark, after --", &arguments->more},
              all,
              json_option(arguments->json)},
-            "  muster bench timers_bench\n  muster bench fleet_load -- --servers 100 --seconds 5\n",
+            "  muster bench compare -- --output docs\n  muster bench timers_bench\n  muster bench fleet_load -- "
+            "--servers 100 --seconds 5\n",
             [arguments] { return bench(*arguments); }};
 }
 

@@ -67,6 +67,7 @@ ChildProcess::ChildProcess(const Plan& plan) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(cannot_start);
     sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (plan.own_group) setpgid(0, 0);
     if (plan.output >= 0) {
         dup2(plan.output, STDOUT_FILENO);
         dup2(plan.output, STDERR_FILENO);
@@ -102,7 +103,11 @@ int ChildProcess::wait() {
 }
 
 void ChildProcess::terminate() {
-    if (pid_ >= 0) kill(pid_, SIGTERM);
+    signal(SIGTERM);
+}
+
+void ChildProcess::signal(int number) {
+    if (pid_ >= 0) kill(pid_, number);
 }
 
 void ChildProcess::ended(int status) {

@@ -19,7 +19,8 @@ public:
         // Over ours, from which every MUSTER_ variable is taken out when `clean` is set.
         std::map<std::string, std::string> environment{};
         bool clean = false;
-        int output = -1;  // gets its standard output and error; -1: they are ours
+        int output = -1;         // gets its standard output and error; -1: they are ours
+        bool own_group = false;  // Ctrl-C at our terminal is not for it
     };
     // Throws CommandFailure when it cannot be started. It gets SIGTERM when we end in whatever way.
     explicit ChildProcess(const Plan& plan);
@@ -32,6 +33,7 @@ public:
     // Waits for its end: the exit code, or 128 and the signal.
     int wait();
     void terminate();
+    void signal(int number);
 
 private:
     void ended(int status);

@@ -83,7 +83,8 @@ Command clock_command() {
     const auto arguments = std::make_shared<Arguments>();
     return {"clock",
             "Show or set the world clock",
-            {{"ACTION", "", "`set DAY HH:MM`, or `set` with --speed; omit it to show the clock", &arguments->words},
+            {{"ACTION", "set [DAY HH:MM]", "`set DAY HH:MM`, or `set` with --speed; omit it to show the clock",
+              &arguments->words},
              {"--speed", "N", "Game minutes per real minute, 1 to 3600", &arguments->speed},
              json_option(arguments->json)},
             "  muster clock set tue 14:30        Tuesday (or 3), half past two\n"

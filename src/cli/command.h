@@ -30,13 +30,15 @@ struct CommandOption {
                      std::vector<std::int64_t>*, std::int64_t*, std::optional<std::int64_t>*, std::optional<double>*>;
 
     std::string name;   // "--region", or "LOBBY" for an argument by its place
-    std::string value;  // what stands for the value in the help; empty for a flag or a place
+    std::string value;  // what stands for the value in the help; empty for a flag, and for a place but where its name
+                        // says too little: "set [DAY HH:MM]"
     std::string help;
     Target target;
     bool required = false;
     std::vector<std::string> choices{};   // all that is allowed; empty: anything
     std::vector<std::string> excludes{};  // flags of the same command that cannot be given with it
     bool is_file = false;                 // the completion offers files
+    bool required_or_other = false;       // required, unless a flag that excludes it is given; the command checks it
 
     bool is_place() const { return !name.starts_with('-'); }
     bool takes_many() const {

@@ -11,7 +11,10 @@ namespace muster {
 Command serve_command();
 Command config_command();
 Command protocol_command();
+Command agent_command();
+Command up_command();
 Command player_token_command();
+Command certs_command();
 
 // On the store's file.
 Command backup_command();
@@ -29,6 +32,7 @@ Command remove_command();
 Command regions_command();
 Command matchmakers_command();
 Command matches_command();
+Command match_command();
 Command allocate_command();
 Command abort_command();
 Command players_command();

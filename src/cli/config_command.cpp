@@ -1,10 +1,13 @@
-// `muster config`: the effective config with where each value came from, or the default file.
+// `muster config`: the effective config with where each value came from, the default file, or whether a file is right.
 #include <memory>
 #include <optional>
+
+#include <fmt/format.h>
 
 #include "cli/commands.h"
 #include "cli/listing.h"
 #include "cli/standard_output.h"
+#include "config/config_check.h"
 #include "config/config_load.h"
 #include "config/config_print.h"
 #include "config/config_serving.h"
@@ -15,6 +18,7 @@ namespace {
 
 struct Arguments {
     std::optional<std::string> config;
+    std::optional<std::string> check;
     bool default_file = false;
     bool reference = false;
     bool json = false;
@@ -33,7 +37,35 @@ int print_effective(const Arguments& arguments) {
                           : to_int(print_result(effective_config_text(*loaded)));
 }
 
+std::string_view state_text(ConfigCheck::SecretFound::State state) {
+    using enum ConfigCheck::SecretFound::State;
+    switch (state) {
+        case set:
+            return "set";
+        case not_set:
+            return "not set";
+        case not_readable:
+            return "not checked, this user may not read it";
+        case wrong:
+            return "wrong";
+    }
+    return "";
+}
+
+int check(const std::string& file) {
+    const ConfigCheck found = check_config({file, process_environment()});
+    print_problems(found.problems);
+    for (const std::string& warning : found.warnings) print_error("warning: {}\n", warning);
+    std::string text = fmt::format(
+        "{}: {}\n", file, found.problems.empty() ? "ok" : "the daemon would not start, or keep its old config");
+    for (const ConfigCheck::SecretFound& secret : found.secrets)
+        text += fmt::format("  {:<23}{}: {}\n", secret.key, state_text(secret.state), secret.text);
+    const int printed = to_int(print_result(text));
+    return found.problems.empty() ? printed : to_int(ExitCode::config);
+}
+
 int print(const Arguments& arguments) {
+    if (arguments.check) return check(*arguments.check);
     if (arguments.default_file) return to_int(print_result(default_config_text()));
     if (arguments.reference) return to_int(print_result(config_reference()));
     return print_effective(arguments);
@@ -45,18 +77,25 @@ Command config_command() {
     const auto arguments = std::make_shared<Arguments>();
     CommandOption file{"--config", "FILE", "The config file (TOML)", &arguments->config};
     file.is_file = true;
+    CommandOption check_file{
+        "--check", "FILE", "Check a config file before a restart or reload; exit 78 if it is wrong", &arguments->check};
+    check_file.is_file = true;
     CommandOption defaults{"--default", "", "Print a config file with every key at its default",
                            &arguments->default_file};
     CommandOption reference{"--markdown", "", "Print the reference of all keys as Markdown", &arguments->reference};
     CommandOption json{"--json", "", "JSON instead of TOML", &arguments->json};
-    defaults.excludes = {"--config", "--markdown"};
-    reference.excludes = {"--config"};
-    json.excludes = {"--default", "--markdown"};
+    check_file.excludes = {"--config"};
+    defaults.excludes = {"--config", "--check", "--markdown"};
+    reference.excludes = {"--config", "--check"};
+    json.excludes = {"--check", "--default", "--markdown"};
     return {"config",
             "Show the effective config and where each value came from",
-            {file, defaults, reference, json},
+            {file, check_file, defaults, reference, json},
             "Without --config, shows the defaults and the environment's overrides. Secrets are shown only as set or "
-            "not set.\n",
+            "not set.\n"
+            "--check needs no more than permission to read FILE, and says where each secret was looked for. It looks "
+            "into\n"
+            "the folder `secrets` beside FILE, from which systemd hands the service its credentials.\n",
             [arguments] { return print(*arguments); }};
 }
 

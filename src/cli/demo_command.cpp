@@ -23,6 +23,8 @@
 
 #include "base/entropy.h"
 #include "base/json_fields.h"
+#include "base/system_clock.h"
+#include "certs/authority.h"
 #include "cli/child_process.h"
 #include "cli/commands.h"
 #include "cli/demo_fleet.h"
@@ -52,6 +54,7 @@ struct Arguments {
     std::optional<double> seconds;
     std::optional<std::int64_t> seed;
     std::optional<std::string> http;
+    bool tls = false;
     bool json = false;
 };
 
@@ -133,11 +136,24 @@ bool usual_port_is_free() {
     return free;
 }
 
-std::unique_ptr<ChildProcess> launch(const DemoPace& pace, const ScratchFolder& folder, const std::string& http) {
+// Certificates for this run: the daemon's, and the authority that the fleet and the commands trust.
+std::map<std::string, std::string> make_certificates(const ScratchFolder& folder) {
+    Authority authority((folder.path / "pki").string(), SystemClock().wall().value / 1'000);
+    const IssuedFiles daemon = authority.init({});
+    setenv("MUSTER_CA_FILE", authority.file("ca", ".crt").c_str(), 1);  // for the fleet; no thread runs yet
+    return {{"MUSTER_TLS_PORTS", R"(["servers", "matchmakers", "players", "http"])"},
+            {"MUSTER_TLS_CERTIFICATE_FILE", daemon.certificate},
+            {"MUSTER_TLS_KEY_FILE", daemon.key}};
+}
+
+std::unique_ptr<ChildProcess> launch(const DemoPace& pace, const ScratchFolder& folder, const std::string& http,
+                                     const std::map<std::string, std::string>& tls) {
+    auto config = config_of(pace, folder, http);
+    config.insert(tls.begin(), tls.end());
     const int log = open((folder.path / "log.txt").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     auto daemon = std::make_unique<ChildProcess>(
         ChildProcess::Plan{.command = {own_path(), "serve", "--ports-file", (folder.path / "ports.json").string()},
-                           .environment = config_of(pace, folder, http),
+                           .environment = std::move(config),
                            .clean = true,
                            .output = log});
     close(log);
@@ -165,7 +181,7 @@ bool is_where_commands_look(const std::string& url) {
 
 // Where it can be seen.
 void announce(const Arguments& arguments, const JsonValue& ports) {
-    const std::string url = fmt::format("http://{}", ports["http"].text());
+    const std::string url = fmt::format("{}://{}", arguments.tls ? "https" : "http", ports["http"].text());
     if (arguments.json) {
         JsonFields out;
         out.text("url", url);
@@ -173,7 +189,8 @@ void announce(const Arguments& arguments, const JsonValue& ports) {
         print_json(out.finish());
         return;
     }
-    const std::string where = is_where_commands_look(url) ? "" : fmt::format("    export MUSTER_URL={}\n", url);
+    std::string where = is_where_commands_look(url) ? "" : fmt::format("    export MUSTER_URL={}\n", url);
+    if (arguments.tls) where += fmt::format("    export MUSTER_CA_FILE={}\n", std::getenv("MUSTER_CA_FILE"));
     const std::string until =
         arguments.seconds ? fmt::format("It stops after {} s.", *arguments.seconds) : std::string("Ctrl-C stops it.");
     print_result(
@@ -189,9 +206,10 @@ int play(const Arguments& arguments, const JsonValue& ports, const DemoPace& pac
     std::uint64_t seed = 0;
     SystemEntropy().fill(std::as_writable_bytes(std::span(&seed, 1)));
     if (arguments.seed) seed = static_cast<std::uint64_t>(*arguments.seed);
-    DemoFleet fleet({std::string(ports["servers"].text()), std::string(ports["matchmakers"].text()),
-                     std::string(ports["players"].text())},
-                    pace, seed);
+    const auto address = [&](const char* port) {
+        return std::string(arguments.tls ? "muster-tls://" : "") + std::string(ports[port].text());
+    };
+    DemoFleet fleet({address("servers"), address("matchmakers"), address("players")}, pace, seed);
     fleet.start();
 
     announce(arguments, ports);
@@ -211,14 +229,15 @@ int run(const Arguments& arguments, const AwaitedEnd& end) {
     const ScratchFolder folder;
     const DemoPace pace;
     const bool usual = !arguments.http && usual_port_is_free();
-    auto daemon = launch(pace, folder, arguments.http.value_or(usual ? usual_http().to_string() : any_http));
+    const auto tls = arguments.tls ? make_certificates(folder) : std::map<std::string, std::string>();
+    auto daemon = launch(pace, folder, arguments.http.value_or(usual ? usual_http().to_string() : any_http), tls);
     std::optional<JsonValue> ports;
     try {
         ports = wait_until_ready(*daemon, folder, end);
     } catch (const CommandFailure&) {
         if (!usual) throw;
         // Somebody took the port just now.
-        daemon = launch(pace, folder, any_http);
+        daemon = launch(pace, folder, any_http, tls);
         ports = wait_until_ready(*daemon, folder, end);
     }
     if (!ports) return 0;
@@ -245,6 +264,7 @@ Command demo_command() {
          {"--seed", "N", "Random seed, for a repeatable run", &arguments->seed},
          {"--http", "ADDRESS", "Address of the page and the API; default 127.0.0.1:11030, or a free port if taken",
           &arguments->http},
+         {"--tls", "", "Speak TLS on all ports, with certificates made for this run", &arguments->tls},
          {"--json", "", "Print the addresses as one line of JSON", &arguments->json}},
         "Servers join, play matches, fall silent and come back; players log in, idle and leave. All of it runs on "
         "this\n"

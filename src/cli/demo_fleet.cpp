@@ -27,15 +27,23 @@ struct DemoRegion {
     std::array<std::int32_t, 6> slots;  // of each of its servers; 0: it has fewer
 };
 
-// Of the default config. One is well served, one is far too small and runs full.
+// Of the default config. About ten matches run in each: some regions have plenty of room, none runs full for long.
 constexpr std::array regions{
-    DemoRegion{0, {12, 12, 8, 8, 4, 4}}, DemoRegion{1, {8, 8, 4, 4, 0, 0}},  DemoRegion{2, {16, 16, 12, 8, 8, 4}},
-    DemoRegion{9, {8, 4, 4, 0, 0, 0}},   DemoRegion{11, {3, 2, 0, 0, 0, 0}}, DemoRegion{15, {6, 4, 4, 0, 0, 0}},
+    DemoRegion{0, {12, 12, 8, 8, 4, 4}}, DemoRegion{1, {8, 8, 4, 4, 0, 0}},    DemoRegion{2, {16, 16, 12, 8, 8, 4}},
+    DemoRegion{9, {8, 8, 8, 0, 0, 0}},   DemoRegion{11, {12, 12, 0, 0, 0, 0}}, DemoRegion{15, {8, 8, 6, 0, 0, 0}},
 };
 constexpr std::uint16_t first_port = 27'000;
 constexpr std::size_t players_wanted = 60;
 constexpr std::array matchmakers{"lobby-east", "lobby-west"};
 constexpr std::size_t listed_players_max = 4;
+constexpr std::int32_t first_visitor = 100'000;  // an account id far from those of the players who log in
+
+// A match that waits for its players, who have no client here and come to the door only.
+struct Expected {
+    std::string token;
+    std::uint16_t port = 0;
+    int visitors = 0;
+};
 
 }  // namespace
 
@@ -85,6 +93,7 @@ private:
         for (const DemoRegion& region : regions) options.regions.emplace_back(region.id);
         sdk::MatchmakerCallbacks callbacks;
         callbacks.on_event = [this](const sdk::MatchEvent& event) {
+            if (event.kind == sdk::MatchEventKind::ready) visit(event.lobby);
             if (event.kind == sdk::MatchEventKind::ended || event.kind == sdk::MatchEventKind::aborted)
                 release(event.lobby);
         };
@@ -111,15 +120,17 @@ private:
                                .region = sdk::RegionId(region.id),
                                .player_count = static_cast<std::int8_t>(random_.between(2, 10)),
                                .average_rating = static_cast<std::int32_t>(random_.between(1100, 2100))};
-        name_players(matchmaker, wish);
-        matchmaker.request(wish, [this, lobby](const sdk::Allocation& answer) {
-            if (!answer) release(lobby);
-        });
+        const bool for_players = name_players(matchmaker, wish);
+        matchmaker.request(
+            wish, [this, lobby, visitors = for_players ? 0 : int{wish.player_count}](const sdk::Allocation& answer) {
+                if (!answer) return release(lobby);
+                expected_[lobby.value] = {answer.token, answer.port, visitors};
+            });
     }
 
-    // Some matches are for players who are here, too.
-    void name_players(sdk::Matchmaker& matchmaker, const sdk::MatchRequest& wish) {
-        if (!random_.chance(0.25)) return;
+    // Some matches are for players who are here, and for them alone.
+    bool name_players(sdk::Matchmaker& matchmaker, sdk::MatchRequest& wish) {
+        if (!random_.chance(0.25)) return false;
         std::vector<sdk::AccountId> accounts;
         const std::size_t wanted =
             std::min<std::size_t>(listed_players_max, static_cast<std::size_t>(wish.player_count));
@@ -127,10 +138,30 @@ private:
             if (accounts.size() == wanted) break;
             if (player->take_seat(wish.lobby)) accounts.push_back(*player->id());
         }
-        if (!accounts.empty()) matchmaker.players(wish.lobby, accounts, [](const sdk::Outcome&) {});
+        if (accounts.empty()) return false;
+        wish.player_count = static_cast<std::int8_t>(accounts.size());
+        matchmaker.players(wish.lobby, accounts, [](const sdk::Outcome&) {});
+        return true;
+    }
+
+    // The visitors come one by one, before the match starts. Now and then one stays away.
+    void visit(sdk::LobbyId lobby) {
+        const auto found = expected_.find(lobby.value);
+        if (found == expected_.end()) return;
+        for (int i = 0; i < found->second.visitors; ++i) {
+            constexpr double stays_away = 0.03;
+            if (random_.chance(stays_away)) continue;
+            const sdk::AccountId account(first_visitor + static_cast<std::int32_t>(random_.below(1'000'000)));
+            runner_.post_after(std::chrono::milliseconds(random_.between(20, 450)),
+                               [this, lobby, account, match = found->second] {
+                                   for (const auto& server : servers_)
+                                       if (server->port() == match.port) server->let_in(lobby, account, match.token);
+                               });
+        }
     }
 
     void release(sdk::LobbyId lobby) {
+        expected_.erase(lobby.value);
         for (const auto& player : players_) player->leave_seat(lobby);
     }
 
@@ -152,6 +183,7 @@ private:
     // All below belongs to the runner's thread while it runs. The runner goes first.
     Random random_;
     std::int32_t last_lobby_ = 0;
+    std::map<std::int32_t, Expected> expected_;  // by lobby; until it is over
     std::vector<std::unique_ptr<DemoServer>> servers_;
     std::vector<std::unique_ptr<DemoPlayer>> players_;
     std::vector<std::unique_ptr<sdk::Matchmaker>> matchmakers_;

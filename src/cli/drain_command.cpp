@@ -48,7 +48,7 @@ std::vector<std::int64_t> ids_at(ApiClient& api, const std::string& address) {
 // One that is not there does not keep the others from it.
 int set_draining(const Arguments& arguments, bool draining) {
     if (arguments.ids.empty() && arguments.region.empty() && arguments.address.empty())
-        throw CommandFailure(to_int(ExitCode::usage), "wants the ids of servers, --region or --address");
+        throw CommandFailure(to_int(ExitCode::usage), "which servers? Give their ids, --region or --address");
     ApiClient api = ApiClient::from_environment();
     JsonFields body;
     body.flag("draining", draining);
@@ -65,7 +65,7 @@ int set_draining(const Arguments& arguments, bool draining) {
                 arguments.json ? print_json(done.to_json()) : to_int(print_result(fmt::format(fmt::runtime(text), id)));
             if (printed != 0) return printed;
         } catch (const NotThere&) {
-            fmt::print(stderr, "muster: no server {}; `muster servers` lists them\n", id);
+            print_error("muster: no server {}; `muster servers` lists them\n", id);
             worst = exit_failed;
         }
     }
@@ -74,13 +74,15 @@ int set_draining(const Arguments& arguments, bool draining) {
 
 Command command(const char* name, const char* summary, bool draining) {
     const auto arguments = std::make_shared<Arguments>();
-    CommandOption region{"--region", "REGION", "All servers of this region, by its name or id", &arguments->region};
+    CommandOption id{"ID", "", "Server id; several may be given", &arguments->ids};
+    id.required_or_other = true;
+    CommandOption region{"--region", "REGION", "All servers of this region, by name or number", &arguments->region};
     region.excludes = {"ID"};
     CommandOption address{"--address", "IP[:PORT]", "All servers at this address", &arguments->address};
     address.excludes = {"ID", "--region"};
     return {name,
             summary,
-            {{"ID", "", "Server id; several may be given", &arguments->ids},
+            {id,
              region,
              address,
              {"--reason", "TEXT", "Why, for the event history", &arguments->reason},

@@ -43,12 +43,13 @@ struct Arguments {
 };
 
 // All that the daemon tells of.
-constexpr std::array<std::string_view, 25> types{
-    "server.registered", "server.resumed",     "server.offline", "server.removed",  "server.draining",
-    "server.refused",    "matchmaker.refused", "match.offered",  "match.allocated", "match.refused",
-    "match.ready",       "match.started",      "match.ended",    "match.aborted",   "match.wrong_tokens",
-    "player.login",      "player.resumed",     "player.idle",    "player.active",   "player.closed",
-    "entity.deleted",    "clock.jump",         "brake.on",       "brake.off",       "operator.action",
+constexpr std::array<std::string_view, 27> types{
+    "server.registered", "server.resumed",     "server.offline",  "server.removed", "server.draining",
+    "server.refused",    "matchmaker.refused", "match.requested", "match.offered",  "match.declined",
+    "match.allocated",   "match.refused",      "match.ready",     "match.started",  "match.ended",
+    "match.aborted",     "match.wrong_tokens", "player.login",    "player.resumed", "player.idle",
+    "player.active",     "player.closed",      "entity.deleted",  "clock.jump",     "brake.on",
+    "brake.off",         "operator.action",
 };
 
 // What was probably meant: types that have it in them, or the one that is nearest, or all beginnings.
@@ -140,7 +141,7 @@ std::int64_t newest_id(const JsonValue& page) {
                 const auto event = JsonValue::parse(data);
                 if (!event) return;
                 if ((*event)["id"].is_null()) {
-                    fmt::print(stderr, "muster: events were skipped: the daemon no longer has them\n");
+                    print_error("muster: events were skipped: the daemon no longer has them\n");
                     return;
                 }
                 last = std::max(last, (*event)["id"].integer());
@@ -150,7 +151,7 @@ std::int64_t newest_id(const JsonValue& page) {
             if (failure.exit_code != to_int(ExitCode::unavailable) || attempts >= attempts_max) throw;
         }
         const bool first = attempts++ == 0;
-        if (first) fmt::print(stderr, "muster: connection lost, reconnecting\n");
+        if (first) print_error("muster: connection lost, reconnecting\n");
         std::this_thread::sleep_for(first ? attempt_first : attempt_every);
     }
 }

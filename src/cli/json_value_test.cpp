@@ -37,11 +37,13 @@ TEST_CASE("MUSTER_URL is a host and a port, and says what is wrong with it") {
     CHECK(plain.host == "127.0.0.1");
     CHECK(plain.port == "11030");
     CHECK(parse_api_address("http://localhost").port == "80");
+    CHECK(parse_api_address("https://localhost").port == "443");
     const ApiAddress six = parse_api_address("http://[::1]:99");
     CHECK(six.host == "::1");
     CHECK(six.port == "99");
-    for (const char* bad : {"", "localhost", "https://a", "http://", "http://:1", "http://[::1", "http://[::1]x",
-                            "http://a:", "http://a:x", "http://a:123456", "http://a/b", "http://u@a"}) {
+    for (const char* bad :
+         {"", "localhost", "ftp://a", "https://", "http://", "http://:1", "http://[::1", "http://[::1]x",
+          "http://a:", "http://a:x", "http://a:123456", "http://a/b", "http://u@a"}) {
         CAPTURE(bad);
         CHECK_THROWS_AS(parse_api_address(bad), CommandFailure);
     }

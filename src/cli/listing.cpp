@@ -84,12 +84,11 @@ CommandOption limit_option(ListArguments& arguments) {
 
 int print_list(const TextTable& table, const Listing& listing, std::string_view nothing) {
     if (listing.rows.empty()) {
-        fmt::print(stderr, "{}\n", nothing);
+        print_error("{}\n", nothing);
         return 0;
     }
     const int code = to_int(print_result(table.to_text(colours_wanted())));
-    if (!listing.next.is_null())
-        fmt::print(stderr, "the first {} are shown; --limit 0 shows all\n", listing.rows.size());
+    if (!listing.next.is_null()) print_error("the first {} are shown; --limit 0 shows all\n", listing.rows.size());
     return code;
 }
 

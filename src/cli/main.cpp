@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <exception>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +21,8 @@
 
 #include "cli/command.h"
 #include "cli/program.h"
+#include "cli/standard_output.h"
+#include "cli/usage_line.h"
 #include "config/nearest_name.h"
 #include "process/exit_code.h"
 
@@ -28,6 +31,7 @@ namespace {
 using muster::Command;
 using muster::CommandOption;
 using muster::ExitCode;
+using muster::print_error;
 using muster::to_int;
 
 template <class Value>
@@ -50,8 +54,10 @@ CLI::Option* add_option(CLI::App& parser, const CommandOption& option) {
                 return parser.add_flag(option.name, *target, option.help);
             } else {
                 CLI::Option* added = parser.add_option(option.name, *target, option.help);
-                if (!option.value.empty()) added->type_name(option.value);
+                if (!option.value.empty() && !option.is_place()) added->type_name(option.value);
                 if constexpr (is_integer<Value>) added->check(whole_number);
+                // A flag that may be repeated takes one value each time, and leaves what follows alone.
+                if (!option.is_place() && option.takes_many()) added->allow_extra_args(false);
                 if constexpr (std::is_same_v<Value, std::string> || std::is_same_v<Value, std::int64_t>)
                     if (!option.required && !option.is_place()) added->capture_default_str();
                 return added;
@@ -69,8 +75,35 @@ std::string help_list(const char* heading, const std::vector<muster::HelpLine>& 
     return text;
 }
 
+// The parser's own help, but in our words: the usage line says what is required and what excludes what, so that the
+// list of flags says only what each takes and does.
+class CommandHelp : public CLI::Formatter {
+public:
+    explicit CommandHelp(std::string usage) : usage_(std::move(usage)) { label("Positionals", "Arguments"); }
+
+    std::string make_usage(const CLI::App*, std::string) const override { return fmt::format("\nUsage: {}\n", usage_); }
+
+    std::string make_option_opts(const CLI::Option* option) const override {
+        if (option->get_type_size() == 0) return {};
+        const std::string type = option->get_type_name();  // "N", "KEY:{id,load}"; "TEXT:{bash,zsh}" of an argument
+        if (!option->get_positional()) return " " + type;
+        const std::size_t choices = type.find(":{");
+        return choices == std::string::npos ? "" : " " + type.substr(choices + 1);
+    }
+
+    std::string make_option_desc(const CLI::Option* option) const override {
+        const std::string usual = option->get_default_str();
+        return usual.empty() ? option->get_description()
+                             : fmt::format("{} (default {})", option->get_description(), usual);
+    }
+
+private:
+    std::string usage_;
+};
+
 void add_command(CLI::App& app, const Command& command) {
-    CLI::App* parser = app.add_subcommand(command.name, command.summary);
+    CLI::App* parser = app.add_subcommand(command.name, command.summary)->group("Commands");
+    parser->formatter(std::make_shared<CommandHelp>(muster::usage_line(command)));
     parser->set_help_flag("-h,--help", "Show this help");
     parser->footer(command.notes);
     std::map<std::string, CLI::Option*> added;
@@ -123,26 +156,27 @@ std::string complaint(const CLI::App& app, std::span<char* const> arguments, con
 }
 
 // The command that was meant: the first word that is no flag, if it names one.
-const CLI::App* command_in(const CLI::App& app, std::span<char* const> arguments) {
+const Command* command_in(const muster::Program& program, std::span<char* const> arguments) {
     const auto word = std::find_if(arguments.begin(), arguments.end(),
                                    [](const char* each) { return !std::string_view(each).starts_with('-'); });
     if (word == arguments.end()) return nullptr;
-    for (const CLI::App* command : app.get_subcommands({}))
-        if (command->get_name() == *word) return command;
+    for (const Command& command : program.commands)
+        if (command.name == *word) return &command;
     return nullptr;
 }
 
-int usage_error(const CLI::App& app, std::span<char* const> arguments, const CLI::ParseError& error) {
+int usage_error(const CLI::App& app, const muster::Program& program, std::span<char* const> arguments,
+                const CLI::ParseError& error) {
     const std::string wrong = complaint(app, arguments, error);
-    if (const CLI::App* command = command_in(app, arguments)) {
-        fmt::print(stderr, "muster: {}\n\nUsage: muster {} …; `muster {} --help` says more.\n", wrong,
-                   command->get_name(), command->get_name());
+    if (const Command* command = command_in(program, arguments)) {
+        print_error("muster: {}\n\nUsage: {}\n`muster {} --help` says more.\n", wrong, muster::usage_line(*command),
+                    command->name);
         return to_int(ExitCode::usage);
     }
-    fmt::print(stderr, "muster: {}\n\nUsage: muster COMMAND [FLAGS]\n", wrong);
+    print_error("muster: {}\n\nUsage: muster COMMAND [FLAGS]\n", wrong);
     for (const CLI::App* command : app.get_subcommands({}))
-        fmt::print(stderr, "  muster {:<12} {}\n", command->get_name(), command->get_description());
-    fmt::print(stderr, "`muster --help` and `muster COMMAND --help` say more.\n");
+        print_error("  muster {:<12} {}\n", command->get_name(), command->get_description());
+    print_error("`muster --help` and `muster COMMAND --help` say more.\n");
     return to_int(ExitCode::usage);
 }
 
@@ -152,6 +186,7 @@ int run(int argc, char** argv) {
     app.set_version_flag("--version", fmt::format("{} {}", program.name, program.version), "Show the version");
     app.set_help_flag("-h,--help", "Show this help");
     app.require_subcommand(1);
+    app.formatter(std::make_shared<CommandHelp>("muster COMMAND [FLAGS]"));
     app.footer(help_list("Examples", program.examples) + "\n" + help_list("Environment", program.environment) + "\n" +
                help_list("Exit codes", program.exit_codes));
     for (const Command& command : program.commands) add_command(app, command);
@@ -160,7 +195,7 @@ int run(int argc, char** argv) {
     } catch (const CLI::Success& asked) {  // --help, --version
         return app.exit(asked);
     } catch (const CLI::ParseError& error) {
-        return usage_error(app, std::span(argv + 1, argv + argc), error);
+        return usage_error(app, program, std::span(argv + 1, argv + argc), error);
     }
     const std::string wanted = app.get_subcommands().front()->get_name();
     const auto command = std::find_if(program.commands.begin(), program.commands.end(),
@@ -174,10 +209,10 @@ int main(int argc, char** argv) {
     try {
         return run(argc, argv);
     } catch (const muster::CommandFailure& failure) {
-        fmt::print(stderr, "muster: {}\n", failure.what());
+        print_error("muster: {}\n", failure.what());
         return failure.exit_code;
     } catch (const std::exception& failure) {
-        fmt::print(stderr, "muster: {}\n", failure.what());
+        print_error("muster: {}\n", failure.what());
         return to_int(ExitCode::internal);
     }
 }

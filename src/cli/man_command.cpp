@@ -9,21 +9,38 @@
 
 #include "cli/commands.h"
 #include "cli/standard_output.h"
+#include "cli/usage_line.h"
 
 namespace muster {
 namespace {
+
+// The character that begins at `at`, beyond ASCII, by its number: not every roff reads UTF-8. Ours are two or three
+// bytes long. Moves `at` to its last byte.
+std::string roff_character(std::string_view text, std::size_t& at) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned>(static_cast<unsigned char>(text[i])); };
+    if (byte(at) < 0xE0) {
+        at += 1;
+        return fmt::format("\\[u{:04X}]", (byte(at - 1) & 0x1FU) << 6U | (byte(at) & 0x3FU));
+    }
+    at += 2;
+    return fmt::format("\\[u{:04X}]",
+                       (byte(at - 2) & 0x0FU) << 12U | (byte(at - 1) & 0x3FU) << 6U | (byte(at) & 0x3FU));
+}
 
 // As roff takes it literally.
 std::string roff(std::string_view text) {
     std::string out;
     bool line_begins = true;
-    for (const char each : text) {
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char each = text[i];
         if (line_begins && (each == '.' || each == '\'')) out += "\\&";
         line_begins = each == '\n';
         if (each == '\\') {
             out += "\\e";
         } else if (each == '-') {
             out += "\\-";
+        } else if ((each & 0x80) != 0) {
+            out += roff_character(text, i);
         } else {
             out += each;
         }
@@ -77,15 +94,9 @@ std::string option_text(const CommandOption& option) {
 
 std::string command_text(const Command& command) {
     std::string usage;
-    bool flags = false;
-    for (const CommandOption& option : command.options) {
-        flags = flags || !option.is_place();
-        if (!option.is_place()) continue;
-        const std::string place = "\\fI" + roff(option.name) + "\\fR";
-        usage += option.required ? " " + place : " [" + place + "]";
-    }
-    std::string text = fmt::format(".SS \"muster {}\"\n{}.\n.PP\n\\fBmuster {}\\fR{}{}\n", roff(command.name),
-                                   roff(command.summary), roff(command.name), usage, flags ? " [\\fIFLAGS\\fR]" : "");
+    for (const std::string& part : usage_parts(command)) usage += " " + roff(part);
+    std::string text = fmt::format(".SS \"muster {}\"\n{}.\n.PP\n\\fBmuster {}\\fR{}\n", roff(command.name),
+                                   roff(command.summary), roff(command.name), usage);
     for (const CommandOption& option : command.options) text += option_text(option);
     return text + notes_text(command.notes);
 }

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/figures.h"
 #include "cli/listing.h"
+#include "cli/standard_output.h"
 #include "cli/terminal.h"
 
 namespace muster {
@@ -77,7 +78,7 @@ int show(const Arguments& arguments) {
                    {safe_text(match["reason"].text())}});
     }
     const int code = print_list(table, listing, arguments.state ? "no such matches" : "no match runs");
-    if (!arguments.state) fmt::print(stderr, "{}\n", how_to_see_more);
+    if (!arguments.state) print_error("{}\n", how_to_see_more);
     return code;
 }
 

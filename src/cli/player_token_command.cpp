@@ -81,7 +81,7 @@ Command player_token_command() {
              {"--for", "TIME", "Lifetime: 30s, 10m, 1h, 7d", &arguments->valid_for},
              config,
              {"--json", "", "Print JSON with the fields and the expiry", &arguments->json}},
-            "The key is the one that the daemon has: from MUSTER_AUTH_PLAYER_KEY, or from the file that the config "
+            "Signs with the daemon's own key: from MUSTER_AUTH_PLAYER_KEY, or from the file that the config "
             "names.\n  MUSTER_AUTH_PLAYER_KEY=… muster player-token Ann --account 7\n",
             [arguments] { return make(*arguments); }};
 }

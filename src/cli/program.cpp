@@ -18,6 +18,7 @@ constexpr const char* about =
 std::vector<HelpLine> examples() {
     return {
         {"muster demo", "run the daemon with a small simulated fleet"},
+        {"muster up --count 8 -- ./server -port {port}", "run the daemon and eight of your game servers"},
         {"muster config --default > muster.toml", "write a config to start from"},
         {"muster serve --config muster.toml", "run with it, in the foreground"},
         {"MUSTER_LOG_LEVEL=debug muster serve", "run on the defaults with one key changed"},
@@ -31,6 +32,7 @@ std::vector<HelpLine> environment() {
     return {
         {"MUSTER_URL", "address of the daemon; default http://127.0.0.1:11030"},
         {"MUSTER_ADMIN_TOKEN", "its admin token, if it requires one"},
+        {"MUSTER_CA_FILE", "the authority of its certificate, for https"},
         {"NO_COLOR", "no colours, even on a terminal"},
     };
 }
@@ -59,13 +61,38 @@ Program whole_program() {
     const auto known = [all]() -> const Program& { return *all; };
     Program program{"muster", std::string(version()), about, examples(), environment(), exit_codes(), {}};
     program.commands = {
-        serve_command(),        demo_command(),    status_command(),          top_command(),
-        servers_command(),      server_command(),  drain_command(),           undrain_command(),
-        remove_command(),       regions_command(), matchmakers_command(),     matches_command(),
-        allocate_command(),     abort_command(),   players_command(),         kick_command(),
-        clock_command(),        events_command(),  config_command(),          protocol_command(),
-        player_token_command(), backup_command(),  restore_command(),         store_command(),
-        simulate_command(),     bench_command(),   completion_command(known), man_command(known),
+        serve_command(),
+        up_command(),
+        agent_command(),
+        demo_command(),
+        status_command(),
+        top_command(),
+        servers_command(),
+        server_command(),
+        drain_command(),
+        undrain_command(),
+        remove_command(),
+        regions_command(),
+        matchmakers_command(),
+        matches_command(),
+        match_command(),
+        allocate_command(),
+        abort_command(),
+        players_command(),
+        kick_command(),
+        clock_command(),
+        events_command(),
+        config_command(),
+        protocol_command(),
+        player_token_command(),
+        certs_command(),
+        backup_command(),
+        restore_command(),
+        store_command(),
+        simulate_command(),
+        bench_command(),
+        completion_command(known),
+        man_command(known),
     };
     *all = program;
     for (Command& command : all->commands) command.run = {};  // they would hold themselves

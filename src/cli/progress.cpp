@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/standard_output.h"
 #include "cli/terminal.h"
 
 namespace muster {
@@ -60,14 +61,14 @@ void Progress::draw() {
         fmt::format("{}{} {} s", done_ < 0 ? std::string() : bar(done_) + " ", what_, seconds.count());
     // One short of the edge, where a terminal would begin a new line.
     const std::string_view fits = cut_to(line, std::max<std::size_t>(terminal_size(STDERR_FILENO).columns, 2) - 1);
-    fmt::print(stderr, "\r{}\x1b[K", fits);
+    print_error("\r{}\x1b[K", fits);
     std::fflush(stderr);
     shown_ = true;
 }
 
 void Progress::clear() {
     if (!shown_) return;
-    fmt::print(stderr, "\r\x1b[K");
+    print_error("\r\x1b[K");
     std::fflush(stderr);
     shown_ = false;
 }

@@ -37,7 +37,7 @@ int remove(const Arguments& arguments) {
                     : to_int(print_result(fmt::format("server {} is removed; its matches are aborted\n", id)));
             if (printed != 0) return printed;
         } catch (const NotThere&) {
-            fmt::print(stderr, "muster: no server {}; `muster servers` lists them\n", id);
+            print_error("muster: no server {}; `muster servers` lists them\n", id);
             worst = exit_failed;
         }
     }

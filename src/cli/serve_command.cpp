@@ -15,8 +15,9 @@ namespace {
 
 constexpr const char* notes =
     R"(Without --config the defaults are used, and no file is looked for. Either way the environment overrides them:
-MUSTER_FLEET_HEARTBEAT_TIMEOUT=3s sets heartbeat_timeout of [fleet]. Secrets come from MUSTER_AUTH_SERVER_TOKEN,
-_MATCHMAKER_TOKEN, _ADMIN_TOKEN and _PLAYER_KEY, or from files that the config names; never from the command line.
+MUSTER_LISTEN_HTTP=127.0.0.1:8080 sets http of [listen]. Secrets come from MUSTER_AUTH_SERVER_TOKEN,
+_MATCHMAKER_TOKEN, _ADMIN_TOKEN and _PLAYER_KEY, from files that the config names, or from systemd's credentials; never
+from the command line.
 
 SIGTERM and Ctrl-C stop it, SIGHUP reads the config again.
 )";

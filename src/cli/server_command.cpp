@@ -27,11 +27,20 @@ std::string lobbies_text(const JsonValue& lobbies) {
     return text.empty() ? "none" : text;
 }
 
+// Who, when and why.
+std::string drain_text(const JsonValue& drain) {
+    std::string text = "drained by an operator";
+    if (!drain["who"].text().empty()) text += " at " + safe_text(drain["who"].text());
+    if (!drain["at_ms"].is_null()) text += ", " + moment_text(drain["at_ms"].integer());
+    if (!drain["reason"].text().empty()) text += fmt::format(" (\"{}\")", safe_text(drain["reason"].text()));
+    return text;
+}
+
 std::string flags_text(const JsonValue& server) {
     std::string text;
     const auto say = [&text](std::string_view what) { text += fmt::format("{}{}", text.empty() ? "" : ", ", what); };
     if (!server["connected"].flag()) say("not connected");
-    if (server["drained_by_operator"].flag()) say("drained by an operator");
+    if (server["drained_by_operator"].flag()) say(drain_text(server["drain"]));
     if (server["draining"].flag() && !server["drained_by_operator"].flag()) say("draining by its own request");
     if (server["braked"].flag()) say("silent; kept by the eviction brake");
     return text.empty() ? "-" : text;

@@ -43,6 +43,9 @@ std::string status_text(const JsonValue& overview, bool colours) {
     const JsonValue store = overview["store"];
     const auto succeeded = static_cast<double>(allocations["successes"].integer());
     const auto requested = static_cast<double>(allocations["requests"].integer());
+    const auto latency = [&](const char* percentile) {
+        return succeeded > 0 ? span_text(allocations[percentile].number() / 1000) : std::string("-");
+    };
 
     std::string text = described(
         {
@@ -58,10 +61,7 @@ std::string status_text(const JsonValue& overview, bool colours) {
                           allocations["requests"].integer(), allocations["successes"].integer(),
                           share_text(succeeded, requested), allocations["in_flight"].integer(),
                           allocations["retries"].integer(), failures_text(allocations["failures"]))}},
-            {"",
-             {fmt::format("p50 {}, p95 {}, p99 {}", span_text(allocations["p50_ms"].number() / 1000),
-                          span_text(allocations["p95_ms"].number() / 1000),
-                          span_text(allocations["p99_ms"].number() / 1000))}},
+            {"", {fmt::format("p50 {}, p95 {}, p99 {}", latency("p50_ms"), latency("p95_ms"), latency("p99_ms"))}},
             {"players",
              {fmt::format("{} connected, {} idle, {} reconnecting", players["connected"].integer(),
                           players["idle"].integer(), players["in_grace"].integer())}},

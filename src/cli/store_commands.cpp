@@ -6,11 +6,14 @@
 
 #include <fmt/core.h>
 
+#include "base/json_fields.h"
+#include "base/packed_fields.h"
 #include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/standard_output.h"
 #include "config/config_load.h"
 #include "process/exit_code.h"
+#include "store/event_reader.h"
 #include "store/store.h"
 #include "store/store_copy.h"
 
@@ -87,6 +90,29 @@ int run_compact(const Arguments& arguments) {
     });
 }
 
+// One JSON object a line, as the API shows events, oldest first.
+int run_events(const Arguments& arguments) {
+    constexpr std::size_t page = 10'000;
+    return done([&] {
+        EventReader reader(store_of(arguments), {});
+        EventsFound found;
+        while (!found.is_end) {
+            found = reader.find({EventSearch::Towards::newer, found.reached, page});
+            std::string lines;
+            for (const EventRecord& event : found.events) {
+                JsonFields fields;
+                fields.integer("id", event.id);
+                fields.integer("time_ms", event.time.value);
+                fields.text("type", event.type);
+                unpack(event.fields, fields);
+                lines += fields.finish() + "\n";
+            }
+            print_result(lines);
+        }
+        return std::string();
+    });
+}
+
 }  // namespace
 
 Command backup_command() {
@@ -114,15 +140,18 @@ Command restore_command() {
 
 Command store_command() {
     const auto arguments = std::make_shared<Arguments>();
-    CommandOption action{"ACTION", "", "`compact`: give free space back to the disk; stop the daemon first",
+    CommandOption action{"ACTION", "",
+                         "`events`: print the event history; `compact`: give free space back to the disk, stop the "
+                         "daemon first",
                          &arguments->what};
     action.required = true;
-    action.choices = {"compact"};
+    action.choices = {"compact", "events"};
     return {"store",
-            "Maintain the store's file",
+            "Read or maintain the store's file",
             {action, config_option(*arguments), store_option(*arguments)},
+            "Events are printed as JSON, one a line, oldest first; the daemon may run.\n"
             "Compacting needs disk space for a second copy. Without it, Muster reuses free space inside the file.\n",
-            [arguments] { return run_compact(*arguments); }};
+            [arguments] { return arguments->what == "events" ? run_events(*arguments) : run_compact(*arguments); }};
 }
 
 }  // namespace muster

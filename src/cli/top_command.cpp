@@ -1,4 +1,4 @@
-// `muster top`: the whole, live, on the full screen.
+// `muster top`: the live overview, on the full screen.
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -45,7 +45,7 @@ void look_again(Looks& looks, TopView& view) {
         view.take(looks.look());
     } catch (const CommandFailure& failure) {
         const std::string all = failure.what();
-        view.failed(all.substr(0, all.find('\n')) + "; trying again");
+        view.failed(all.substr(0, all.find('\n')));
     }
 }
 

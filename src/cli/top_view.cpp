@@ -88,9 +88,14 @@ std::vector<std::string> TopView::lines(const TerminalSize& size, bool colours) 
     return all;
 }
 
+// What was healthy when it was last heard may be gone now.
+std::string TopView::health() const {
+    return trouble_.empty() ? safe_text(overview_["health"]["status"].text()) : "unknown";
+}
+
 // Health and keys stay; the rest is shown as far as there are columns for it.
 std::string TopView::first_line(std::size_t columns, bool colours) const {
-    const std::string health = safe_text(overview_["health"]["status"].text());
+    const std::string health = this->health();
     const std::string keys = fmt::format("servers by {}  q quits, s sorts", server_orders[order_]);
     const std::string version = " " + safe_text(overview_["version"].text());
     const std::string up = "  up " + span_text(overview_["uptime_s"].number());
@@ -106,13 +111,18 @@ std::string TopView::first_line(std::size_t columns, bool colours) const {
     const std::string name = "muster" + if_it_fits(version);
     const std::string age = if_it_fits(up);
     return fmt::format("{}{}  health {}  {}{}", in_style(Style::bold, name, colours), age,
-                       in_style(status_style(health), health, colours), keys, if_it_fits(url));
+                       in_style(trouble_.empty() ? status_style(health) : Style::red, health, colours), keys,
+                       if_it_fits(url));
 }
 
 std::vector<std::string> TopView::head(std::size_t columns, bool colours) const {
     const std::string health = safe_text(overview_["health"]["status"].text());
     std::vector<std::string> lines{first_line(columns, colours)};
-    if (!trouble_.empty()) lines.push_back(in_style(Style::red, trouble_, colours));
+    if (!trouble_.empty()) {
+        lines.push_back(in_style(Style::red, trouble_, colours));
+        const std::string when = moment_text(overview_["time_ms"].integer());
+        lines.push_back(in_style(Style::red, fmt::format("trying again; all below is as of {}", when), colours));
+    }
     for (const JsonValue& reason : overview_["health"]["reasons"].items())
         lines.push_back(in_style(status_style(health), safe_text(reason.text()), colours));
     return lines;

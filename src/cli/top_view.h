@@ -27,7 +27,7 @@ public:
     TopView(std::string url, RegionNames regions) : url_(std::move(url)), regions_(std::move(regions)) {}
 
     void take(TopSample sample);
-    // The daemon does not answer: what was seen last stays, with this said above it.
+    // The daemon does not answer: what was seen last stays, with this and its age said above it. Its health is unknown.
     void failed(std::string why) { trouble_ = std::move(why); }
     // Another order of the servers.
     void next_order();
@@ -35,6 +35,7 @@ public:
     std::vector<std::string> lines(const TerminalSize& size, bool colours) const;
 
 private:
+    std::string health() const;
     std::string first_line(std::size_t columns, bool colours) const;
     std::vector<std::string> head(std::size_t columns, bool colours) const;
     std::vector<std::string> figures(std::size_t columns) const;

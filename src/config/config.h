@@ -1,8 +1,11 @@
 // Every setting of Muster with its default. What each means, and what is allowed, stands in config_keys.cpp.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/log.h"
@@ -25,6 +28,7 @@ struct Config {
         ListenAddress matchmakers = ListenAddress::loopback(11033);
         ListenAddress players = ListenAddress::loopback(11031);
         ListenAddress http = ListenAddress::loopback(11030);
+        std::vector<std::string> http_hosts;  // in lower case
     } listen;
 
     // A token that is not set lets any token pass, and no player_key makes credentials open: on loopback only, see
@@ -33,11 +37,13 @@ struct Config {
         Secrets server_token;
         Secrets matchmaker_token;
         Secrets admin_token;
+        Secrets http_matchmaker_token;
         Secrets player_key;
         // Where the above were to be read from; empty when they were not.
         std::string server_token_file;
         std::string matchmaker_token_file;
         std::string admin_token_file;
+        std::string http_matchmaker_token_file;
         std::string player_key_file;
     } auth;
 
@@ -113,6 +119,20 @@ struct Config {
         std::int32_t http_connections = 1'024;
         std::int32_t http_connections_ip = 64;
     } limits;
+
+    // Which ports speak TLS, and with what (S-1, S-2).
+    struct Tls {
+        std::vector<std::string> ports;
+        std::string certificate_file;
+        std::string key_file;
+        std::string client_ca_file;
+        std::string revoked_file;
+        bool insecure = false;
+
+        bool at(std::string_view port) const { return std::find(ports.begin(), ports.end(), port) != ports.end(); }
+        // Whether peers of the port prove by a certificate who they are, and need no shared token.
+        bool proves_peers_at(std::string_view port) const { return !client_ca_file.empty() && at(port); }
+    } tls;
 
     struct Net {
         std::int32_t threads = 1;

@@ -16,7 +16,8 @@ namespace muster {
 namespace {
 
 constexpr std::string_view prefix = "MUSTER_";
-constexpr std::string_view variables_of_the_tool[] = {"MUSTER_URL", "MUSTER_ADMIN_TOKEN"};
+constexpr std::string_view variables_of_the_tool[] = {"MUSTER_URL", "MUSTER_ADMIN_TOKEN", "MUSTER_CA_FILE",
+                                                      "MUSTER_CERTIFICATE_FILE", "MUSTER_KEY_FILE"};
 
 // A name that begins like no table's is a typing error only when it is this close to a real one.
 constexpr std::size_t typing_error_max = 2;
@@ -57,19 +58,13 @@ std::optional<std::string> problem_of_secret(const SecretKey& type, std::string_
     return std::nullopt;
 }
 
-std::optional<std::string> problem_of_any(const SecretKey& type, const Secrets& secrets) {
-    for (const Secret& secret : secrets.all()) {
-        if (auto problem = problem_of_secret(type, secret.reveal())) return problem;
-    }
-    return std::nullopt;
-}
-
 void read_variable(const ConfigKey& key, const EnvironmentVariable& variable, ConfigDraft& draft) {
     draft.origins.set(key, {ConfigOrigin::Source::environment, std::string(variable.name), ConfigOrigin::no_line});
     if (const auto* secret = std::get_if<SecretKey>(&key.type)) {
         if (const auto problem = problem_of_secret(*secret, variable.value)) return draft.refuse(key, *problem);
         secret->place(draft.config) = Secret(variable.value);
-    } else if (std::holds_alternative<RegionsKey>(key.type)) {
+    } else if (std::holds_alternative<RegionsKey>(key.type) || std::holds_alternative<HostsKey>(key.type) ||
+               std::holds_alternative<ListKey>(key.type)) {
         read_toml_value(key, variable.value, variable.name, draft);
     } else if (const auto problem = set_value(key, scalar_from_text(key, variable.value), draft.config)) {
         draft.refuse(key, *problem);
@@ -77,6 +72,20 @@ void read_variable(const ConfigKey& key, const EnvironmentVariable& variable, Co
 }
 
 }  // namespace
+
+std::optional<std::string> problem_of_secrets(const SecretKey& type, const Secrets& secrets) {
+    for (const Secret& secret : secrets.all()) {
+        if (auto problem = problem_of_secret(type, secret.reveal())) return problem;
+    }
+    return std::nullopt;
+}
+
+std::optional<std::string_view> variable_named(const Environment& environment, std::string_view name) {
+    const auto found = std::find_if(environment.begin(), environment.end(),
+                                    [name](const EnvironmentVariable& each) { return each.name == name; });
+    if (found == environment.end() || found->value.empty()) return std::nullopt;
+    return found->value;
+}
 
 Environment process_environment() {
     Environment environment;
@@ -103,19 +112,30 @@ void read_environment(const Environment& environment, ConfigDraft& draft) {
     }
 }
 
-void read_secret_files(ConfigDraft& draft) {
+void refuse_secret(const ConfigKey& key, std::string_view what, ConfigDraft& draft) {
+    const ConfigKey& file_key = *find_key(key.table, fmt::format("{}_file", key.name));
+    const auto& type = std::get<SecretKey>(key.type);
+    if (!type.file(draft.config).empty()) return draft.refuse(file_key, what);
+    draft.refuse(key, "systemd's credentials", ConfigOrigin::no_line, fmt::format("{}: {}", key.full_name(), what));
+}
+
+void read_secret_files(const Environment& environment, ConfigDraft& draft) {
+    const auto credentials = variable_named(environment, "CREDENTIALS_DIRECTORY");
     for (const ConfigKey& key : config_keys()) {
         const auto* type = std::get_if<SecretKey>(&key.type);
         if (!type || type->place(draft.config).is_set() || draft.refused(key)) continue;
-        const std::string& path = type->file(draft.config);
+        std::string path = type->file(draft.config);
+        if (path.empty() && credentials) {
+            path = fmt::format("{}/muster_{}", *credentials, key.name);
+            if (::access(path.c_str(), F_OK) != 0) continue;  // this one was not handed over
+        }
         if (path.empty()) continue;
 
-        const ConfigKey& file_key = *find_key(key.table, fmt::format("{}_file", key.name));
         auto read = read_secret_file(path);
         if (!read) {
-            draft.refuse(file_key, read.error());
-        } else if (const auto problem = problem_of_any(*type, read->secrets)) {
-            draft.refuse(file_key, fmt::format("what {} holds {}", path, *problem));
+            refuse_secret(key, read.error(), draft);
+        } else if (const auto problem = problem_of_secrets(*type, read->secrets)) {
+            refuse_secret(key, fmt::format("what {} holds {}", path, *problem), draft);
         } else {
             type->place(draft.config) = read->secrets;
             draft.origins.set(key, {ConfigOrigin::Source::file, path, ConfigOrigin::no_line});

@@ -26,17 +26,23 @@ constexpr std::int32_t frame_most = 65'535;
 
 constexpr std::size_t token_bytes_max = 256;  // W-2
 
+bool has_tls_port(std::string_view name) {
+    return name == "servers" || name == "matchmakers" || name == "players" || name == "http";
+}
+
 constexpr ConfigTable tables[] = {
     {"listen", "Where each port listens: an IP address and a port. Port 0 takes any free one."},
     {"auth",
-     "Secrets never stand in this file. Each comes from its environment variable (MUSTER_AUTH_SERVER_TOKEN and so on) "
-     "or from a file named here."},
+     "Secrets are never in this file. Each comes from its environment variable (MUSTER_AUTH_SERVER_TOKEN and so on), "
+     "from a file named here, or from systemd's credentials (muster_server_token and so on), in this order."},
     {"game", "The game loop."},
     {"fleet", "Game servers and the matches that they are given."},
     {"matchmakers", "Matchmakers: the backends that ask for matches. Their wire names say chat server and manager."},
     {"players", "Players."},
-    {"clock", "The world clock. A stored clock overrides where it starts."},
+    {"clock",
+     "The world clock. The start values apply to a new store only; later the clock goes on from where it was."},
     {"limits", "Limits per connection, per address and per port."},
+    {"tls", "TLS 1.3: which ports speak it, and the certificates; `muster certs` makes them."},
     {"net", "The network threads."},
     {"store", "The embedded store."},
     {"shutdown", "Stopping on SIGTERM."},
@@ -50,6 +56,8 @@ constexpr ConfigKey keys[] = {
     {"listen", "matchmakers", AddressKey{AT(listen.matchmakers)}, at_restart, "Where matchmakers connect."},
     {"listen", "players", AddressKey{AT(listen.players)}, at_restart, "Where players connect."},
     {"listen", "http", AddressKey{AT(listen.http)}, at_restart, "Where the page, the API and the metrics are served."},
+    {"listen", "http_hosts", HostsKey{AT(listen.http_hosts)}, at_restart,
+     "Names that HTTP requests may call Muster by, besides localhost and IP addresses, such as the name of a proxy."},
 
     {"auth", "server_token", SecretKey{AT(auth.server_token), AT(auth.server_token_file), token_bytes_max, true},
      at_reload, "What a game server must show in its handshake."},
@@ -58,30 +66,35 @@ constexpr ConfigKey keys[] = {
      "What a matchmaker must show in its handshake."},
     {"auth", "admin_token", SecretKey{AT(auth.admin_token), AT(auth.admin_token_file), Secret::bytes_max, true},
      at_reload, "What an operator must show to act through HTTP."},
+    {"auth", "http_matchmaker_token",
+     SecretKey{AT(auth.http_matchmaker_token), AT(auth.http_matchmaker_token_file), Secret::bytes_max, true}, at_reload,
+     "What a matchmaker must show to ask for matches through HTTP; it may do nothing else."},
     {"auth", "player_key", SecretKey{AT(auth.player_key), AT(auth.player_key_file), Secret::bytes_max, false},
      at_reload, "What players' credentials are signed with."},
     {"auth", "server_token_file", PathKey{AT(auth.server_token_file)}, at_reload,
-     "The file that holds server_token, unless the environment gives it."},
+     "The file with server_token; ignored when the environment has it."},
     {"auth", "matchmaker_token_file", PathKey{AT(auth.matchmaker_token_file)}, at_reload,
-     "The file that holds matchmaker_token, unless the environment gives it."},
+     "The file with matchmaker_token; ignored when the environment has it."},
     {"auth", "admin_token_file", PathKey{AT(auth.admin_token_file)}, at_reload,
-     "The file that holds admin_token, unless the environment gives it."},
+     "The file with admin_token; ignored when the environment has it."},
+    {"auth", "http_matchmaker_token_file", PathKey{AT(auth.http_matchmaker_token_file)}, at_reload,
+     "The file with http_matchmaker_token; ignored when the environment has it."},
     {"auth", "player_key_file", PathKey{AT(auth.player_key_file)}, at_reload,
-     "The file that holds player_key, unless the environment gives it."},
+     "The file with player_key; ignored when the environment has it."},
 
     {"game", "idle_cpu_enabled", FlagKey{AT(game.idle_cpu_enabled)}, at_restart,
      "Whether an idle loop sleeps; if false, it spins."},
     {"game", "idle_sleep_milliseconds", WholeKey{AT(game.idle_sleep_milliseconds), 0, 1'000}, at_restart,
-     "The longest sleep of an idle loop; 0 means no bound."},
+     "Longest sleep of an idle loop; 0 means no limit."},
     {"game", "tick_rate_milliseconds", WholeKey{AT(game.tick_rate_milliseconds), 1, 10'000}, at_restart,
-     "How long one pass of the loop goes on taking messages."},
+     "How long one pass of the loop takes messages before it turns to timers and events."},
     {"game", "max_tick_duration_milliseconds", WholeKey{AT(game.max_tick_duration_milliseconds), 1, 60'000}, at_restart,
      "A longer pass is logged and counted."},
     {"game", "stats_interval", DurationKey{AT(game.stats_interval), 100ms, day}, at_restart,
      "How often the log gets a line with players and loop speed."},
 
     {"fleet", "heartbeat_interval", DurationKey{AT(fleet.heartbeat_interval), 10ms, 1h}, at_reload,
-     "How often a game server sends its heartbeat."},
+     "How often game servers send their heartbeat; they are not told, so set it in their SDK options too."},
     {"fleet", "heartbeat_timeout", DurationKey{AT(fleet.heartbeat_timeout), 10ms, day}, at_reload,
      "A game server that is silent for this long is offline and removed."},
     {"fleet", "allocation_ack_timeout", DurationKey{AT(fleet.allocation_ack_timeout), 10ms, 5min}, at_reload,
@@ -99,7 +112,7 @@ constexpr ConfigKey keys[] = {
     {"fleet", "ready_timeout", DurationKey{AT(fleet.ready_timeout), 1s, day}, at_reload,
      "A match whose server is ready is aborted when no player was let in and it did not start for this long."},
     {"fleet", "reconcile_heartbeats", WholeKey{AT(fleet.reconcile_heartbeats), 1, 1'000}, at_reload,
-     "After this many heartbeats in a row report fewer matches than Muster holds, Muster trusts the server."},
+     "After this many heartbeats in a row with fewer matches than Muster holds, Muster aborts the older matches."},
     {"fleet", "brake_share", RealKey{AT(fleet.brake_share), 0, 1}, at_reload,
      "The eviction brake engages when a larger share of a region than this falls silent at once."},
     {"fleet", "brake_servers", WholeKey{AT(fleet.brake_servers), 1, 1'000'000}, at_reload,
@@ -112,7 +125,7 @@ constexpr ConfigKey keys[] = {
      "The regions: ids from 0 to 127, each once, and names of 1 to 32 bytes."},
 
     {"matchmakers", "heartbeat_interval", DurationKey{AT(matchmakers.heartbeat_interval), 10ms, 1h}, at_reload,
-     "How often a matchmaker sends its heartbeat."},
+     "How often matchmakers send their heartbeat; they are not told, so set it in their SDK options too."},
     {"matchmakers", "heartbeat_timeout", DurationKey{AT(matchmakers.heartbeat_timeout), 10ms, day}, at_reload,
      "A matchmaker that is silent for this long is dropped."},
 
@@ -138,9 +151,9 @@ constexpr ConfigKey keys[] = {
      "An entity that fails more heartbeats in a row than this is deleted."},
 
     {"clock", "speed", WholeKey{AT(clock.speed), 1, 3'600}, at_restart, "Game minutes in a real minute."},
-    {"clock", "start_day", WholeKey{AT(clock.start_day), 1, 7}, at_restart, "The first day; 1 is Sunday."},
-    {"clock", "start_hour", WholeKey{AT(clock.start_hour), 0, 23}, at_restart, "The first hour."},
-    {"clock", "start_minute", WholeKey{AT(clock.start_minute), 0, 59}, at_restart, "The first minute."},
+    {"clock", "start_day", WholeKey{AT(clock.start_day), 1, 7}, at_restart, "Day at the first start; 1 is Sunday."},
+    {"clock", "start_hour", WholeKey{AT(clock.start_hour), 0, 23}, at_restart, "Hour at the first start."},
+    {"clock", "start_minute", WholeKey{AT(clock.start_minute), 0, 59}, at_restart, "Minute at the first start."},
 
     {"limits", "handshake_deadline", DurationKey{AT(limits.handshake_deadline), 10ms, 10min}, at_reload,
      "How long a new connection has for its handshake or login."},
@@ -179,16 +192,30 @@ constexpr ConfigKey keys[] = {
     {"limits", "http_connections_ip", WholeKey{AT(limits.http_connections_ip), 2, 1'000'000}, at_reload,
      "How many HTTP connections one address may hold."},
 
+    {"tls", "ports",
+     ListKey{AT(tls.ports), has_tls_port, "\"servers\", \"matchmakers\", \"players\" and \"http\"",
+             "[\"servers\", \"http\"]", "[\"server\"]"},
+     at_restart, "The ports that speak TLS."},
+    {"tls", "certificate_file", PathKey{AT(tls.certificate_file)}, at_reload,
+     "The daemon's certificate, with those that lead to its authority behind it; PEM."},
+    {"tls", "key_file", PathKey{AT(tls.key_file)}, at_reload, "The private key of certificate_file; PEM."},
+    {"tls", "client_ca_file", PathKey{AT(tls.client_ca_file)}, at_reload,
+     "With it, game servers and matchmakers need a certificate of this authority and their role, and no token; PEM."},
+    {"tls", "revoked_file", PathKey{AT(tls.revoked_file)}, at_reload,
+     "Serial numbers of certificates that are refused, one a line."},
+    {"tls", "insecure", FlagKey{AT(tls.insecure)}, at_reload,
+     "Whether ports without TLS may be off loopback, where everybody on the way can read along."},
+
     {"net", "threads", WholeKey{AT(net.threads), 1, 64}, at_restart, "How many threads serve the game ports."},
 
     {"store", "path", PathKey{AT(store.path)}, at_restart, "The store's file; created when missing."},
     {"store", "history_keep", DurationKey{AT(store.history_keep), 1s, 3'650 * day}, at_reload,
      "How long ended matches and events are kept."},
     {"store", "history_max", SizeKey{AT(store.history_max), mebibytes(1), gibibytes(1'024)}, at_reload,
-     "How large the store may get: beyond it the oldest events and ended matches go first."},
+     "Largest size of the store; beyond it, the oldest events and ended matches are deleted."},
 
     {"shutdown", "deadline", DurationKey{AT(shutdown.deadline), 10ms, 10min}, at_reload,
-     "How long a clean stop may take."},
+     "How long a stop may take before Muster gives up and exits."},
 
     {"log", "level", ChoiceKey<LogLevel>{AT(log.level)}, at_reload, "Minimum level to log."},
 };
@@ -198,23 +225,25 @@ constexpr ConfigKey keys[] = {
 }  // namespace
 
 template <>
-std::span<const Choice<Credentials>> choices() {
-    static constexpr Choice<Credentials> all[] = {{"signed", Credentials::with_signature}, {"open", Credentials::open}};
+std::span<const ConfigChoice<Credentials>> choices() {
+    static constexpr ConfigChoice<Credentials> all[] = {{"signed", Credentials::with_signature},
+                                                        {"open", Credentials::open}};
     return all;
 }
 
 template <>
-std::span<const Choice<ByteOrder>> choices() {
-    static constexpr Choice<ByteOrder> all[] = {{"big", ByteOrder::big}, {"little", ByteOrder::little}};
+std::span<const ConfigChoice<ByteOrder>> choices() {
+    static constexpr ConfigChoice<ByteOrder> all[] = {{"big", ByteOrder::big}, {"little", ByteOrder::little}};
     return all;
 }
 
 template <>
-std::span<const Choice<LogLevel>> choices() {
-    static constexpr Choice<LogLevel> all[] = {{"debug", LogLevel::debug},
-                                               {"info", LogLevel::info},
-                                               {"warning", LogLevel::warning},
-                                               {"error", LogLevel::error}};
+std::span<const ConfigChoice<LogLevel>> choices() {
+    static constexpr ConfigChoice<LogLevel> all[] = {{"debug", LogLevel::debug},
+                                                     {"info", LogLevel::info},
+                                                     {"warning", LogLevel::warning},
+                                                     {"warn", LogLevel::warning},  // as the log prints it
+                                                     {"error", LogLevel::error}};
     return all;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/log.h"
 #include "base/time.h"
@@ -57,6 +58,19 @@ struct ChoiceKey {
 struct RegionsKey {
     PlaceOf<Regions> place;
 };
+// Host names, none or a few.
+struct HostsKey {
+    static constexpr std::size_t hosts_max = 32;
+    PlaceOf<std::vector<std::string>> place;  // in lower case
+};
+// A list of texts, each once, each of which `fits`.
+struct ListKey {
+    PlaceOf<std::vector<std::string>> place;
+    bool (*fits)(std::string_view);
+    std::string_view allowed;  // what each of them is, for a person
+    std::string_view example;  // of the list, and of one that does not fit
+    std::string_view counterexample;
+};
 // Never in the file itself: from its own environment variable, or from the file that its _file key names.
 struct SecretKey {
     PlaceOf<Secrets> place;
@@ -65,17 +79,18 @@ struct SecretKey {
     bool must_be_text;  // it is sent in a message or a header
 };
 
-using KeyType = std::variant<FlagKey, WholeKey, RealKey, DurationKey, SizeKey, AddressKey, PathKey,
-                             ChoiceKey<Credentials>, ChoiceKey<ByteOrder>, ChoiceKey<LogLevel>, RegionsKey, SecretKey>;
+using KeyType =
+    std::variant<FlagKey, WholeKey, RealKey, DurationKey, SizeKey, AddressKey, PathKey, ChoiceKey<Credentials>,
+                 ChoiceKey<ByteOrder>, ChoiceKey<LogLevel>, RegionsKey, HostsKey, ListKey, SecretKey>;
 
 template <class Enum>
-struct Choice {
+struct ConfigChoice {
     std::string_view text;
     Enum value;
 };
 // What an enumerated key may be, in the order it is told.
 template <class Enum>
-std::span<const Choice<Enum>> choices();
+std::span<const ConfigChoice<Enum>> choices();
 
 // When a changed value takes effect.
 enum class TakesEffect : std::uint8_t { at_reload, at_restart };

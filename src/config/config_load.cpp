@@ -115,15 +115,21 @@ void warn(ConfigDraft& draft) {
 
 }  // namespace
 
-Result<LoadedConfig, ConfigProblems> load_config(const ConfigSource& source) {
+ConfigDraft draft_config(const ConfigSource& source,
+                         const std::function<void(const Environment&, ConfigDraft&)>& read_secrets) {
     ConfigDraft draft;
     if (source.file) read_toml_file(*source.file, draft);
     read_environment(source.environment, draft);
-    read_secret_files(draft);
+    read_secrets(source.environment, draft);
     check_order(draft);
     check_addresses(draft);
+    if (!draft.has_problems()) warn(draft);
+    return draft;
+}
+
+Result<LoadedConfig, ConfigProblems> load_config(const ConfigSource& source) {
+    ConfigDraft draft = draft_config(source, read_secret_files);
     if (draft.has_problems()) return Failure<ConfigProblems>(draft.problems());
-    warn(draft);
     return LoadedConfig{std::move(draft.config), std::move(draft.origins), std::move(draft.warnings)};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,5 +32,9 @@ using ConfigProblems = std::vector<std::string>;
 // Reads the file, then the environment over it, then the secrets' files, and checks how the values stand to each other.
 // Fails with all that is wrong, up to ConfigDraft::problems_shown_max of them. Never says a secret.
 Result<LoadedConfig, ConfigProblems> load_config(const ConfigSource& source);
+
+// The same up to the secrets' files, which `read_secrets` does; the draft has what is wrong and what is doubtful.
+ConfigDraft draft_config(const ConfigSource& source,
+                         const std::function<void(const Environment&, ConfigDraft&)>& read_secrets);
 
 }  // namespace muster

@@ -83,7 +83,7 @@ TEST_CASE(
             REQUIRE(draft.problems().size() == 1);
             const std::string problem = draft.problems()[0];
             CHECK(problem.starts_with(fmt::format("muster.toml:3: {}: ", key.full_name())));
-            if (!std::holds_alternative<RegionsKey>(key.type))
+            if (!std::holds_alternative<RegionsKey>(key.type) && !std::holds_alternative<HostsKey>(key.type))
                 CHECK(problem.ends_with(fmt::format("give {}", allowed_text(key))));
             CHECK(same_value(key, draft.config, Config{}));
         }
@@ -176,7 +176,8 @@ TEST_CASE_FIXTURE(Loading, "X-1: all problems of a file are told, by line, and t
           "muster.toml:3: players.byte_order: \"middle\" is not allowed; give \"big\" or \"little\"\n"
           "muster.toml:5: clock.speed: 0 is not allowed; give a whole number from 1 to 3600\n"
           "muster.toml:7: fleet.x: unknown key\n"
-          "MUSTER_LOG_LEVEL: \"loud\" is not allowed; give \"debug\" or \"info\" or \"warning\" or \"error\"\n");
+          "MUSTER_LOG_LEVEL: \"loud\" is not allowed; give \"debug\" or \"info\" or \"warning\" or \"warn\" or "
+          "\"error\"\n");
 
     std::string many = "[fleet]\n";
     for (int i = 0; i < 50; ++i) many += fmt::format("x{} = 1\n", i);
@@ -197,6 +198,15 @@ TEST_CASE_FIXTURE(Loading, "fault 17: a file that is not TOML, or cannot be read
               .error()[0]
               .ends_with("missing: cannot be read: No such file or directory"));
     CHECK(load_config({folder.path(), {}}).error()[0].ends_with("is a directory"));
+}
+
+TEST_CASE_FIXTURE(Loading,
+                  "X-1, fault 17: a pipe or a device in the place of the config is refused, never waited for") {
+    const auto pipe = folder.path() / "pipe";
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    CHECK(load_config({pipe, {}}).error()[0] == pipe.string() + ": cannot be read: not a regular file");
+    CHECK(load_config({std::filesystem::path("/dev/zero"), {}}).error()[0] ==
+          "/dev/zero: cannot be read: not a regular file");
 }
 
 TEST_CASE_FIXTURE(
@@ -234,7 +244,8 @@ TEST_CASE_FIXTURE(Loading,
 }
 
 TEST_CASE_FIXTURE(Loading, "X-2: a secret in the file is refused, and its value is told nowhere") {
-    for (const char* name : {"server_token", "matchmaker_token", "admin_token", "player_key"}) {
+    for (const char* name :
+         {"server_token", "matchmaker_token", "admin_token", "http_matchmaker_token", "player_key"}) {
         const std::string told = problems(fmt::format("[auth]\n{} = \"hunter2\"\n", name));
         std::string variable = fmt::format("MUSTER_AUTH_{}", name);
         for (char& c : variable) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -324,4 +335,22 @@ TEST_CASE("fault 17: random bytes, and a good file with random damage, never do 
         read_toml(effective_config_text(loaded), "again.toml", again);
         CHECK(all_of(again.problems()) == "");
     }
+}
+
+TEST_CASE_FIXTURE(Loading, "X-1: the log level may be named as the log prints it") {
+    const auto loaded = load("[log]\nlevel = \"warn\"\n");
+    REQUIRE(loaded);
+    CHECK(loaded->config.log.level == LogLevel::warning);
+    CHECK(load("", {{"MUSTER_LOG_LEVEL", "warn"}})->config.log.level == LogLevel::warning);
+}
+
+TEST_CASE_FIXTURE(Loading, "X-1: host names are kept in lower case, and more than 32 of them are refused") {
+    const auto loaded = load("[listen]\nhttp_hosts = [\"Muster.Example\", \"fleet\"]\n");
+    REQUIRE(loaded);
+    CHECK(loaded->config.listen.http_hosts == std::vector<std::string>{"muster.example", "fleet"});
+    std::string many = "\"a\"";
+    for (int i = 0; i < 32; ++i) many += ", \"a\"";
+    CHECK(problems(fmt::format("[listen]\nhttp_hosts = [{}]\n", many)).find("at most 32") != std::string::npos);
+    CHECK(problems("[listen]\nhttp_hosts = [\"a\", \"b:80\"]\n")
+              .find("host 2: must be a name without a port, such as \"muster.example\"") != std::string::npos);
 }

@@ -113,7 +113,7 @@ std::string default_config_text() {
     std::string out =
         "# Muster's config, every key at its default. Use it with `muster serve --config FILE`. Every key is "
         "optional.\n"
-        "# The environment overrides this file: MUSTER_FLEET_HEARTBEAT_TIMEOUT=3s sets heartbeat_timeout of [fleet].\n"
+        "# The environment overrides this file: MUSTER_LISTEN_HTTP=127.0.0.1:8080 sets http of [listen].\n"
         "# Durations are in ms, s, m, h or d; sizes in bytes, KiB, MiB or GiB.\n";
     by_table(out, [&](const ConfigTable& table) {
         append_comment(out, table.comment);

@@ -79,5 +79,5 @@ TEST_CASE("X-2: a reload cannot take the secret from a port that stays open to t
     // The file wants loopback and no token; but the address can only change at the restart.
     const auto refused = reload_config(running, {});
     REQUIRE_FALSE(refused);
-    CHECK(refused.error()[0].starts_with("auth.server_token is not set"));
+    CHECK(refused.error().back().starts_with("auth.server_token is not set"));
 }

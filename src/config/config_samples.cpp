@@ -1,5 +1,8 @@
 #include "config/config_samples.h"
 
+#include <algorithm>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "config/config_units.h"
@@ -57,7 +60,12 @@ ConfigSamples samples(const PathKey&) {
 template <class Enum>
 ConfigSamples samples(const ChoiceKey<Enum>&) {
     ConfigSamples both{{}, {"\"\"", "\"other\"", "\"BIG\"", "1", "true"}};
-    for (const Choice<Enum>& choice : choices<Enum>()) both.good.push_back(quoted(std::string(choice.text)));
+    std::vector<Enum> seen;
+    for (const ConfigChoice<Enum>& choice : choices<Enum>()) {
+        if (std::find(seen.begin(), seen.end(), choice.value) != seen.end()) continue;  // another word for it
+        seen.push_back(choice.value);
+        both.good.push_back(quoted(std::string(choice.text)));
+    }
     return both;
 }
 
@@ -69,6 +77,17 @@ ConfigSamples samples(const RegionsKey&) {
              R"([{ id = 0, name = "A\n" }])", R"([{ id = 0, name = "ABCDEFGHIJKLMNOPQRSTUVWXYZ1234567" }])",
              R"([{ id = 0, name = "A", x = 1 }])", R"([{ id = 0, name = "A" }, { id = 0, name = "B" }])",
              R"([{ id = 0, name = "A" }, { id = 1, name = "A" }])"}};
+}
+
+ConfigSamples samples(const HostsKey&) {
+    return {{"[]", R"(["muster.example"])", R"(["a", "b-1.c_2"])"},
+            {"1", "\"muster.example\"", "{}", "[1]", "[[]]", R"([""])", R"(["a b"])", R"(["a:80"])", R"(["a..b"])",
+             R"([".a"])", R"(["http://a"])"}};
+}
+
+ConfigSamples samples(const ListKey& key) {
+    return {{"[]", std::string(key.example)},
+            {std::string(key.counterexample), "[1]", "[[]]", "{}", "\"\"", "1", "true", "[\"\"]"}};
 }
 
 ConfigSamples samples(const SecretKey&) {

@@ -1,6 +1,7 @@
 #include "config/config_serving.h"
 
 #include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -11,11 +12,20 @@ namespace muster {
 namespace {
 
 struct Door {
-    std::string_view listen_key;
+    std::string_view port;
     const ListenAddress& address;
     std::string_view secret_key;
     const Secrets& secret;
 };
+
+void add_tls_problems(const Config::Tls& tls, std::vector<std::string>& problems) {
+    const std::pair<std::string_view, const std::string&> files[] = {{"tls.certificate_file", tls.certificate_file},
+                                                                     {"tls.key_file", tls.key_file}};
+    for (const auto& [key, file] : files) {
+        if (!tls.ports.empty() && file.empty())
+            problems.push_back(fmt::format("{} is not set, but tls.ports names ports; `muster certs` makes one", key));
+    }
+}
 
 }  // namespace
 
@@ -23,20 +33,30 @@ std::vector<std::string> problems_of_serving(const Config& config) {
     const bool open = config.players.credentials == Credentials::open;
     const bool players_off_loopback = !config.listen.players.host.is_loopback();
     const Door doors[] = {
-        {"listen.servers", config.listen.servers, "auth.server_token", config.auth.server_token},
-        {"listen.matchmakers", config.listen.matchmakers, "auth.matchmaker_token", config.auth.matchmaker_token},
-        {"listen.players", config.listen.players, "auth.player_key", config.auth.player_key},
-        {"listen.http", config.listen.http, "auth.admin_token", config.auth.admin_token},
+        {"servers", config.listen.servers, "auth.server_token", config.auth.server_token},
+        {"matchmakers", config.listen.matchmakers, "auth.matchmaker_token", config.auth.matchmaker_token},
+        {"players", config.listen.players, "auth.player_key", config.auth.player_key},
+        {"http", config.listen.http, "auth.admin_token", config.auth.admin_token},
     };
 
     std::vector<std::string> problems;
+    add_tls_problems(config.tls, problems);
     for (const Door& door : doors) {
-        if (door.address.host.is_loopback() || door.secret.is_set()) continue;
+        if (door.address.host.is_loopback()) continue;
+        if (!config.tls.at(door.port) && !config.tls.insecure)
+            problems.push_back(fmt::format(
+                "tls.insecure is false, but listen.{} = {} is not on loopback and has no TLS; add \"{}\" to "
+                "tls.ports, or set tls.insecure = true where nobody can read along",
+                door.port, door.address.to_string(), door.port));
+        if (door.secret.is_set()) continue;
         if (&door.secret == &config.auth.player_key && open) continue;
+        // A certificate says more than a token that all share.
+        const bool asks_for_certificates = door.port == "servers" || door.port == "matchmakers";
+        if (asks_for_certificates && config.tls.proves_peers_at(door.port)) continue;
         const ConfigKey* key = find_key_by_full_name(door.secret_key);
         MUSTER_CHECK(key != nullptr, "doors speak of keys that exist");
-        problems.push_back(fmt::format("{} is not set, but {} = {} is not on loopback; set {} or {}_file",
-                                       door.secret_key, door.listen_key, door.address.to_string(),
+        problems.push_back(fmt::format("{} is not set, but listen.{} = {} is not on loopback; set {} or {}_file",
+                                       door.secret_key, door.port, door.address.to_string(),
                                        key->environment_variable(), door.secret_key));
     }
     if (open && players_off_loopback)

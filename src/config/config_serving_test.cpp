@@ -16,6 +16,7 @@ Config with_all_secrets() {
     config.auth.matchmaker_token = Secret("matchmaker token");
     config.auth.admin_token = Secret("admin token");
     config.auth.player_key = Secret("player key");
+    config.tls.insecure = true;
     return config;
 }
 
@@ -54,6 +55,7 @@ TEST_CASE("X-2: each port off loopback needs its own secret, and the refusal nam
         CHECK(problems[0].starts_with(door.key));
     }
     Config config;
+    config.tls.insecure = true;
     config.listen.servers = everywhere;
     CHECK(problems_of_serving(config)[0] ==
           "auth.server_token is not set, but listen.servers = 0.0.0.0:0 is not on loopback; set "
@@ -82,4 +84,43 @@ TEST_CASE("X-2: without a player_key credentials act as open, with a warning") {
     config.players.credentials = Credentials::open;
     CHECK(effective_credentials(config) == Credentials::open);
     CHECK(warnings_of_serving(config).empty());
+}
+
+TEST_CASE("S-1: off loopback a port without TLS needs tls.insecure, and the refusal names the key and the port") {
+    for (auto address :
+         {&Config::Listen::servers, &Config::Listen::matchmakers, &Config::Listen::players, &Config::Listen::http}) {
+        Config config = with_all_secrets();
+        config.listen.*address = everywhere;
+        CHECK(problems_of_serving(config).empty());
+        config.tls.insecure = false;
+        REQUIRE(problems_of_serving(config).size() == 1);
+        CHECK(problems_of_serving(config)[0].starts_with("tls.insecure is false, but listen."));
+        config.tls.ports = {"servers", "matchmakers", "players", "http"};
+        config.tls.certificate_file = config.tls.key_file = "x";
+        CHECK(problems_of_serving(config).empty());
+    }
+}
+
+TEST_CASE("S-1: ports with TLS need a certificate and its key") {
+    Config config;
+    config.tls.ports = {"servers"};
+    REQUIRE(problems_of_serving(config).size() == 2);
+    CHECK(problems_of_serving(config)[0].starts_with("tls.certificate_file is not set"));
+    config.tls.certificate_file = "x";
+    REQUIRE(problems_of_serving(config).size() == 1);
+    CHECK(problems_of_serving(config)[0].starts_with("tls.key_file is not set"));
+}
+
+TEST_CASE("S-2: where peers have certificates no shared token is needed, but for players and operators") {
+    Config config;
+    config.tls.ports = {"servers", "matchmakers", "players", "http"};
+    config.tls.certificate_file = config.tls.key_file = config.tls.client_ca_file = "x";
+    config.listen.servers = config.listen.matchmakers = everywhere;
+    CHECK(problems_of_serving(config).empty());
+    config.listen.players = config.listen.http = everywhere;
+    CHECK(problems_of_serving(config).size() == 2);
+    config.tls.ports = {"servers"};
+    config.tls.insecure = true;
+    REQUIRE(problems_of_serving(config).size() == 3);
+    CHECK(problems_of_serving(config)[0].starts_with("auth.matchmaker_token is not set"));
 }

@@ -1,10 +1,8 @@
 #include "config/config_toml.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <vector>
 
@@ -14,13 +12,16 @@
 #include "base/json_fields.h"
 #include "config/config_value.h"
 #include "config/nearest_name.h"
+#include "config/plain_file.h"
 
 namespace muster {
 namespace {
 
 constexpr std::size_t file_bytes_max = 1 << 20;
 constexpr std::size_t regions_max = 128;
+constexpr std::size_t list_items_max = 1'024;
 constexpr std::size_t region_name_bytes_max = 32;
+constexpr std::size_t host_name_bytes_max = 253;
 
 // A name from the file, safe to show.
 std::string shown_name(std::string_view name) {
@@ -53,6 +54,16 @@ bool has_control_characters(std::string_view text) {
     return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; });
 }
 
+// Letters, digits, hyphens and underscores, in parts with dots between them. A port would never match a Host's name.
+bool is_host_name(std::string_view text) {
+    const auto allowed = [](unsigned char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+               c == '.';
+    };
+    return !text.empty() && text.size() <= host_name_bytes_max && text.front() != '.' && text.back() != '.' &&
+           text.find("..") == std::string_view::npos && std::all_of(text.begin(), text.end(), allowed);
+}
+
 class Reader {
 public:
     Reader(std::string_view name, ConfigDraft& draft) : name_(name), draft_(draft) {}
@@ -75,6 +86,10 @@ public:
         const auto refuse_key = [&](std::string_view what) { draft_.refuse(key, place, line, what); };
         if (std::holds_alternative<RegionsKey>(key.type)) {
             if (const auto problem = read_regions(key, node)) return refuse_key(*problem);
+        } else if (std::holds_alternative<HostsKey>(key.type)) {
+            if (const auto problem = read_hosts(key, node)) return refuse_key(*problem);
+        } else if (const auto* list = std::get_if<ListKey>(&key.type)) {
+            if (!read_list(*list, node)) return refuse_key(fmt::format("give {}", allowed_text(key)));
         } else {
             const auto scalar = scalar_of(node);
             if (!scalar)
@@ -134,6 +149,38 @@ private:
         return std::nullopt;
     }
 
+    std::optional<std::string> read_hosts(const ConfigKey& key, const toml::node& node) {
+        const toml::array* items = node.as_array();
+        if (!items || items->size() > HostsKey::hosts_max)
+            return fmt::format("give {}, at most {}", allowed_text(key), HostsKey::hosts_max);
+        std::vector<std::string> hosts;
+        for (const toml::node& item : *items) {
+            auto host = item.value_exact<std::string>();
+            if (!host || !is_host_name(*host))
+                return fmt::format("host {}: must be a name without a port, such as \"muster.example\"",
+                                   hosts.size() + 1);
+            std::transform(host->begin(), host->end(), host->begin(),
+                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+            hosts.push_back(std::move(*host));
+        }
+        std::get<HostsKey>(key.type).place(draft_.config) = std::move(hosts);
+        return std::nullopt;
+    }
+
+    bool read_list(const ListKey& key, const toml::node& node) {
+        const toml::array* items = node.as_array();
+        if (!items || items->size() > list_items_max) return false;
+        std::vector<std::string> all;
+        for (const toml::node& item : *items) {
+            const auto* text = item.as_string();
+            if (!text || !key.fits(text->get()) || std::find(all.begin(), all.end(), text->get()) != all.end())
+                return false;
+            all.push_back(text->get());
+        }
+        key.place(draft_.config) = std::move(all);
+        return true;
+    }
+
     static std::optional<std::string> read_region(const toml::node& node, Region& region) {
         const toml::table* fields = node.as_table();
         if (!fields) return "must be a table such as { id = 0, name = \"USE\" }";
@@ -179,16 +226,12 @@ private:
 
 // The whole file, or why it cannot be had.
 std::optional<std::string> read_file(const std::filesystem::path& path, std::string& text) {
-    std::error_code error;
-    if (std::filesystem::is_directory(path, error)) return "is a directory";
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return fmt::format("cannot be read: {}", std::strerror(errno));
-    std::array<char, 16 * 1024> piece;
-    while (text.size() <= file_bytes_max && file) {
-        file.read(piece.data(), piece.size());
-        text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
-    }
-    if (file.bad()) return "cannot be read";
+    auto file = PlainFile::open(path);
+    if (!file) return fmt::format("cannot be read: {}", file.error());
+    text.resize(file_bytes_max + 1);
+    const ssize_t size = file->read(text.data(), text.size());
+    if (size < 0) return fmt::format("cannot be read: {}", std::strerror(errno));
+    text.resize(static_cast<std::size_t>(size));
     if (text.size() > file_bytes_max) return fmt::format("is larger than {} bytes", file_bytes_max);
     return std::nullopt;
 }

@@ -101,14 +101,14 @@ std::optional<std::string> meant(const PathKey&, const ConfigScalar& value) {
 template <class Enum>
 std::optional<Enum> meant(const ChoiceKey<Enum>&, const ConfigScalar& value) {
     const auto* text = std::get_if<std::string>(&value);
-    for (const Choice<Enum>& choice : choices<Enum>())
+    for (const ConfigChoice<Enum>& choice : choices<Enum>())
         if (text && choice.text == *text) return choice.value;
     return std::nullopt;
 }
 
 template <class Enum>
 std::string_view choice_text(Enum value) {
-    for (const Choice<Enum>& choice : choices<Enum>())
+    for (const ConfigChoice<Enum>& choice : choices<Enum>())
         if (choice.value == value) return choice.text;
     return "unknown";
 }
@@ -116,7 +116,7 @@ std::string_view choice_text(Enum value) {
 template <class Enum>
 std::string choice_list() {
     std::vector<std::string> quoted;
-    for (const Choice<Enum>& choice : choices<Enum>()) quoted.push_back(fmt::format("\"{}\"", choice.text));
+    for (const ConfigChoice<Enum>& choice : choices<Enum>()) quoted.push_back(fmt::format("\"{}\"", choice.text));
     return fmt::format("{}", fmt::join(quoted, " or "));
 }
 
@@ -125,6 +125,12 @@ std::string regions_text(const Regions& regions) {
     for (const Region& region : regions)
         items.push_back(fmt::format("{{ id = {}, name = {} }}", region.id.value, json_quoted(region.name)));
     return fmt::format("[{}]", fmt::join(items, ", "));
+}
+
+std::string list_text(const std::vector<std::string>& items) {
+    std::vector<std::string> quoted;
+    for (const std::string& item : items) quoted.push_back(json_quoted(item));
+    return fmt::format("[{}]", fmt::join(quoted, ", "));
 }
 
 template <class T>
@@ -161,7 +167,8 @@ std::optional<std::string> set_value(const ConfigKey& key, const ConfigScalar& v
     const bool done = std::visit(
         [&](const auto& type) {
             using Type = std::remove_cvref_t<decltype(type)>;
-            if constexpr (std::is_same_v<Type, RegionsKey> || std::is_same_v<Type, SecretKey>) {
+            if constexpr (std::is_same_v<Type, RegionsKey> || std::is_same_v<Type, HostsKey> ||
+                          std::is_same_v<Type, ListKey> || std::is_same_v<Type, SecretKey>) {
                 return false;
             } else {
                 const auto wanted = meant(type, value);
@@ -194,6 +201,10 @@ std::string allowed_text(const ConfigKey& key) {
             [](const PathKey&) -> std::string { return "the path of a file, in UTF-8"; },
             []<class Enum>(const ChoiceKey<Enum>&) { return choice_list<Enum>(); },
             [](const RegionsKey&) -> std::string { return "a list such as [{ id = 0, name = \"USE\" }]"; },
+            [](const HostsKey&) -> std::string { return "a list of host names such as [\"muster.example\"]"; },
+            [](const ListKey& k) {
+                return fmt::format("a list of {}, each at most once, such as {}", k.allowed, k.example);
+            },
             [](const SecretKey& k) { return fmt::format("1 to {} bytes, never in the file itself", k.bytes_max); },
         },
         key.type);
@@ -213,6 +224,8 @@ std::string value_text(const ConfigKey& key, const Config& config) {
                 return fmt::format("\"{}\"", choice_text(read(k.place, config)));
             },
             [&](const RegionsKey& k) { return regions_text(read(k.place, config)); },
+            [&](const HostsKey& k) { return list_text(read(k.place, config)); },
+            [&](const ListKey& k) { return list_text(read(k.place, config)); },
             [&](const SecretKey& k) -> std::string { return read(k.place, config).is_set() ? "set" : "not set"; },
         },
         key.type);
@@ -236,6 +249,16 @@ void describe_value(const ConfigKey& key, const Config& config, FieldSink& out) 
                            out.text("name", region.name);
                            out.end_object();
                        }
+                       out.end_list();
+                   },
+                   [&](const HostsKey& k) {
+                       out.begin_list("value");
+                       for (const std::string& host : read(k.place, config)) out.text({}, host);
+                       out.end_list();
+                   },
+                   [&](const ListKey& k) {
+                       out.begin_list("value");
+                       for (const std::string& item : read(k.place, config)) out.text({}, item);
                        out.end_list();
                    },
                    [&](const SecretKey& k) { out.flag("set", read(k.place, config).is_set()); },

@@ -12,7 +12,8 @@
 
 namespace muster {
 
-// A single value as it was given. Regions and secrets are not single values: see config_toml.h and config_secrets.h.
+// A single value as it was given. Regions, host names and secrets are not single values: see config_toml.h and
+// config_secrets.h.
 using ConfigScalar = std::variant<bool, std::int64_t, double, std::string>;
 
 // Text from the environment as the scalar that `key` asks for; as plain text where it is none.

@@ -7,12 +7,11 @@
 #include <cerrno>
 #include <cstring>
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include "base/check.h"
 #include "base/utf8.h"
+#include "config/plain_file.h"
 
 namespace muster {
 
@@ -80,22 +79,6 @@ bool has_byte_order_mark(std::string_view bytes) {
 
 namespace {
 
-// Closes on every way out.
-class File {
-public:
-    // Not blocking, so that a pipe without a writer cannot hold up the start.
-    explicit File(const std::filesystem::path& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-    File(const File&) = delete;
-    File& operator=(const File&) = delete;
-    ~File() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    int fd() const { return fd_; }
-
-private:
-    int fd_;
-};
-
 // What was read, wiped on the way out.
 struct Buffer {
     // Room for the most and longest secrets with their line ends, and one byte more that shows it is too long.
@@ -103,17 +86,6 @@ struct Buffer {
     std::size_t size = 0;
     ~Buffer() { explicit_bzero(bytes.data(), bytes.size()); }
 };
-
-bool read_all(int fd, Buffer& buffer) {
-    while (buffer.size < buffer.bytes.size()) {
-        const ssize_t got = ::read(fd, buffer.bytes.data() + buffer.size, buffer.bytes.size() - buffer.size);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return false;
-        if (got == 0) return true;
-        buffer.size += static_cast<std::size_t>(got);
-    }
-    return true;
-}
 
 std::string_view without_line_end(std::string_view text) {
     if (text.ends_with('\n')) text.remove_suffix(1);
@@ -144,13 +116,13 @@ Result<SecretFile, std::string> read_secret_file(const std::filesystem::path& pa
     const auto failed = [&path](std::string_view why) {
         return Failure<std::string>(fmt::format("cannot read {}: {}", path.string(), why));
     };
-    const File file(path);
-    struct stat about{};
-    if (file.fd() < 0 || ::fstat(file.fd(), &about) != 0) return failed(std::strerror(errno));
-    if (!S_ISREG(about.st_mode)) return failed("not a plain file");
+    auto file = PlainFile::open(path);
+    if (!file) return failed(file.error());
 
     Buffer buffer;
-    if (!read_all(file.fd(), buffer)) return failed(std::strerror(errno));
+    const ssize_t size = file->read(buffer.bytes.data(), buffer.bytes.size());
+    if (size < 0) return failed(std::strerror(errno));
+    buffer.size = static_cast<std::size_t>(size);
     if (buffer.size == buffer.bytes.size()) return failed("the file is too large for secrets");
     const std::string_view bytes{buffer.bytes.data(), buffer.size};
     if (has_byte_order_mark(bytes))
@@ -165,9 +137,9 @@ Result<SecretFile, std::string> read_secret_file(const std::filesystem::path& pa
         all.emplace_back(secret);
     }
     SecretFile result{Secrets(std::move(all)), {}};
-    if ((about.st_mode & S_IROTH) != 0)
+    if ((file->mode() & S_IROTH) != 0)
         result.warnings.push_back(fmt::format("{} can be read by everybody (mode {:04o}); use chmod 600", path.string(),
-                                              about.st_mode & 07777));
+                                              file->mode() & 07777));
     return result;
 }
 

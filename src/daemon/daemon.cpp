@@ -1,6 +1,7 @@
 #include "daemon/daemon.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <exception>
 #include <limits>
@@ -19,6 +20,7 @@
 #include "daemon/game.h"
 #include "daemon/game_metrics.h"
 #include "daemon/game_operator.h"
+#include "daemon/tls_ports.h"
 #include "http/admin_gate.h"
 #include "http/api.h"
 #include "http/event_ring.h"
@@ -50,13 +52,14 @@ using namespace std::chrono_literals;
 constexpr Duration housekeeping_interval = 1s;
 
 // What a person at a terminal is told once all ports are open.
-std::string greeting(const BoundAddresses& bound) {
+std::string greeting(const BoundAddresses& bound, bool http_has_tls) {
     const auto line = [](std::string_view what, std::string_view where) {
         return where.empty() ? std::string() : fmt::format("  {:<14} {}\n", what, where);
     };
     return fmt::format("\nMuster {} is ready; stop it with Ctrl-C.\n{}{}{}{}", version(),
                        line("game servers", bound.servers), line("matchmakers", bound.matchmakers),
-                       line("players", bound.players), line("page", fmt::format("http://{}/", bound.http)));
+                       line("players", bound.players),
+                       line("page", fmt::format("{}://{}/", http_has_tls ? "https" : "http", bound.http)));
 }
 
 std::vector<Metric> http_metrics(const HttpFigures& figures) {
@@ -68,7 +71,18 @@ std::vector<Metric> http_metrics(const HttpFigures& figures) {
     refused.samples.push_back({{{"port", "http"}, {"reason", "per_ip"}}, static_cast<double>(figures.refused_per_ip)});
     refused.samples.push_back(
         {{{"port", "http"}, {"reason", "per_port"}}, static_cast<double>(figures.refused_per_port)});
+    Metric tls_failed{
+        "muster_tls_failures_total", "Connections refused for their TLS, by reason", MetricType::counter, {}, {}};
+    for (const TlsFailure reason : tls_failures) {
+        tls_failed.samples.push_back({{{"port", "http"}, {"reason", std::string(to_string(reason))}},
+                                      static_cast<double>(figures.tls_failed[static_cast<std::size_t>(reason)])});
+    }
+    Metric tls_handshakes{"muster_tls_handshakes_total", "TLS handshakes finished", MetricType::counter, {}, {}};
+    tls_handshakes.samples.push_back(
+        {{{"port", "http"}, {"kind", "full"}}, static_cast<double>(figures.tls_handshakes)});
     return {
+        std::move(tls_failed),
+        std::move(tls_handshakes),
         gauge("muster_http_connections", "Open HTTP connections", static_cast<double>(figures.connections)),
         counter("muster_http_requests_total", "HTTP requests that were answered by their handler",
                 static_cast<double>(figures.requests)),
@@ -87,20 +101,21 @@ std::vector<Metric> http_metrics(const HttpFigures& figures) {
 class StoreArchive final : public EventArchive {
 public:
     explicit StoreArchive(Store& store) : store_(store) {}
-    std::vector<EventRecord> after(std::int64_t id, std::size_t limit) override {
-        return store_.events_after(id, limit);
-    }
-    std::vector<EventRecord> before(std::int64_t id, std::size_t limit) override {
-        return store_.events_before(id, limit);
-    }
+    EventsFound find(const EventSearch& search) override { return store_.find_events(search); }
 
 private:
     Store& store_;
 };
 
 AdminGate::Rules gate_rules_of(const Config& config) {
-    return {config.auth.admin_token.is_set(), config.listen.http.host.is_loopback(),
-            [secret = config.auth.admin_token](std::string_view token) { return secret.matches(token); }};
+    const auto role_of = [admin = config.auth.admin_token, matchmaker = config.auth.http_matchmaker_token](
+                             std::string_view token) -> std::optional<Role> {
+        // A secret that is not set fits nobody here: without an admin token the gate does not ask.
+        if (admin.is_set() && admin.matches(token)) return Role::admin;
+        if (matchmaker.is_set() && matchmaker.matches(token)) return Role::matchmaker;
+        return std::nullopt;
+    };
+    return {config.auth.admin_token.is_set(), config.listen.http.host.is_loopback(), role_of};
 }
 
 HistoryLimits history_limits_of(const Config& config) {
@@ -121,6 +136,7 @@ public:
           output_(output),
           log_(clock_, output, config.log.level),
           gate_(clock_, log_, gate_rules_of(config)) {
+        read_tls();
         if (descriptors_.warning) log_.warning("{}", *descriptors_.warning);
         if (options.ports_file) ports_file_.emplace(*options.ports_file);
         for (const std::string& warning : options.warnings) log_.warning("{}", warning);
@@ -140,7 +156,7 @@ public:
 
     void run(Signals& signals) {
         open_store();
-        game_.emplace(config_, descriptors_.game_connections, clock_, log_, *store_, health_);
+        game_.emplace(config_, tls_, descriptors_.game_connections, clock_, log_, *store_, health_);
         remember_the_past();
         open_http();
         add_game_figures();
@@ -167,6 +183,31 @@ private:
                    {"matches", recovered_.matches.size()},
                    {"seconds", to_seconds(recovery_)}},
                   "Opened the store {}", config_.store.path);
+    }
+
+    void read_tls() {
+        auto read = read_tls_ports(config_);
+        if (!read) throw TlsError(read.error());
+        tls_ = std::move(*read);
+        if (!tls_.material) return;
+        warn_of_certificate();
+        publish_tls();
+        const CertificateFacts& facts = tls_.material->certificate();
+        log_.with(LogLevel::info,
+                  {{"serial", facts.serial},
+                   {"days_left", static_cast<std::int64_t>(tls_.seconds_left(clock_.wall())) / 86'400}},
+                  "TLS certificate of {}", facts.name);
+    }
+
+    // At the start, and once a day.
+    void warn_of_certificate() {
+        certificate_looked_at_ = clock_.now();
+        const std::string warning = warning_of_certificate(tls_, clock_.wall());
+        if (!warning.empty()) log_.warning("{}", warning);
+    }
+
+    void publish_tls() {
+        certificate_expires_.store(tls_.material->certificate().not_after, std::memory_order_relaxed);
     }
 
     // Beyond repair: not one more answer, and the next start recovers (fault 3).
@@ -202,11 +243,12 @@ private:
         events_.preload(newest, newest.size() < EventRing::capacity_usual);
         for (const TokenUsed& used : recovered_.tokens_used) over_.note(used);
         store_->on_durable([this](const RecordBatch& batch) {
+            const UnixMs now = clock_.wall();
             for (const Record& record : batch.records) {
                 if (const auto* event = std::get_if<EventRecord>(&record))
                     events_.append(*event);
                 else
-                    over_.note(record);
+                    over_.note(record, now);
             }
         });
     }
@@ -214,7 +256,9 @@ private:
     void open_http() {
         HttpLimits limits;
         limits.quota = http_quota_of(config_, descriptors_.http_connections);
-        http_.emplace(HttpListen{config_.listen.http.host, config_.listen.http.port}, limits, log_);
+        http_.emplace(
+            HttpListen{config_.listen.http.host, config_.listen.http.port, config_.listen.http_hosts, tls_.http},
+            limits, log_);
         archive_.emplace(*store_);
         operator_.emplace(GameOperator::Parts{*game_, *store_, health_, clock_, http_->thread()});
         // Live feeds stay open: they leave room for questions.
@@ -230,6 +274,7 @@ private:
         operator_->answer_to(*api_);
         api_->add_routes(routes_);
         api_->start_sampling();
+        api_->start_history();
         http_->serve([this](HttpRequest&& request, HttpResponder&& responder) {
             routes_.handle(std::move(request), std::move(responder));
         });
@@ -252,7 +297,7 @@ private:
         health_.set_phase(Health::Phase::ready);
         if (ports_file_) ports_file_->write(bound);
         manager_.ready("Serving");
-        if (::isatty(STDERR_FILENO) == 1) output_.print(greeting(bound));
+        if (::isatty(STDERR_FILENO) == 1) output_.print(greeting(bound, tls_.http != nullptr));
     }
 
     // Until it is told to stop.
@@ -266,18 +311,38 @@ private:
             if (signal == Signal::reload) reload();
             if (watchdog && !health_.hang()) manager_.ping();
             log_.tell_held_back();
+            if (clock_.now() - certificate_looked_at_ >= 24h) warn_of_certificate();
         }
     }
 
     void reload() {
         manager_.reloading(clock_.now());
         auto reload = reload_config(config_, options_.source);
-        if (reload) {
-            apply(*reload);
-        } else {
+        if (!reload) {
             for (const std::string& problem : reload.error()) log_.error("Reload refused: {}", problem);
+        } else if (const auto problem = take_new_tls(reload->config)) {
+            log_.error("Reload refused: {}", *problem);
+        } else {
+            apply(*reload);
         }
         manager_.reloaded("Serving");
+    }
+
+    // The files may hold something new although the config is the same. Why not; nothing when it was done.
+    std::optional<std::string> take_new_tls(const Config& config) {
+        auto read = read_tls_ports(config);
+        if (!read) return read.error();
+        std::string problem = problem_of_new_certificate(*read, clock_.wall());
+        if (!problem.empty()) return problem;
+        if (!read->material) return std::nullopt;
+        const std::string& before = tls_.material->certificate().serial;
+        const std::string& after = read->material->certificate().serial;
+        if (before != after) log_.info("TLS certificate {} -> {}; new connections get it", before, after);
+        if (tls_.material->revoked_count() != read->material->revoked_count())
+            log_.info("{} certificates are revoked", read->material->revoked_count());
+        tls_ = std::move(*read);
+        publish_tls();
+        return std::nullopt;
     }
 
     void apply(ConfigReload& reload) {
@@ -293,7 +358,8 @@ private:
         log_.set_least(config_.log.level);
         http_->thread()->post([this, rules = gate_rules_of(config_)] { gate_.set_rules(rules); });
         http_->set_quota(http_quota_of(config_, descriptors_.http_connections));
-        game_->configure(config_);
+        game_->configure(config_, tls_);
+        if (tls_.http) http_->set_tls(tls_.http);
         store_->keep_history(history_limits_of(config_));
     }
 
@@ -316,7 +382,7 @@ private:
             build.samples.push_back({{{"version", std::string(version())}}, 1});
             Metric wrong_tokens{"muster_auth_failures_total", "Wrong secrets", MetricType::counter, {}, {}};
             wrong_tokens.samples.push_back({{{"port", "http"}}, static_cast<double>(gate_.wrong_tokens())});
-            return std::vector<Metric>{
+            std::vector<Metric> all{
                 build,
                 wrong_tokens,
                 counter("muster_admin_auth_failures_total", "Requests with a wrong or missing admin token",
@@ -326,6 +392,16 @@ private:
                 counter("muster_log_held_back_total", "Log lines held back because there were too many of their kind",
                         static_cast<double>(log_.suppressed())),
             };
+            Metric expiry{"muster_certificate_expiry_seconds",
+                          "Time until the TLS certificate expires; negative afterwards",
+                          MetricType::gauge,
+                          {},
+                          {}};
+            const std::int64_t expires = certificate_expires_.load(std::memory_order_relaxed);
+            const double now = static_cast<double>(clock_.wall().value) / 1'000;
+            if (expires != 0) expiry.samples.push_back({{}, static_cast<double>(expires) - now});
+            all.push_back(std::move(expiry));
+            return all;
         });
     }
 
@@ -336,6 +412,9 @@ private:
     const SystemClock clock_;
     LogOutput& output_;
     Log log_;
+    Time certificate_looked_at_{};
+    TlsPorts tls_;                                      // the main thread's
+    std::atomic<std::int64_t> certificate_expires_{0};  // any thread: seconds since 1970; 0: no TLS
     std::optional<PortsFile> ports_file_;
     ServiceManager manager_;
     Health health_{clock_};
@@ -376,6 +455,8 @@ int run_daemon(const Config& config, const ServeOptions& options) {
         return failed(ExitCode::unavailable, failure);
     } catch (const PortsFileError& failure) {
         return failed(ExitCode::io, failure);
+    } catch (const TlsError& failure) {
+        return failed(ExitCode::config, failure);
     } catch (const StoreError& failure) {
         return failed(static_cast<ExitCode>(failure.exit_code), failure);
     } catch (const std::exception& failure) {

@@ -25,14 +25,14 @@ constexpr Duration last_pass_max = 1s;
 
 }  // namespace
 
-Game::Game(const Config& config, std::size_t connections_max, const Clock& clock, Log& log, Store& store,
-           Health& health)
+Game::Game(const Config& config, const TlsPorts& tls, std::size_t connections_max, const Clock& clock, Log& log,
+           Store& store, Health& health)
     : clock_(clock),
       log_(log),
       store_(store),
       health_(health),
       wakeup_(clock),
-      network_(clock, wakeup_, network_config_of(config, connections_max)),
+      network_(clock, wakeup_, network_config_of(config, tls, connections_max, log)),
       config_(config),
       commands_("commands", commands_max, network_.waiter(), [](const Pass& pass, Command& command) { command(pass); }),
       outcomes_("store", outcomes_max, network_.waiter(),
@@ -126,8 +126,11 @@ void Game::end_when_written() {
     if (written && loop_.events().waiting() == 0) loop_.stop();
 }
 
-void Game::configure(const Config& config) {
-    for (const Port port : ports) network_.set_limits(port, port_limits_of(config, port));
+void Game::configure(const Config& config, const TlsPorts& tls) {
+    for (const Port port : ports) {
+        network_.set_limits(port, port_limits_of(config, port));
+        if (tls.of(port)) network_.set_tls(port, tls.of(port));
+    }
     network_.set_total_buffers(static_cast<std::size_t>(config.limits.total_buffers.bytes));
     post([this, next = std::make_shared<const Config>(config)](const Pass&) {
         core_->configure(core_config_of(*next));

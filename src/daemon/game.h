@@ -19,6 +19,7 @@
 #include "core/core_snapshot.h"
 #include "daemon/core_links.h"
 #include "daemon/stats_line.h"
+#include "daemon/tls_ports.h"
 #include "http/health.h"
 #include "net/net_source.h"
 #include "net/network.h"
@@ -43,7 +44,8 @@ class Game {
 public:
     // Opens the game ports; throws ListenError. Nobody is served before start(). All of them outlive the game, but for
     // the config. `connections_max` is what the process may have open of them.
-    Game(const Config& config, std::size_t connections_max, const Clock& clock, Log& log, Store& store, Health& health);
+    Game(const Config& config, const TlsPorts& tls, std::size_t connections_max, const Clock& clock, Log& log,
+         Store& store, Health& health);
     // Stops at once, if nobody did before, and waits for the game thread.
     ~Game();
     Game(const Game&) = delete;
@@ -62,7 +64,7 @@ public:
     bool stopping() const { return stop_asked_.load(std::memory_order_acquire); }
 
     // New figures from a reload. Any thread.
-    void configure(const Config& config);
+    void configure(const Config& config, const TlsPorts& tls);
 
     // What a question finds on the game thread.
     struct Inside {

@@ -112,7 +112,7 @@ PortLimits port_limits_of(const Config& config, Port port) {
     return limits;
 }
 
-NetworkConfig network_config_of(const Config& config, std::size_t connections_max) {
+NetworkConfig network_config_of(const Config& config, const TlsPorts& tls, std::size_t connections_max, Log& log) {
     NetworkConfig network;
     network.connections_max = static_cast<std::uint32_t>(connections_max);
     for (const Port port : ports) {
@@ -120,7 +120,9 @@ NetworkConfig network_config_of(const Config& config, std::size_t connections_ma
         const ListenAddress& listen = listen_of(config, port);
         of.listen = SocketAddress(listen.host, listen.port);
         of.limits = port_limits_of(config, port);
+        of.tls = tls.of(port);
     }
+    network.on_insecure_peer = [&log](const InsecurePeer& peer) { log_insecure_peer(log, peer); };
     network.of(Port::players).order = config.players.byte_order;
     network.threads = static_cast<std::size_t>(config.net.threads);
     network.total_buffers = static_cast<std::size_t>(config.limits.total_buffers.bytes);

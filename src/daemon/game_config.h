@@ -3,6 +3,7 @@
 
 #include "config/config.h"
 #include "core/core.h"
+#include "daemon/tls_ports.h"
 #include "net/network.h"
 #include "runtime/game_loop.h"
 
@@ -11,7 +12,8 @@ namespace muster {
 CoreConfig core_config_of(const Config& config);
 LoopConfig loop_config_of(const Config& config);
 PortLimits port_limits_of(const Config& config, Port port);
-// `connections_max` is what the process may have open of them.
-NetworkConfig network_config_of(const Config& config, std::size_t connections_max);
+// `connections_max` is what the process may have open of them. The log, which outlives the network, is told of peers
+// that are refused for their TLS.
+NetworkConfig network_config_of(const Config& config, const TlsPorts& tls, std::size_t connections_max, Log& log);
 
 }  // namespace muster

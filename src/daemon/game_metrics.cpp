@@ -273,6 +273,9 @@ std::vector<Metric> net_metrics(const Network& network) {
         family("muster_slow_reader_closes_total", "Connections dropped because they did not read", MetricType::counter);
     Metric accept_errors =
         family("muster_accept_errors_total", "Connections that could not be accepted", MetricType::counter);
+    Metric tls_failures =
+        family("muster_tls_failures_total", "Connections refused for their TLS, by reason", MetricType::counter);
+    Metric tls_handshakes = family("muster_tls_handshakes_total", "TLS handshakes finished", MetricType::counter);
     for (const Port port : ports) {
         const PortCounters& of = network.counters().of(port);
         const MetricLabel of_port = label_of("port", to_string(port));
@@ -293,6 +296,14 @@ std::vector<Metric> net_metrics(const Network& network) {
             {{of_port, label_of("kind", "handshake")}, number(of.gave_up[LinkFault::handshake_deadline].value())});
         deadlines.samples.push_back(
             {{of_port, label_of("kind", "frame")}, number(of.gave_up[LinkFault::frame_deadline].value())});
+        for (const TlsFailure reason : muster::tls_failures) {
+            tls_failures.samples.push_back(
+                {{of_port, label_of("reason", to_string(reason))}, number(of.tls_failed[reason].value())});
+        }
+        const std::uint64_t resumed = of.tls_resumed.value();
+        tls_handshakes.samples.push_back(
+            {{of_port, label_of("kind", "full")}, number(of.tls_handshakes.value() - resumed)});
+        tls_handshakes.samples.push_back({{of_port, label_of("kind", "resumed")}, number(resumed)});
         limited.samples.push_back({{of_port}, number(of.rate_limited.value())});
         slow.samples.push_back({{of_port}, number(of.closed[CloseReason::slow_reader].value())});
         accept_errors.samples.push_back({{of_port}, number(of.accept_errors.value())});
@@ -304,7 +315,7 @@ std::vector<Metric> net_metrics(const Network& network) {
                 number(network.counters().stale_replies.value())),
     };
     for (Metric* metric : {&connections, &messages, &sent, &received_bytes, &sent_bytes, &refused, &closed, &deadlines,
-                           &limited, &slow, &accept_errors}) {
+                           &limited, &slow, &accept_errors, &tls_failures, &tls_handshakes}) {
         out.push_back(std::move(*metric));
     }
     return out;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/events.h"
+#include "core/matchmakers.h"
 #include "process/version.h"
 
 namespace muster {
@@ -24,28 +26,61 @@ struct Acting {
     const std::function<void(ActionOutcome&&)>& tell;
 
     void operator()(const action::Drain& drain) const {
-        if (!game.core.drain(drain.server, drain.draining)) return not_found();
+        if (!game.core.drain(drain.server, drain.draining, note(drain.reason))) return not_found();
         event::OperatorAction done = action_on(drain.draining ? "drain" : "undrain", "server", drain.server.value);
         done.server = drain.server;
         done.reason = drain.reason;
         game.events.publish(done);
         tell({});
     }
+    void operator()(const action::DrainMany& wish) const {
+        std::set<ServerId> servers;
+        ActionOutcome outcome;
+        for (const ServerId id : wish.servers) {
+            if (game.core.fleet().find(id)) {
+                servers.insert(id);
+            } else {
+                outcome.missing.push_back(id.value);
+            }
+        }
+        if (!wish.addresses.empty()) {
+            game.core.fleet().for_each([&](const Server& server) {
+                const auto at = [&server](const action::ServerAddress& address) {
+                    return address.ip == server.endpoint.ip &&
+                           address.port.value_or(server.endpoint.port) == server.endpoint.port;
+                };
+                if (std::ranges::any_of(wish.addresses, at)) servers.insert(server.id);
+            });
+        }
+        for (const ServerId server : servers) game.core.drain(server, wish.draining, note(wish.reason));
+        if (!servers.empty()) {
+            event::OperatorAction done =
+                action_on(wish.draining ? "drain" : "undrain",
+                          fmt::format("{} server{}", servers.size(), servers.size() == 1 ? "" : "s"));
+            if (servers.size() == 1) done.server = *servers.begin();
+            done.reason = wish.reason;
+            game.events.publish(done);
+        }
+        outcome.count = static_cast<std::int64_t>(servers.size());
+        tell(std::move(outcome));
+    }
     void operator()(const action::DrainRegion& wish) const {
-        const Regions& regions = game.core.fleet().config().regions;
-        const auto region = std::ranges::find(regions, wish.region, &Region::id);
-        if (region == regions.end()) return not_found();
+        const Region* region = region_of(wish.region);
+        if (!region) return not_found();
         std::vector<ServerId> servers;
         game.core.fleet().for_each([&](const Server& server) {
-            if (server.region == wish.region) servers.push_back(server.id);
+            if (server.region == region->id) servers.push_back(server.id);
         });
-        for (const ServerId server : servers) game.core.drain(server, wish.draining);
+        for (const ServerId server : servers) game.core.drain(server, wish.draining, note(wish.reason));
         event::OperatorAction done =
             action_on(wish.draining ? "drain" : "undrain", fmt::format("region {}", region->name));
-        done.region = wish.region;
+        done.region = region->id;
         done.reason = wish.reason;
         game.events.publish(done);
-        tell_count(servers.size());
+        ActionOutcome outcome;
+        outcome.region_id = region->id;
+        outcome.count = static_cast<std::int64_t>(servers.size());
+        tell(std::move(outcome));
     }
     void operator()(const action::Remove& remove) const {
         if (!game.core.remove_server(pass, remove.server)) return not_found();
@@ -70,6 +105,10 @@ struct Acting {
         tell_count(aborted);
     }
     void operator()(const action::Abort& abort) const {
+        if (caller.role == Role::matchmaker) {
+            if (!game.core.cancel_match(pass, abort.lobby, abort.reason)) return not_found();
+            return tell({});
+        }
         if (!game.core.abort_match(pass, abort.lobby, abort.reason)) return not_found();
         event::OperatorAction done = action_on("abort", "lobby", abort.lobby.value);
         done.lobby = abort.lobby;
@@ -100,13 +139,33 @@ struct Acting {
         tell(std::move(outcome));
     }
     void operator()(const action::Allocate& wish) const {
-        event::OperatorAction asked = action_on("allocate", "lobby", wish.request.lobby.value);
-        asked.lobby = wish.request.lobby;
-        game.events.publish(asked);
-        game.core.allocate(pass, number, wish.request, caller.request_id);
+        AllocationRequest request = wish.request;
+        if (!wish.region_name.empty()) {
+            // A name that is no region's is refused as a number that is none's.
+            const Region* region = region_of({{}, wish.region_name});
+            request.region = region ? region->id : RegionId(-1);
+        }
+        game.events.publish(event::MatchRequested{request.lobby, request.region, operator_matchmaker, caller.address,
+                                                  caller.request_id});
+        game.core.allocate(pass, number, request, caller.request_id);
+    }
+    void operator()(const action::Players& wish) const {
+        MatchPlayers list;
+        list.lobby = wish.lobby;
+        list.accounts.items = wish.accounts;
+        game.core.set_players(pass, number, list);
     }
 
 private:
+    DrainNote note(const std::string& reason) const { return {caller.address, reason, game.wall}; }
+    // Null when there is none.
+    const Region* region_of(const action::RegionWish& wish) const {
+        const Regions& regions = game.core.fleet().config().regions;
+        const auto found = std::ranges::find_if(regions, [&wish](const Region& region) {
+            return wish.name.empty() ? region.id == wish.id : region.name == wish.name;
+        });
+        return found == regions.end() ? nullptr : &*found;
+    }
     void tell_count(std::size_t count) const {
         ActionOutcome outcome;
         outcome.count = static_cast<std::int64_t>(count);

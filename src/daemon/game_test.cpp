@@ -24,7 +24,7 @@ struct RunningGame {
     RunningGame() {
         for (auto* address : {&config.listen.servers, &config.listen.matchmakers, &config.listen.players})
             address->port = 0;
-        game.emplace(config, 1'000, clock, log, store, health);
+        game.emplace(config, TlsPorts{}, 1'000, clock, log, store, health);
         game->start(store.recover(), [this] { ready_.set_value(); }, [](const StoreError&) {});
         ready_.get_future().wait();
     }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "base/planted.h"
 
 namespace muster {
@@ -28,15 +30,17 @@ bool is_json(std::string_view content_type) {
 
 }  // namespace
 
-std::optional<HttpResponse> AdminGate::refusal_of_read(const HttpRequest& request) {
+std::optional<HttpResponse> AdminGate::refusal_of_read(HttpRequest& request) {
     if (!rules_.token_is_set || rules_.on_loopback) return std::nullopt;
-    return refusal_of_token(request);
+    return refusal_of_token(request, Right::read);
 }
 
-std::optional<HttpResponse> AdminGate::refusal_of_action(const HttpRequest& request) {
+std::optional<HttpResponse> AdminGate::refusal_of_action(HttpRequest& request, Right right) {
     if (rules_.token_is_set) {
-        if (auto refusal = refusal_of_token(request)) return refusal;
-    } else if (!rules_.on_loopback) {
+        if (auto refusal = refusal_of_token(request, right)) return refusal;
+    } else if (rules_.on_loopback) {
+        request.role = Role::admin;
+    } else {
         return http_error(401, "No admin token is configured, so actions are allowed on loopback only");
     }
     if (!is_json(request.header("Content-Type")))
@@ -44,11 +48,17 @@ std::optional<HttpResponse> AdminGate::refusal_of_action(const HttpRequest& requ
     return std::nullopt;
 }
 
-std::optional<HttpResponse> AdminGate::refusal_of_token(const HttpRequest& request) {
+std::optional<HttpResponse> AdminGate::refusal_of_token(HttpRequest& request, Right right) {
     const std::string_view given = request.header("Authorization");
     const bool bearer = starts_with_any_case(given, scheme);
     const bool locked_out = planted(Bug::admin_locked_out) && wrong_tokens_.load() >= 10;
-    if (bearer && !locked_out && rules_.token_is_right(given.substr(scheme.size()))) return std::nullopt;
+    const auto role = bearer && !locked_out ? rules_.role_of(given.substr(scheme.size())) : std::nullopt;
+    if (role) {
+        request.role = *role;
+        if (may(*role, right)) return std::nullopt;
+        return http_error(
+            403, fmt::format("This token's role is {}; this needs {}", to_string(*role), to_string(least_role(right))));
+    }
     failures_.fetch_add(1, std::memory_order_relaxed);
     HttpResponse refusal =
         http_error(401, given.empty() ? "Needs Authorization: Bearer <admin token>" : "Wrong admin token");

@@ -13,37 +13,38 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "http/http_message.h"
+#include "http/role.h"
 
 namespace muster {
 
 // HTTP thread only, but for what says otherwise. The clock and the log outlive it.
 //
-// Without an admin token everything is allowed; the daemon then listens on loopback only. With one, actions need it,
-// and reads need it too unless the listener is on loopback. Wrong tokens are logged and answered with a growing delay.
-// The right token is accepted at once, whatever else its address sent (S-4).
+// Without an admin token everything is allowed; the daemon then listens on loopback only. With one, actions need a
+// token whose role has the right (role.h), and reads need one too unless the listener is on loopback. Wrong tokens are
+// logged and answered with a growing delay. A right token is accepted at once, whatever else its address sent (S-4).
 class AdminGate {
 public:
     struct Rules {
         bool token_is_set = false;
         bool on_loopback = true;
-        // Compares in constant time. Any thread.
-        std::function<bool(std::string_view token)> token_is_right;
+        // The role of who holds the token; none for a wrong one. Compares in constant time. Any thread.
+        std::function<std::optional<Role>(std::string_view token)> role_of;
     };
 
     AdminGate(const Clock& clock, Log& log, Rules rules) : clock_(clock), log_(log), rules_(std::move(rules)) {}
     // After a reload.
     void set_rules(Rules rules) { rules_ = std::move(rules); }
 
-    // Why not; none when the request may go on.
-    std::optional<HttpResponse> refusal_of_read(const HttpRequest& request);
-    std::optional<HttpResponse> refusal_of_action(const HttpRequest& request);
+    // Why not; none when the request may go on. Notes its role in it.
+    std::optional<HttpResponse> refusal_of_read(HttpRequest& request);
+    std::optional<HttpResponse> refusal_of_action(HttpRequest& request, Right right = Right::operate);
 
     // Any thread, since the start: wrong or missing tokens, and of them those that were wrong.
     std::uint64_t failures() const { return failures_.load(std::memory_order_relaxed); }
     std::uint64_t wrong_tokens() const { return wrong_tokens_.load(std::memory_order_relaxed); }
 
 private:
-    std::optional<HttpResponse> refusal_of_token(const HttpRequest& request);
+    std::optional<HttpResponse> refusal_of_token(HttpRequest& request, Right right);
     Duration was_wrong(const IpAddress& from);
 
     const Clock& clock_;

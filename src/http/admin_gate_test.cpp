@@ -28,20 +28,25 @@ struct Gate {
         return made;
     }
     // The status of the refusal; 200 when there is none.
-    unsigned act(const HttpRequest& asked) {
-        const auto refusal = gate.refusal_of_action(asked);
+    unsigned act(HttpRequest asked, Right right = Right::operate) {
+        const auto refusal = gate.refusal_of_action(asked, right);
         return refusal ? refusal->status : 200;
     }
-    unsigned read(const HttpRequest& asked) {
+    unsigned read(HttpRequest asked) {
         const auto refusal = gate.refusal_of_read(asked);
         return refusal ? refusal->status : 200;
     }
     AdminGate::Rules rules(bool token, bool loopback) {
-        return {token, loopback, [](std::string_view given) { return given == "open-sesame"; }};
+        return {token, loopback, [](std::string_view given) -> std::optional<Role> {
+                    if (given == "open-sesame") return Role::admin;
+                    if (given == "match-me") return Role::matchmaker;
+                    if (given == "look") return Role::viewer;
+                    return std::nullopt;
+                }};
     }
 
     // How long the answer is held back.
-    Duration delay(const HttpRequest& asked) { return gate.refusal_of_action(asked).value().held_back; }
+    Duration delay(HttpRequest asked) { return gate.refusal_of_action(asked).value().held_back; }
 
     VirtualClock clock;
     LinesOf sink;
@@ -112,4 +117,27 @@ TEST_CASE_FIXTURE(Gate, "fault 70: who shows no token is refused but guesses not
     CHECK(gate.failures() == 50);
     CHECK(gate.wrong_tokens() == 0);
     CHECK(delay(request("Bearer wrong")) == 0s);
+}
+
+TEST_CASE_FIXTURE(Gate, "O-2: a token may do what its role has the right to, and 403 says which role it takes") {
+    CHECK(act(request("Bearer match-me"), Right::allocate) == 200);
+    CHECK(act(request("Bearer match-me"), Right::operate) == 403);
+    CHECK(act(request("Bearer look"), Right::allocate) == 403);
+    CHECK(act(request("Bearer open-sesame"), Right::allocate) == 200);
+    gate.set_rules(rules(true, false));
+    CHECK(read(request("Bearer look")) == 200);
+    CHECK(read(request("Bearer match-me")) == 200);
+    HttpRequest asked = request("Bearer match-me");
+    CHECK(gate.refusal_of_action(asked)->body.find("This token's role is matchmaker; this needs operator") !=
+          std::string::npos);
+    CHECK(asked.role == Role::matchmaker);
+    // It guessed nothing.
+    CHECK(gate.failures() == 0);
+}
+
+TEST_CASE_FIXTURE(Gate, "O-2: without a token on loopback everybody is admin") {
+    gate.set_rules(rules(false, true));
+    HttpRequest asked = request("");
+    CHECK_FALSE(gate.refusal_of_action(asked));
+    CHECK(asked.role == Role::admin);
 }

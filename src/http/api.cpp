@@ -19,12 +19,14 @@ constexpr const char* base = "/api/v1";
 // {"<name>": [rows…], "next": …}: the first `limit` of `rows`, which come as far as they fit the question; the last id
 // is `next` when one more than that was found.
 template <class Row, class IdOf>
-HttpResponse list_answer(std::string_view name, const std::vector<const Row*>& rows, std::size_t limit, IdOf id_of) {
+HttpResponse list_answer(std::string_view name, const std::vector<const Row*>& rows, std::size_t limit, IdOf id_of,
+                         const std::function<void(const Row&, FieldSink&)>& more = {}) {
     JsonFields out;
     out.begin_list(name);
     for (std::size_t i = 0; i < rows.size() && i < limit; ++i) {
         out.begin_object({});
         describe(*rows[i], out);
+        if (more) more(*rows[i], out);
         out.end_object();
     }
     out.end_list();
@@ -61,6 +63,15 @@ HttpResponse matchmakers(const HttpRequest& request, const FleetView& view) {
         if (row.id > after && rows.size() <= limit) rows.push_back(&row);
     return list_answer("matchmakers", rows, limit,
                        [](const MatchmakerRow& last, FieldSink& out) { out.text("next", last.id); });
+}
+
+// ?region=, by number or by name; none when it is not given.
+std::optional<std::int64_t> region_of(QueryReader& query, const FleetView& view) {
+    const std::string given = query.text("region");
+    if (given.empty()) return std::nullopt;
+    for (const RegionRow& region : view.regions)
+        if (region.name == given) return region.id.value;
+    return query.number("region", 0);
 }
 
 bool is_over(MatchState state) {
@@ -109,6 +120,8 @@ void Api::add_routes(Routes& routes) {
     add_view_read(routes, "/overview", fleet_, [this](const HttpRequest&, const FleetView& view) {
         return json_answer(overview_json(view, parts_.game.figures(), failures_));
     });
+    add_read(routes, "/overview/history",
+             [this](HttpRequest&&, HttpResponder&& responder) { responder.send(json_answer(history_.json())); });
     add_event_routes(routes);
     add_action_routes(routes);
 }
@@ -121,10 +134,10 @@ void Api::add_read(Routes& routes, std::string path, HttpHandler handler) {
                });
 }
 
-void Api::add_action(Routes& routes, std::string method, std::string path, HttpHandler handler) {
+void Api::add_action(Routes& routes, std::string method, std::string path, HttpHandler handler, Right right) {
     routes.add(std::move(method), base + std::move(path),
-               [this, handler = std::move(handler)](HttpRequest&& request, HttpResponder&& responder) {
-                   if (auto refusal = parts_.gate.refusal_of_action(request))
+               [this, handler = std::move(handler), right](HttpRequest&& request, HttpResponder&& responder) {
+                   if (auto refusal = parts_.gate.refusal_of_action(request, right))
                        return responder.send(std::move(*refusal));
                    handler(std::move(request), std::move(responder));
                });
@@ -139,8 +152,9 @@ void Api::add_view_read(Routes& routes, std::string path, LatestView<View>& view
         auto asked = std::make_shared<std::pair<HttpRequest, HttpResponder>>(std::move(request), std::move(responder));
         views.with_view([&views, asked, key, render](const View* view) {
             if (!view) return asked->second.send(http_error(503, "The game loop did not answer in time"));
+            if (const auto kept = views.kept_answer(key, view)) return asked->second.send(json_answer(*kept));
             HttpResponse response = render(asked->first, *view);
-            if (response.status == 200) views.keep_answer(key, response.body);
+            if (response.status == 200) views.keep_answer(key, view, response.body);
             asked->second.send(std::move(response));
         });
     });
@@ -157,6 +171,15 @@ void Api::start_sampling() {
     });
 }
 
+void Api::start_history() {
+    parts_.thread->after(OverviewHistory::every, [this] {
+        fleet_.with_view([this](const FleetView* view) {
+            if (view) history_.add(*view, parts_.game.figures());
+        });
+        start_history();
+    });
+}
+
 void Api::acted(std::uint64_t number, const ActionOutcome& outcome) {
     if (outcome.kind == ActionOutcome::Kind::done) {
         fleet_.outdated();
@@ -169,7 +192,7 @@ HttpResponse Api::servers(const HttpRequest& request, const FleetView& view) con
     QueryReader query(request);
     const std::size_t limit = query.limit();
     const std::int64_t after = query.number("after", 0).value_or(0);
-    const auto region = query.number("region", 0);
+    const auto region = region_of(query, view);
     const auto status = query.choice("status", {"available", "full", "draining", "offline"});
     if (const auto error = query.error()) return http_error(400, *error);
 
@@ -203,7 +226,7 @@ HttpResponse Api::matches(const HttpRequest& request, const FleetView& view) con
     QueryReader query(request);
     const std::size_t limit = query.limit();
     const std::int64_t after = query.number("after", 0).value_or(0);
-    const auto region = query.number("region", 0);
+    const auto region = region_of(query, view);
     const auto server = query.number("server", 1);
     const auto state =
         query.choice("state", {"offering", "allocated", "ready", "started", "ended", "aborted", "live", "over"});
@@ -233,11 +256,21 @@ HttpResponse Api::match(const HttpRequest& request, const FleetView& view) const
     if (!lobby || *lobby < 1 || *lobby > std::numeric_limits<std::int32_t>::max())
         return http_error(400, "A lobby's id is a positive number");
     const LobbyId id(static_cast<std::int32_t>(*lobby));
-    if (const auto over = parts_.over.find(id)) return row_answer(*over);
+    const auto add_players = [&](FieldSink& out) {
+        out.begin_list("players");
+        for (const OverMatches::Joined& joined : parts_.over.joined(id)) {
+            out.begin_object({});
+            out.integer("id", joined.account.value);
+            moment_field(out, "joined_at_ms", joined.at);
+            out.end_object();
+        }
+        out.end_list();
+    };
+    if (const auto over = parts_.over.find(id)) return row_answer(*over, add_players);
     const auto found = std::lower_bound(view.matches.begin(), view.matches.end(), id,
                                         [](const MatchRow& row, LobbyId wanted) { return row.lobby < wanted; });
     if (found == view.matches.end() || found->lobby != id) return http_error(404, "No such match");
-    return row_answer(*found);
+    return row_answer(*found, add_players);
 }
 
 HttpResponse Api::players(const HttpRequest& request, const PlayersView& view) const {
@@ -256,8 +289,10 @@ HttpResponse Api::players(const HttpRequest& request, const PlayersView& view) c
         if (idle && row->idle != (*idle == 1)) continue;
         rows.push_back(&*row);
     }
-    return list_answer("players", rows, limit,
-                       [](const PlayerRow& last, FieldSink& out) { out.integer("next", last.id.value); });
+    return list_answer(
+        "players", rows, limit, [](const PlayerRow& last, FieldSink& out) { out.integer("next", last.id.value); },
+        std::function<void(const PlayerRow&, FieldSink&)>(
+            [this](const PlayerRow& one, FieldSink& out) { add_lobby(one, out); }));
 }
 
 HttpResponse Api::player(const HttpRequest& request, const PlayersView& view) const {
@@ -267,7 +302,14 @@ HttpResponse Api::player(const HttpRequest& request, const PlayersView& view) co
         std::lower_bound(view.players.begin(), view.players.end(), *id,
                          [](const PlayerRow& row, std::int64_t wanted) { return row.id.value < wanted; });
     if (found == view.players.end() || found->id.value != *id) return http_error(404, "No such player");
-    return row_answer(*found);
+    return row_answer(*found, [&](FieldSink& out) { add_lobby(*found, out); });
+}
+
+// The match it is in.
+void Api::add_lobby(const PlayerRow& player, FieldSink& out) const {
+    const LobbyId lobby = parts_.over.lobby_of(player.id);
+    if (lobby.value == 0) return null_field(out, "lobby_id");
+    out.integer("lobby_id", lobby.value);
 }
 
 }  // namespace muster

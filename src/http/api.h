@@ -19,6 +19,7 @@
 #include "http/http_server.h"
 #include "http/latest_view.h"
 #include "http/over_matches.h"
+#include "http/overview_history.h"
 #include "http/pending_actions.h"
 #include "http/recent_failures.h"
 #include "http/routes.h"
@@ -55,6 +56,8 @@ public:
     void add_routes(Routes& routes);
     // Samples the servers from now on, for as long as the thread runs.
     void start_sampling();
+    // The same of the overview's figures.
+    void start_history();
 
     // What the game answered; see ApiGame.
     void made(std::uint64_t number, std::shared_ptr<const FleetView> view, Duration cost) {
@@ -67,7 +70,11 @@ public:
 
 private:
     void add_read(Routes& routes, std::string path, HttpHandler handler);
-    void add_action(Routes& routes, std::string method, std::string path, HttpHandler handler);
+    void add_action(Routes& routes, std::string method, std::string path, HttpHandler handler,
+                    Right right = Right::operate);
+    void add_matchmaker_action(Routes& routes, std::string method, std::string path, HttpHandler handler) {
+        add_action(routes, std::move(method), std::move(path), std::move(handler), Right::allocate);
+    }
     // A read that needs a view. The same question about the same view is answered once.
     template <class View, class Render>
     void add_view_read(Routes& routes, std::string path, LatestView<View>& views, Render render);
@@ -81,14 +88,17 @@ private:
     HttpResponse match(const HttpRequest& request, const FleetView& view) const;
     HttpResponse players(const HttpRequest& request, const PlayersView& view) const;
     HttpResponse player(const HttpRequest& request, const PlayersView& view) const;
+    void add_lobby(const PlayerRow& player, FieldSink& out) const;
     void events(HttpRequest&& request, HttpResponder&& responder);
     HttpResponse live_events(const HttpRequest& request);
     void old_events(const EventQuery& query, HttpResponder&& responder);
     void drain(HttpRequest&& request, HttpResponder&& responder);
+    void drain_many(HttpRequest&& request, HttpResponder&& responder);
     void drain_region(HttpRequest&& request, HttpResponder&& responder);
     void remove(HttpRequest&& request, HttpResponder&& responder);
     void abort_all(HttpRequest&& request, HttpResponder&& responder);
     void abort(HttpRequest&& request, HttpResponder&& responder);
+    void set_players(HttpRequest&& request, HttpResponder&& responder);
     void kick(HttpRequest&& request, HttpResponder&& responder);
     void set_clock(HttpRequest&& request, HttpResponder&& responder);
     void allocate(HttpRequest&& request, HttpResponder&& responder);
@@ -99,6 +109,7 @@ private:
     PendingActions actions_;
     ServerSamples samples_;
     RecentFailures failures_;
+    OverviewHistory history_;
     std::shared_ptr<HttpQuota> feeds_;  // live feeds that are open; shared with them
     // Answers that wait for the disk, by number: only the number travels.
     std::uint64_t last_read_ = 0;

@@ -72,7 +72,8 @@ TEST_CASE_FIXTURE(Asking, "O-2: a region is drained, a server removed, all its m
     const auto aborted = send("POST", "/servers/7/abort", R"({"reason":"bad host"})");
     REQUIRE(game.acts.size() == 3);
     const auto& drain = std::get<action::DrainRegion>(game.acts[0].action);
-    CHECK(drain.region == RegionId(0));
+    CHECK(drain.region.id == RegionId(0));
+    CHECK(drain.region.name.empty());
     CHECK(drain.draining);
     CHECK(drain.reason == "move");
     CHECK(std::get<action::Remove>(game.acts[1].action).server == ServerId(7));
@@ -178,7 +179,10 @@ TEST_CASE_FIXTURE(Asking, "O-2: an action that the loop does not come to is 503 
 }
 
 TEST_CASE_FIXTURE(Asking, "fault 70: the gate stands before every action, and before every read off loopback") {
-    const auto right = [](std::string_view token) { return token == "right"; };
+    const auto right = [](std::string_view token) -> std::optional<Role> {
+        if (token == "right") return Role::admin;
+        return std::nullopt;
+    };
     gate.set_rules({true, false, right});
     routes.for_each([&](const std::string& method, const std::string& path) {
         const std::string target = path.substr(std::string("/api/v1").size());
@@ -192,4 +196,101 @@ TEST_CASE_FIXTURE(Asking, "fault 70: the gate stands before every action, and be
     (void)send("POST", "/servers/1/drain", R"({"draining":true})",
                {{"Content-Type", "application/json"}, {"Authorization", "Bearer right"}});
     CHECK(game.acts.size() == 1);
+}
+
+TEST_CASE_FIXTURE(Asking, "O-2: many servers are drained at once, by id and by address") {
+    const auto answer = send(
+        "POST", "/servers/drain",
+        R"({"draining":true,"servers":[3,1,9],"addresses":["10.0.0.7","10.0.0.8:7777","[::1]:80","::2"],"reason":"rack"})");
+    REQUIRE(game.acts.size() == 1);
+    const auto& drain = std::get<action::DrainMany>(game.acts[0].action);
+    CHECK(drain.draining);
+    CHECK(drain.reason == "rack");
+    CHECK(drain.servers == std::vector<ServerId>{ServerId(3), ServerId(1), ServerId(9)});
+    REQUIRE(drain.addresses.size() == 4);
+    CHECK(drain.addresses[0].ip.to_string() == "10.0.0.7");
+    CHECK_FALSE(drain.addresses[0].port);
+    CHECK(drain.addresses[1].port == 7777);
+    CHECK(drain.addresses[2].ip.to_string() == "::1");
+    CHECK(drain.addresses[2].port == 80);
+    CHECK_FALSE(drain.addresses[3].port);
+    ActionOutcome outcome;
+    outcome.count = 4;
+    outcome.missing = {9};
+    api.acted(game.acts[0].number, outcome);
+    CHECK(answer->body == "{\"draining\":true,\"servers\":4,\"missing\":[9]}\n");
+
+    const auto none = send("POST", "/servers/drain", R"({"draining":false,"servers":[9]})");
+    outcome.count = 0;
+    api.acted(game.acts[1].number, outcome);
+    CHECK(none->status == 404);
+
+    for (const char* bad :
+         {R"({"draining":true})", R"({"draining":true,"servers":[]})", R"({"draining":true,"servers":[0]})",
+          R"({"draining":true,"servers":["1"]})", R"({"draining":true,"servers":7})", R"({"servers":[1]})",
+          R"({"draining":true,"addresses":[7]})", R"({"draining":true,"addresses":["nobody"]})",
+          R"({"draining":true,"addresses":["10.0.0.7:0"]})", R"({"draining":true,"addresses":["10.0.0.7:65536"]})",
+          R"({"draining":true,"addresses":["[10.0.0.7]:80"]})", R"({"draining":true,"addresses":["[::1"]})"})
+        CHECK_MESSAGE(send("POST", "/servers/drain", bad)->status == 400, bad);
+    std::string many = "1";
+    for (int i = 0; i < 5'000; ++i) many += ",1";
+    CHECK(send("POST", "/servers/drain", "{\"draining\":true,\"servers\":[" + many + "]}")->status == 400);
+    CHECK(game.acts.size() == 2);
+}
+
+TEST_CASE_FIXTURE(Asking, "A-8: a region is named by its number or its name") {
+    (void)send("POST", "/matches", R"({"lobby_id":5,"region":"EU","player_count":10})");
+    (void)send("POST", "/regions/EU/drain", R"({"draining":true})");
+    REQUIRE(game.acts.size() == 2);
+    CHECK(std::get<action::Allocate>(game.acts[0].action).region_name == "EU");
+    CHECK(std::get<action::DrainRegion>(game.acts[1].action).region.name == "EU");
+    for (const char* bad :
+         {R"({"lobby_id":5,"region":"","player_count":10})", R"({"lobby_id":5,"player_count":10})",
+          R"({"lobby_id":5,"region":128,"player_count":10})", R"({"lobby_id":5,"region":true,"player_count":10})"})
+        CHECK_MESSAGE(send("POST", "/matches", bad)->status == 400, bad);
+    CHECK(game.acts.size() == 2);
+}
+
+TEST_CASE_FIXTURE(Asking, "A-9: the accounts of a lobby are given over HTTP, and refused with their status") {
+    const auto taken = send("PUT", "/matches/5/players", R"({"accounts":[7,9]})");
+    const auto nobody = send("PUT", "/matches/6/players", R"({"accounts":[]})");
+    REQUIRE(game.acts.size() == 2);
+    const auto& list = std::get<action::Players>(game.acts[0].action);
+    CHECK(list.lobby == LobbyId(5));
+    CHECK(list.accounts == std::vector<AccountId>{AccountId(7), AccountId(9)});
+    api.acted(game.acts[0].number, {});
+    CHECK(taken->body == "{\"lobby_id\":5,\"accounts\":2}\n");
+    ActionOutcome refused;
+    refused.kind = ActionOutcome::Kind::refused;
+    refused.refusal = Refusal::invalid_match_lobby_id;
+    api.acted(game.acts[1].number, refused);
+    CHECK(nobody->status == 409);
+    for (const char* bad : {"{}", R"({"accounts":[0]})", R"({"accounts":"7"})", R"({"accounts":[7],"x":1})"})
+        CHECK_MESSAGE(send("PUT", "/matches/5/players", bad)->status == 400, bad);
+    CHECK(game.acts.size() == 2);
+}
+
+TEST_CASE_FIXTURE(Asking, "O-2: a matchmaker's token asks for matches and does nothing else") {
+    gate.set_rules({true, true, [](std::string_view token) -> std::optional<Role> {
+                        if (token == "match-me") return Role::matchmaker;
+                        return std::nullopt;
+                    }});
+    const std::vector<HttpHeader> headers{{"Content-Type", "application/json"}, {"Authorization", "Bearer match-me"}};
+    const auto status = [&](const char* method, const char* path, const char* body) {
+        return send(method, path, body, headers)->status;
+    };
+    (void)status("POST", "/matches", R"({"lobby_id":5,"region":2,"player_count":10})");
+    (void)status("PUT", "/matches/5/players", R"({"accounts":[7]})");
+    (void)status("POST", "/matches/5/abort", "{}");
+    CHECK(game.acts.size() == 3);
+    for (const auto& act : game.acts) CHECK(act.role == Role::matchmaker);
+    for (const auto& [method, path] : {std::pair{"POST", "/servers/1/drain"},
+                                       {"POST", "/servers/drain"},
+                                       {"POST", "/servers/1/remove"},
+                                       {"POST", "/servers/1/abort"},
+                                       {"POST", "/regions/0/drain"},
+                                       {"POST", "/players/7/kick"},
+                                       {"PUT", "/clock"}})
+        CHECK_MESSAGE(status(method, path, "{}") == 403, path);
+    CHECK(game.acts.size() == 3);
 }

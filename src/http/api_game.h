@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/ip_address.h"
 #include "base/time.h"
 #include "core/views.h"
+#include "http/role.h"
 #include "protocol/error_texts.h"
 #include "protocol/matchmaker_messages.h"
 
@@ -23,9 +25,26 @@ struct Drain {
     bool draining = false;
     std::string reason;
 };
+// An address, or one server there.
+struct ServerAddress {
+    IpAddress ip;
+    std::optional<std::uint16_t> port;  // none: whatever stands at the address
+};
+// Those servers, and those at the addresses.
+struct DrainMany {
+    std::vector<ServerId> servers;
+    std::vector<ServerAddress> addresses;
+    bool draining = false;
+    std::string reason;
+};
+// By number, or by name where that is given.
+struct RegionWish {
+    RegionId id;
+    std::string name{};
+};
 // All servers of a region.
 struct DrainRegion {
-    RegionId region;
+    RegionWish region;
     bool draining = false;
     std::string reason;
 };
@@ -54,17 +73,24 @@ struct SetClock {
 };
 struct Allocate {
     AllocationRequest request;
+    std::string region_name{};  // instead of the request's number
+};
+// The accounts of a lobby.
+struct Players {
+    LobbyId lobby;
+    std::vector<AccountId> accounts;
 };
 
 }  // namespace action
 
-using Action = std::variant<action::Drain, action::DrainRegion, action::Remove, action::AbortAll, action::Abort,
-                            action::Kick, action::SetClock, action::Allocate>;
+using Action = std::variant<action::Drain, action::DrainMany, action::DrainRegion, action::Remove, action::AbortAll,
+                            action::Abort, action::Kick, action::SetClock, action::Allocate, action::Players>;
 
 // Who asks for it.
 struct ActionCaller {
     std::string address;
     std::string request_id;
+    Role role = Role::admin;
 };
 
 // The outcome of an action.
@@ -73,6 +99,8 @@ struct ActionOutcome {
     Kind kind = Kind::done;
     Refusal refusal{};                         // of a refused allocation
     ClockRow clock{};                          // of a clock that was set
+    RegionId region_id{};                      // of a region that was drained
+    std::vector<std::int64_t> missing{};       // of many: ids that no server has
     std::int64_t count = 0;                    // of many: how many servers or matches it was done to
     AllocationResponse::Accepted allocated{};  // of an allocation that was done
 };

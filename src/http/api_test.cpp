@@ -293,7 +293,7 @@ TEST_CASE_FIXTURE(Asking, "O-2: a loop that does not answer is 503 in time, and 
 }
 
 TEST_CASE_FIXTURE(Asking, "O-2: events come as a page or, when asked so, as a live feed that resumes") {
-    for (int id = 1; id <= 3; ++id) ring.append({id, UnixMs{id}, "match.ready", "{}"});
+    for (int id = 1; id <= 3; ++id) ring.append({id, UnixMs{id}, "match.ready", {}});
     CHECK(ids(get("/events").body) == Ids{1, 2, 3});
     CHECK(ids(get("/events?after=1&limit=1").body) == Ids{2});
     CHECK(get("/events?type=server.").body == "{\"events\":[],\"next\":null,\"previous\":null}\n");
@@ -351,4 +351,56 @@ TEST_CASE_FIXTURE(Asking, "O-2: /openapi.json describes every route there is, an
     std::set<std::string> served;
     routes.for_each([&](const std::string& method, const std::string& path) { served.insert(method + " " + path); });
     CHECK(served == described);
+}
+
+TEST_CASE_FIXTURE(Asking, "O-2: a match shows who was let in, and a player its match") {
+    MatchRow match;
+    match.lobby = LobbyId(7);
+    match.state = MatchState::started;
+    view.matches = {match};
+    PlayerRow player;
+    player.id = AccountId(3);
+    sessions.players = {player};
+    CHECK(get("/players").body.find("\"lobby_id\":null") != std::string::npos);
+    over.note(TokenUsed{LobbyId(7), AccountId(3)}, UnixMs{1'000});
+    over.note(TokenUsed{LobbyId(7), AccountId(4)});
+    clock.advance(2s);
+    CHECK(get("/matches/7").body.find(R"("players":[{"id":3,"joined_at_ms":1000},{"id":4,"joined_at_ms":null}]})") !=
+          std::string::npos);
+    CHECK(get("/players").body.find("\"lobby_id\":7}") != std::string::npos);
+    CHECK(get("/players/3").body.find("\"lobby_id\":7}") != std::string::npos);
+    // The list stays short.
+    CHECK(get("/matches").body.find("\"players\"") == std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Asking, "F-5: a drained server tells who drained it, when and why") {
+    add_servers(2);
+    view.servers[1].drained_by_operator = true;
+    view.servers[1].drain = {"10.0.0.5", "new version", UnixMs{1'000}};
+    CHECK(get("/servers/1").body.find("\"drain\":null") != std::string::npos);
+    CHECK(get("/servers/2").body.find(R"("drain":{"who":"10.0.0.5","reason":"new version","at_ms":1000})") !=
+          std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Asking, "O-2: a list is filtered by a region's name, too") {
+    add_servers(4);
+    RegionRow eu;
+    eu.id = RegionId(2);
+    eu.name = "EU";
+    view.regions = {eu};
+    CHECK(ids(get("/servers?region=EU").body) == std::vector<int>{2, 4});
+    CHECK(ids(get("/servers?region=2").body) == std::vector<int>{2, 4});
+    CHECK(get("/servers?region=Atlantis").status == 400);
+}
+
+TEST_CASE_FIXTURE(Asking, "O-2: the overview's history grows while nobody looks") {
+    api.start_history();
+    for (int i = 0; i < 3; ++i) {
+        clock.advance(2s);
+        thread->turn();
+        made(1ms);
+    }
+    const ApiAnswer answer = get("/overview/history");
+    CHECK(answer.status == 200);
+    CHECK(ids(answer.body, "time_ms").size() == 3);
 }

@@ -1,11 +1,14 @@
 #include "http/event_query.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/json_fields.h"
+#include "base/packed_fields.h"
 #include "http/page_query.h"
 
 namespace muster {
@@ -13,16 +16,6 @@ namespace {
 
 constexpr std::size_t chunk = 512;
 constexpr std::size_t types_max = 16;
-
-// Whether the event's fields, which we wrote ourselves, have `"name":value`. Inside a text no quote stands without its
-// backslash, so no text can look like a field.
-bool has(const EventRecord& event, std::string_view name, std::int64_t value) {
-    const std::string wanted = fmt::format("\"{}\":{}", name, value);
-    const std::size_t at = event.fields.find(wanted);
-    if (at == std::string::npos) return false;
-    const std::size_t end = at + wanted.size();
-    return end < event.fields.size() && (event.fields[end] == ',' || event.fields[end] == '}');
-}
 
 Result<std::vector<std::string>, std::string> types_of(const std::string& text) {
     std::vector<std::string> types;
@@ -36,83 +29,92 @@ Result<std::vector<std::string>, std::string> types_of(const std::string& text) 
     return types;
 }
 
-// Walks through events one by one in one direction, from wherever they are, and gathers those that match.
+// Walks through events in one direction, from wherever they are, and gathers those that match.
 class Walk {
 public:
     Walk(const EventQuery& query, const EventRing& ring, EventArchive* archive)
-        : query_(query), ring_(ring), archive_(archive) {}
+        : query_(query), ring_(ring), archive_(archive), left_(query.looked_at_max) {}
 
     // False when it takes the archive and there is none.
     bool newer(std::int64_t from) {
-        newer_ = true;
         cursor_ = from;
-        while (!done_) {
-            const bool in_ring = cursor_ >= ring_.floor();
-            if (!in_ring && !archive_) return false;
-            const std::size_t seen =
-                in_ring ? look_at(ring_.after(cursor_, chunk)) : look_at(archive_->after(cursor_, chunk));
-            if (done_ || seen == chunk) continue;
-            if (in_ring) exhausted_ = done_ = true;
+        while (wants_more()) {
+            if (cursor_ >= ring_.floor()) {
+                is_end_ = look_in_ring(EventSearch::Towards::newer);
+                continue;
+            }
+            if (!archive_) return false;
             // What the store does not know yet is in the ring.
-            else
-                cursor_ = std::max(cursor_, ring_.floor());
+            if (look_in_archive(EventSearch::Towards::newer)) cursor_ = std::max(cursor_, ring_.floor());
         }
         return true;
     }
 
     bool older(std::int64_t from) {
         cursor_ = from;
-        bool in_ring = true;
-        while (!done_) {
-            if (!in_ring && !archive_) return false;
-            const std::size_t seen =
-                in_ring ? look_at(ring_.before(cursor_, chunk)) : look_at(archive_->before(cursor_, chunk));
-            if (done_ || seen == chunk) continue;
-            if (!in_ring || ring_.floor() == 0)
-                exhausted_ = done_ = true;
-            else if (in_ring)
-                cursor_ = std::min(cursor_, ring_.floor() + 1);
-            in_ring = false;
-        }
+        if (look_in_ring(EventSearch::Towards::older)) is_end_ = ring_.floor() == 0 || out_of_time_;
+        if (!wants_more()) return true;
+        if (!archive_) return false;
+        cursor_ = std::min(cursor_, ring_.floor() + 1);
+        is_end_ = look_in_archive(EventSearch::Towards::older);
         return true;
     }
 
     std::vector<EventRecord> found;
     // Where to go on; none at the end.
-    std::optional<std::int64_t> rest() const { return exhausted_ ? std::nullopt : std::optional(cursor_); }
+    std::optional<std::int64_t> rest() const { return is_end_ ? std::nullopt : std::optional(cursor_); }
 
 private:
-    static const EventRecord& record(const EventRing::Event& event) { return *event; }
-    static const EventRecord& record(const EventRecord& event) { return event; }
+    bool wants_more() const { return !is_end_ && found.size() < query_.limit && left_ > 0; }
 
-    template <class Event>
-    std::size_t look_at(const std::vector<Event>& events) {
-        for (const Event& one : events) {
-            const EventRecord& event = record(one);
-            // Times grow with ids: beyond the span that was asked for nothing more can match.
-            if (newer_ ? query_.filter.until_ms && event.time.value >= *query_.filter.until_ms
-                       : query_.filter.since_ms && event.time.value < *query_.filter.since_ms) {
-                exhausted_ = done_ = true;
-                break;
+    EventSearch search(EventSearch::Towards towards) const {
+        return {towards, cursor_, query_.limit - found.size(), query_.filter, left_};
+    }
+
+    // Both are true when nothing beyond can match.
+    bool look_in_archive(EventSearch::Towards towards) {
+        const EventSearch wanted = search(towards);
+        EventsFound part = archive_->find(wanted);
+        // It tells no count: it stops early only at its end, or when it has looked at all that it may.
+        if (!part.is_end && part.events.size() < wanted.limit) left_ = 0;
+        return add(std::move(part));
+    }
+
+    bool look_in_ring(EventSearch::Towards towards) {
+        const EventSearch wanted = search(towards);
+        EventWalk walk(wanted);
+        for (std::int64_t at = cursor_; walk.wants_more();) {
+            const auto events =
+                towards == EventSearch::Towards::newer ? ring_.after(at, chunk) : ring_.before(at, chunk);
+            for (const EventRing::Event& event : events) {
+                if (!walk.wants_more()) break;
+                walk.tell(RecordedEvent{*event});
+                --left_;
             }
-            cursor_ = event.id;
-            if (query_.filter.matches(event)) found.push_back(event);
-            if (found.size() == query_.limit || ++looked_at_ == events_looked_at_max) {
-                done_ = true;
-                break;
-            }
+            if (walk.is_end()) out_of_time_ = true;
+            if (!walk.wants_more()) break;
+            if (events.size() < chunk)
+                walk.end();
+            else
+                at = events.back()->id;
         }
-        return events.size();
+        return add(walk.take());
+    }
+
+    bool add(EventsFound&& part) {
+        cursor_ = part.reached;
+        found.insert(found.end(), std::make_move_iterator(part.events.begin()),
+                     std::make_move_iterator(part.events.end()));
+        return part.is_end;
     }
 
     const EventQuery& query_;
     const EventRing& ring_;
     EventArchive* archive_;
     std::int64_t cursor_ = 0;
-    std::size_t looked_at_ = 0;
-    bool newer_ = false;
-    bool done_ = false;
-    bool exhausted_ = false;
+    std::size_t left_;          // events that may still be looked at
+    bool out_of_time_ = false;  // beyond the span of time that was asked for
+    bool is_end_ = false;
 };
 
 std::optional<EventPage> walk(const EventQuery& query, const EventRing& ring, EventArchive* archive) {
@@ -133,17 +135,6 @@ std::optional<EventPage> walk(const EventQuery& query, const EventRing& ring, Ev
 }
 
 }  // namespace
-
-bool EventFilter::matches(const EventRecord& event) const {
-    if (since_ms && event.time.value < *since_ms) return false;
-    if (until_ms && event.time.value >= *until_ms) return false;
-    const auto begins = [&event](const std::string& type) { return event.type.starts_with(type); };
-    if (!types.empty() && std::none_of(types.begin(), types.end(), begins)) return false;
-    if (server && !has(event, "server_id", *server)) return false;
-    if (lobby && !has(event, "lobby_id", *lobby)) return false;
-    if (player && !has(event, "player_id", *player)) return false;
-    return true;
-}
 
 Result<EventQuery, std::string> event_query_of(const HttpRequest& request) {
     QueryReader reader(request);
@@ -176,9 +167,9 @@ std::string event_json(const EventRecord& event) {
     std::string out =
         fmt::format("{{\"id\":{},\"time_ms\":{},\"type\":{}", event.id, event.time.value, json_quoted(event.type));
     // The fields are an object of their own, "{}" at least.
-    if (event.fields.size() > 2) {
+    if (const std::string fields = packed_to_json(event.fields); fields.size() > 2) {
         out += ',';
-        out.append(event.fields, 1);
+        out.append(fields, 1);
     } else {
         out += '}';
     }

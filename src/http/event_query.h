@@ -9,36 +9,28 @@
 #include <vector>
 
 #include "base/result.h"
+#include "core/event_search.h"
 #include "core/views.h"
 #include "http/event_ring.h"
 #include "http/http_message.h"
 
 namespace muster {
 
-// The history on disk. Both may take as long as the disk does, and throw when it cannot be read.
+// The history on disk. It may take as long as the disk does, and throws when that cannot be read.
 class EventArchive {
 public:
     virtual ~EventArchive() = default;
-    // At most `limit`: those with a greater id, oldest first; those with a smaller id, newest first.
-    virtual std::vector<EventRecord> after(std::int64_t id, std::size_t limit) = 0;
-    virtual std::vector<EventRecord> before(std::int64_t id, std::size_t limit) = 0;
+    virtual EventsFound find(const EventSearch& search) = 0;
 };
 
-// What is left empty matches everything.
-struct EventFilter {
-    std::vector<std::string> types;  // beginnings: "match." or "server.offline"
-    std::optional<std::int64_t> server;
-    std::optional<std::int64_t> lobby;
-    std::optional<std::int64_t> player;
-    std::optional<std::int64_t> since_ms;  // at or after
-    std::optional<std::int64_t> until_ms;  // before
-
-    bool matches(const EventRecord& event) const;
-};
+// One question looks at no more events than this: one that matches hardly anything is answered in parts. So many take
+// the disk's reader about 0.1 s.
+inline constexpr std::size_t events_looked_at_max = 1'000'000;
 
 struct EventQuery {
     EventFilter filter;
     std::size_t limit = 100;
+    std::size_t looked_at_max = events_looked_at_max;
     std::optional<std::int64_t> after;   // towards newer ones
     std::optional<std::int64_t> before;  // towards older ones; neither: the newest
 };
@@ -53,9 +45,6 @@ struct EventPage {
 // ?type=match.,server.&server=1&lobby=2&player=3&since_ms=…&until_ms=…&limit=…&after=ID or &before=ID.
 // Fails with what is wrong.
 Result<EventQuery, std::string> event_query_of(const HttpRequest& request);
-
-// One question looks at no more events than this: one that matches hardly anything is answered in parts.
-inline constexpr std::size_t events_looked_at_max = 20'000;
 
 // From the ring alone; none when it takes the archive to answer.
 std::optional<EventPage> page_from_ring(const EventQuery& query, const EventRing& ring);

@@ -7,7 +7,7 @@ using namespace muster;
 namespace {
 
 EventRecord event(std::int64_t id) {
-    return {id, UnixMs{id * 10}, "match.ready", "{}"};
+    return {id, UnixMs{id * 10}, "match.ready", {}};
 }
 
 std::vector<std::int64_t> ids(const std::vector<EventRing::Event>& events) {

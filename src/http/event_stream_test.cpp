@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/packed_fields.h"
 #include "base/virtual_clock.h"
 
 using namespace muster;
@@ -12,7 +13,9 @@ using namespace std::chrono_literals;
 namespace {
 
 EventRecord event(std::int64_t id, std::string type = "match.ready") {
-    return {id, UnixMs{id * 10}, std::move(type), R"({"lobby_id":1})"};
+    PackedFields fields;
+    fields.integer("lobby_id", 1);
+    return {id, UnixMs{id * 10}, std::move(type), fields.finish()};
 }
 
 struct Feeding {

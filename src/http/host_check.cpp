@@ -4,10 +4,12 @@
 #include <optional>
 #include <string>
 
+#include "base/ip_address.h"
+
 namespace muster {
 namespace {
 
-constexpr std::size_t host_bytes_max = 64;
+constexpr std::size_t host_bytes_max = 272;  // the longest name, brackets or a dot at its end, a port
 
 bool is_port(std::string_view text) {
     return text.size() <= 5 && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -29,16 +31,15 @@ std::optional<std::string_view> without_port(std::string_view host) {
 
 }  // namespace
 
-bool host_is_known(std::string_view host, const IpAddress& listening, const IpAddress& reached) {
+bool host_is_known(std::string_view host, std::span<const std::string> further) {
     if (host.empty() || host.size() > host_bytes_max) return false;
     const auto name = without_port(host);
     if (!name) return false;
     std::string lower(*name);
     std::transform(lower.begin(), lower.end(), lower.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    if (lower == "localhost") return true;
-    const auto address = IpAddress::parse(lower);
-    return address && (*address == listening || *address == reached);
+    if (lower == "localhost" || IpAddress::parse(lower)) return true;
+    return std::find(further.begin(), further.end(), lower) != further.end();
 }
 
 }  // namespace muster

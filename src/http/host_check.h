@@ -2,14 +2,14 @@
 // (DNS rebinding) still names itself there (fault 70).
 #pragma once
 
+#include <span>
+#include <string>
 #include <string_view>
-
-#include "base/ip_address.h"
 
 namespace muster {
 
-// True for localhost, and for the literals of `listening` and of `reached`, the address the connection came in on. A
-// port may follow; which one does not matter, since it may have been forwarded.
-bool host_is_known(std::string_view host, const IpAddress& listening, const IpAddress& reached);
+// True for localhost, for any IP literal, which no name server can point elsewhere, and for the `further` names, given
+// in lower case. A port may follow; which one does not matter, since it may have been forwarded.
+bool host_is_known(std::string_view host, std::span<const std::string> further);
 
 }  // namespace muster

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <exception>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +10,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/ssl/error.hpp>
+#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -16,6 +19,7 @@
 
 #include "http/health.h"
 #include "http/host_check.h"
+#include "tls/tls_error.h"
 
 namespace muster {
 namespace {
@@ -59,33 +63,71 @@ void set_headers(Message& message, const HttpResponse& response) {
     for (const HttpHeader& header : response.headers) message.set(header.name, header.value);
 }
 
+// The peer's socket, with TLS around it where there is TLS: what Asio and Beast read and write.
+class Wire {
+public:
+    using executor_type = tcp::socket::executor_type;
+    using Tls = asio::ssl::stream<tcp::socket&>;
+
+    Wire(asio::io_context& context, const tcp& protocol, int fd, std::shared_ptr<const TlsServerContext> tls)
+        : tls_context_(std::move(tls)), socket_(context, protocol, fd) {
+        if (!tls_context_) return;
+        SSL* link = SSL_new(&tls_context_->native());
+        if (!link) throw std::bad_alloc();
+        tls_.emplace(socket_, link);
+    }
+
+    executor_type get_executor() { return socket_.get_executor(); }
+    tcp::socket& socket() { return socket_; }
+    bool has_tls() const { return tls_.has_value(); }
+    Tls& tls() { return *tls_; }
+
+    template <class Buffers, class Handler>
+    void async_read_some(const Buffers& buffers, Handler&& handler) {
+        if (tls_) return tls_->async_read_some(buffers, std::forward<Handler>(handler));
+        socket_.async_read_some(buffers, std::forward<Handler>(handler));
+    }
+    template <class Buffers, class Handler>
+    void async_write_some(const Buffers& buffers, Handler&& handler) {
+        if (tls_) return tls_->async_write_some(buffers, std::forward<Handler>(handler));
+        socket_.async_write_some(buffers, std::forward<Handler>(handler));
+    }
+
+private:
+    std::shared_ptr<const TlsServerContext> tls_context_;
+    tcp::socket socket_;
+    std::optional<Tls> tls_;
+};
+
 class Connection final : public HttpConnection, public std::enable_shared_from_this<Connection> {
 public:
     Connection(const std::shared_ptr<asio::io_context>& context, int fd, bool is_v4, std::shared_ptr<HttpShared> shared,
                std::function<void(HttpConnection*)> on_end)
         : context_(context),
-          socket_(*context, is_v4 ? tcp::v4() : tcp::v6(), fd),
+          wire_(*context, is_v4 ? tcp::v4() : tcp::v6(), fd, shared->tls),
           deadline_(*context),
           shared_(std::move(shared)),
           on_end_(std::move(on_end)),
           buffer_(shared_->limits.header_bytes + shared_->limits.body_bytes) {
         error_code ignored;
-        socket_.set_option(tcp::no_delay(true), ignored);
-        peer_ = to_ip(socket_.remote_endpoint(ignored).address());
-        reached_ = to_ip(socket_.local_endpoint(ignored).address());
+        tcp::socket& socket = wire_.socket();
+        socket.set_option(tcp::no_delay(true), ignored);
+        peer_ = to_ip(socket.remote_endpoint(ignored).address());
     }
 
     IpAddress peer() const override { return peer_; }
 
-    void serve() override { read_head(); }
+    void serve() override { secure(); }
 
     void serve_probe() override {
         probes_only_ = true;
-        read_head();
+        secure();
     }
 
     void turn_away() override {
         shared_->refused_requests.fetch_add(1, std::memory_order_relaxed);
+        // A handshake would take more than there is to give.
+        if (wire_.has_tls()) return end();
         write(http_error(503, "Too many connections"), After::linger);
     }
 
@@ -98,6 +140,7 @@ public:
 
     std::optional<Waiting> waiting() const override {
         switch (state_) {
+            case State::securing:
             case State::idle:
             case State::held:
             case State::head:
@@ -117,6 +160,7 @@ public:
 
 private:
     enum class State : std::uint8_t {
+        securing,
         idle,
         head,
         body,
@@ -130,15 +174,59 @@ private:
     };
     enum class After : std::uint8_t { keep_alive, close, linger };
 
+    // The TLS handshake, where there is one, and then the first request.
+    void secure() {
+        if (!wire_.has_tls()) return read_head();
+        enter(State::securing, shared_->limits.header_deadline);
+        wire_.tls().async_handshake(asio::ssl::stream_base::server, [self = shared_from_this()](error_code error) {
+            if (self->state_ != State::securing) return;
+            if (error) return self->insecure(error);
+            self->shared_->tls_handshakes.fetch_add(1, std::memory_order_relaxed);
+            self->read_head();
+        });
+    }
+
+    void insecure(error_code error) {
+        const bool is_of_tls = error.category() == asio::error::get_ssl_category();
+        const TlsFailure why = is_of_tls ? failure_of_error(static_cast<unsigned long>(error.value()), true, false)
+                                         : TlsFailure::incomplete;
+        insecure(why, is_of_tls ? error.message() : std::string());
+    }
+
+    void insecure(TlsFailure why, const std::string& details) {
+        tell_insecure(why, details);
+        end();
+    }
+
+    void tell_insecure(TlsFailure why, const std::string& details) {
+        shared_->tls_failed[static_cast<std::size_t>(why)].fetch_add(1, std::memory_order_relaxed);
+        // Probes and scanners come and go: they are counted, and not worth a line.
+        shared_->log.with(why == TlsFailure::incomplete ? LogLevel::debug : LogLevel::warning,
+                          {{"port", "http"}, {"reason", to_string(why)}, {"details", details}},
+                          "No TLS with {} over HTTP", peer_.to_string());
+    }
+
     // Waits for the first byte of the next request, which may already be here.
     void wait_for_request() {
         if (finishing_) return end();
         if (buffer_.size() > 0) return read_head();
         const HttpLimits& limits = shared_->limits;
         enter(State::idle, shared_->under_pressure ? limits.keep_alive_pressed : limits.keep_alive_idle);
-        socket_.async_wait(tcp::socket::wait_read, [self = shared_from_this()](error_code error) {
+        // Bytes that TLS holds already would not wake a wait for the socket.
+        if (wire_.has_tls()) return read_first_bytes();
+        wire_.socket().async_wait(tcp::socket::wait_read, [self = shared_from_this()](error_code error) {
             if (self->state_ != State::idle) return;
             if (error) return self->end();
+            self->read_head();
+        });
+    }
+
+    void read_first_bytes() {
+        constexpr std::size_t some = 4096;
+        wire_.async_read_some(buffer_.prepare(some), [self = shared_from_this()](error_code error, std::size_t bytes) {
+            if (self->state_ != State::idle) return;
+            if (error) return self->end();
+            self->buffer_.commit(bytes);
             self->read_head();
         });
     }
@@ -149,7 +237,7 @@ private:
         parser_->body_limit(shared_->limits.body_bytes);
         enter(State::head, shared_->limits.header_deadline);
         http::async_read_header(
-            socket_, buffer_, *parser_,
+            wire_, buffer_, *parser_,
             [self = shared_from_this()](error_code error, std::size_t bytes) { self->head_read(error, bytes); });
     }
 
@@ -167,7 +255,7 @@ private:
     // The peer waits for our word before it sends its body.
     void write_continue() {
         static constexpr std::string_view line = "HTTP/1.1 100 Continue\r\n\r\n";
-        asio::async_write(socket_, asio::buffer(line), [self = shared_from_this()](error_code error, std::size_t) {
+        asio::async_write(wire_, asio::buffer(line), [self = shared_from_this()](error_code error, std::size_t) {
             if (self->state_ != State::body) return;
             if (error) return self->refuse(error);
             self->read_body();
@@ -175,7 +263,7 @@ private:
     }
 
     void read_body() {
-        http::async_read(socket_, buffer_, *parser_,
+        http::async_read(wire_, buffer_, *parser_,
                          [self = shared_from_this()](error_code error, std::size_t) { self->request_read(error); });
     }
 
@@ -194,7 +282,15 @@ private:
         keep_alive_ = keep_alive_ && !probes_only_;
         shared_->requests.fetch_add(1, std::memory_order_relaxed);
         enter(State::answering, shared_->limits.answer_deadline);
-        hand_over(std::move(request));
+        ++request_number_;
+        // A probe never waits for the work that others cause.
+        if (is_probe(request.path)) return hand_over(std::move(request));
+        request_ = std::move(request);
+        shared_->thread->in_turn([weak = weak_from_this(), number = request_number_] {
+            const auto self = weak.lock();
+            if (self && self->state_ == State::answering && self->request_number_ == number)
+                self->hand_over(std::move(self->request_));
+        });
     }
 
     HttpRequest to_request() {
@@ -211,14 +307,16 @@ private:
         request.peer = peer_;
         const std::string_view host = request.header("Host");
         // Only browsers can be led here by a name that is not ours, and they always say which.
-        request.known_host = message.count(http::field::host) == 0 || host_is_known(host, shared_->listening, reached_);
+        // With TLS the browser has compared the name itself.
+        request.known_host =
+            wire_.has_tls() || message.count(http::field::host) == 0 || host_is_known(host, shared_->hosts);
         return request;
     }
 
     void hand_over(HttpRequest&& request) {
         // The answer may come when this connection, or the server, is long gone: it then finds nobody.
         HttpResponder responder(
-            [context = context_.lock(), weak = weak_from_this(), number = ++request_number_](HttpResponse&& response) {
+            [context = context_.lock(), weak = weak_from_this(), number = request_number_](HttpResponse&& response) {
                 asio::post(*context, [weak, number, answer = std::move(response)]() mutable {
                     if (const auto self = weak.lock()) self->answered(number, std::move(answer));
                 });
@@ -245,6 +343,9 @@ private:
     }
 
     void refuse(error_code error) {
+        // The first byte of a TLS handshake, where a request should be.
+        if (!wire_.has_tls() && buffer_.size() > 0 && *static_cast<const char*>(buffer_.data().data()) == 0x16)
+            tell_insecure(TlsFailure::unexpected_tls, {});
         const bool in_mid_request = buffer_.size() > 0 || state_ == State::body;
         auto answer = answer_to(error, timed_out_ && in_mid_request);
         timed_out_ = false;
@@ -266,19 +367,27 @@ private:
         message->keep_alive(after == After::keep_alive);
         message->content_length(response.body.size());
         if (!is_head_) message->body() = std::move(response.body);
-        http::async_write(socket_, *message,
-                          [self = shared_from_this(), message, after](error_code error, std::size_t) {
-                              if (self->state_ == State::writing) self->written(error, after);
-                          });
+        http::async_write(wire_, *message, [self = shared_from_this(), message, after](error_code error, std::size_t) {
+            if (self->state_ == State::writing) self->written(error, after);
+        });
     }
 
     void written(error_code error, After after) {
+        if (!error && after != After::keep_alive && wire_.has_tls()) return say_tls_end();
         if (error || after == After::close) return end();
         if (after == After::keep_alive) return wait_for_request();
         error_code ignored;
-        socket_.shutdown(tcp::socket::shutdown_send, ignored);
+        wire_.socket().shutdown(tcp::socket::shutdown_send, ignored);
         enter(State::lingering, linger_limit);
         linger();
+    }
+
+    // So that the peer can tell our end from one that somebody between made.
+    void say_tls_end() {
+        enter(State::lingering, linger_limit);
+        wire_.tls().async_shutdown([self = shared_from_this()](error_code) {
+            if (self->state_ == State::lingering) self->end();
+        });
     }
 
     // The body goes on until one of both sides ends it, so the connection is good for nothing else afterwards.
@@ -290,7 +399,7 @@ private:
         set_headers(*message, response);
         message->keep_alive(false);
         stream_ = response.stream;
-        http::async_write(socket_, *message, [self = shared_from_this(), message](error_code error, std::size_t) {
+        http::async_write(wire_, *message, [self = shared_from_this(), message](error_code error, std::size_t) {
             if (self->state_ != State::writing) return;
             if (error || self->finishing_) return self->end();
             self->watch_for_end();
@@ -304,7 +413,7 @@ private:
         if (!stream_->next(piece_)) return end();
         if (piece_.empty()) return enter(State::stream_waiting, shared_->limits.stream_look);
         enter(State::streaming, shared_->limits.write_deadline);
-        asio::async_write(socket_, asio::buffer(piece_), [self = shared_from_this()](error_code error, std::size_t) {
+        asio::async_write(wire_, asio::buffer(piece_), [self = shared_from_this()](error_code error, std::size_t) {
             if (self->state_ != State::streaming) return;
             if (error) return self->end();
             self->write_stream();
@@ -313,7 +422,7 @@ private:
 
     // The peer has nothing more to say; that it is gone shows here.
     void watch_for_end() {
-        socket_.async_read_some(asio::buffer(scrap_), [self = shared_from_this()](error_code error, std::size_t bytes) {
+        wire_.async_read_some(asio::buffer(scrap_), [self = shared_from_this()](error_code error, std::size_t bytes) {
             if (self->state_ != State::streaming && self->state_ != State::stream_waiting) return;
             self->lingered_bytes_ += bytes;
             if (error || self->lingered_bytes_ > linger_bytes_max) return self->end();
@@ -322,7 +431,7 @@ private:
     }
 
     void linger() {
-        socket_.async_read_some(asio::buffer(scrap_), [self = shared_from_this()](error_code error, std::size_t bytes) {
+        wire_.async_read_some(asio::buffer(scrap_), [self = shared_from_this()](error_code error, std::size_t bytes) {
             if (self->state_ != State::lingering) return;
             self->lingered_bytes_ += bytes;
             if (error || self->lingered_bytes_ > linger_bytes_max) return self->end();
@@ -346,7 +455,7 @@ private:
                 // The read comes back as cancelled, and its handler answers.
                 timed_out_ = true;
                 error_code ignored;
-                socket_.cancel(ignored);
+                wire_.socket().cancel(ignored);
                 break;
             }
             case State::answering:
@@ -357,6 +466,9 @@ private:
                 break;
             case State::stream_waiting:
                 write_stream();
+                break;
+            case State::securing:
+                insecure(TlsFailure::timed_out, {});
                 break;
             case State::idle:
             case State::writing:
@@ -376,17 +488,16 @@ private:
         deadline_.cancel();
         stream_.reset();
         error_code ignored;
-        socket_.close(ignored);
+        wire_.socket().close(ignored);
         on_end_(this);
     }
 
     const std::weak_ptr<asio::io_context> context_;  // which owns us, through the handlers that wait in it
-    tcp::socket socket_;
+    Wire wire_;
     asio::steady_timer deadline_;
     const std::shared_ptr<HttpShared> shared_;
     const std::function<void(HttpConnection*)> on_end_;
     IpAddress peer_;
-    IpAddress reached_;
 
     State state_ = State::idle;
     asio::steady_timer::time_point entered_;  // into this state
@@ -399,6 +510,7 @@ private:
     std::optional<http::request_parser<http::string_body>> parser_;
     // Of the request at hand.
     std::uint64_t request_number_ = 0;
+    HttpRequest request_;  // until its turn comes
     unsigned version_ = 11;
     bool keep_alive_ = false;
     bool is_head_ = false;

@@ -2,6 +2,7 @@
 // An answer may also go on as a stream. Only the server uses it.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -24,10 +25,15 @@ struct HttpShared {
     HttpLimits limits;
     HttpHandler handler;
     IpAddress listening;
+    std::vector<std::string> hosts;  // further ones that requests may name
     Log& log;
+    std::shared_ptr<HttpThread> thread{};
     bool under_pressure = false;  // HTTP thread only: see HttpQuota
     std::atomic<std::uint64_t> requests{0};
     std::atomic<std::uint64_t> refused_requests{0};
+    std::shared_ptr<const TlsServerContext> tls{};  // HTTP thread only: for connections that are new; null: plain HTTP
+    std::array<std::atomic<std::uint64_t>, tls_failures.size()> tls_failed{};  // by TlsFailure
+    std::atomic<std::uint64_t> tls_handshakes{0};
 };
 
 // HTTP thread only, but for the answer, which may come from any.

@@ -10,6 +10,7 @@
 
 #include "base/ip_address.h"
 #include "base/time.h"
+#include "http/role.h"
 
 namespace muster {
 
@@ -26,7 +27,8 @@ struct HttpRequest {
     std::string body;
     std::vector<HttpHeader> path_values;  // what stood for {name} in the route's path
     IpAddress peer;
-    bool known_host = false;  // the Host it names is an address we listen on, or localhost (fault 70)
+    Role role = Role::viewer;  // what its token allows, once the gate has judged it
+    bool known_host = false;   // the Host it names is one of ours (fault 70; host_check.h)
 
     // The first header of that name, in any case; empty when there is none.
     std::string_view header(std::string_view name) const;

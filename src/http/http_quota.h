@@ -22,6 +22,7 @@ public:
     };
 
     explicit HttpQuota(const Limits& limits) : limits_(limits) {}
+    const Limits& limits() const { return limits_; }
     // Open connections stay, even above the new limits.
     void set_limits(const Limits& limits) { limits_ = limits; }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <exception>
 #include <new>
 #include <thread>
@@ -27,14 +28,15 @@ using boost::system::error_code;
 
 // After a failed accept, when most likely no descriptor is free: trying again at once would only spin (fault 9).
 constexpr std::chrono::milliseconds accept_pause{200};
-// Connections that are taken before others have their turn.
-constexpr int accepts_max = 64;
+// Connections that are taken before others have their turn: at most this, and at most as many as may be served. Each
+// holds a descriptor until it is judged.
+constexpr std::size_t accepts_max = 64;
 // Turns that those already here get before a newcomer over a limit is judged: enough to read what has arrived, to
 // answer it and to see that the peer has left.
 constexpr int turns_before_refusal = 8;
-// Connections over a limit that are told so; beyond these they are just closed.
+// Connections over a limit that are told so; beyond these they are just closed. And those from loopback over a limit
+// that may still ask how we are; beyond these the oldest makes room. Of both, at most half as many as may be served.
 constexpr std::size_t turned_away_max = 32;
-// Connections from loopback over a limit that may still ask how we are. Beyond these the oldest makes room.
 constexpr std::size_t probes_max = 32;
 
 tcp::endpoint to_endpoint(const HttpListen& listen) {
@@ -57,8 +59,10 @@ public:
           pause_(*context_),
           grace_(*context_),
           quota_(limits.quota),
-          shared_(new HttpShared{limits, nullptr, listen.host, log}),
+          shared_(new HttpShared{limits, nullptr, listen.host, listen.hosts, log}),
           work_(std::make_shared<Work>(context_)) {
+        shared_->thread = work_;
+        shared_->tls = listen.tls;
         open(listen);
     }
 
@@ -88,8 +92,17 @@ public:
         asio::post(*context_, [this, limits] { quota_.set_limits(limits); });
     }
 
+    void set_tls(std::shared_ptr<const TlsServerContext> context) {
+        asio::post(*context_, [this, context = std::move(context)] {
+            if (shared_->tls && context) shared_->tls = context;
+        });
+    }
+
     HttpFigures figures() const {
         HttpFigures figures;
+        for (std::size_t i = 0; i < figures.tls_failed.size(); ++i)
+            figures.tls_failed[i] = shared_->tls_failed[i].load(std::memory_order_relaxed);
+        figures.tls_handshakes = shared_->tls_handshakes.load(std::memory_order_relaxed);
         figures.connections = connection_count_.load(std::memory_order_relaxed);
         figures.requests = shared_->requests.load(std::memory_order_relaxed);
         figures.refused_requests = shared_->refused_requests.load(std::memory_order_relaxed);
@@ -116,9 +129,23 @@ private:
                 if (!error) work();
             });
         }
+        void in_turn(std::function<void()> work) override {
+            waiting_.push_back(std::move(work));
+            if (waiting_.size() == 1) post_next();
+        }
 
     private:
+        void post_next() {
+            post([this] {
+                const std::function<void()> work = std::move(waiting_.front());
+                waiting_.pop_front();
+                if (!waiting_.empty()) post_next();  // before the work, which may throw
+                work();
+            });
+        }
+
         const std::weak_ptr<asio::io_context> context_;
+        std::deque<std::function<void()>> waiting_;  // HTTP thread only; not empty: a call of the first is posted
     };
 
     // Out of memory in one connection must not end the others (fault 8).
@@ -194,7 +221,8 @@ private:
     // Many at a time: one at a time, each would wait for a turn of all other connections, and who comes last for the
     // turns of all that came before.
     error_code accept_those_waiting() {
-        for (int i = 0; i < accepts_max; ++i) {
+        const std::size_t most = std::min(accepts_max, quota_.limits().connections);
+        for (std::size_t i = 0; i < most; ++i) {
             error_code error;
             tcp::socket socket(*context_);
             listener_.accept(socket, error);
@@ -236,8 +264,8 @@ private:
 
     void admit(const std::shared_ptr<HttpConnection>& connection, Admission as) {
         const IpAddress peer = connection->peer();
-        if (as == Admission::turned_away && count_of(as) >= turned_away_max) return;
-        if (as == Admission::probes_only && count_of(as) >= probes_max) let_go_of_oldest_probe();
+        if (as == Admission::turned_away && count_of(as) >= beside_the_served(turned_away_max)) return;
+        if (as == Admission::probes_only && count_of(as) >= beside_the_served(probes_max)) let_go_of_oldest_probe();
 
         connections_.emplace(connection.get(), Admitted{connection, peer, as});
         if (as == Admission::served) quota_.take(peer);
@@ -258,6 +286,10 @@ private:
         if (!refusal) return Admission::served;
         (*refusal == HttpRefusal::per_ip ? refused_per_ip_ : refused_per_port_).fetch_add(1, std::memory_order_relaxed);
         return peer.is_loopback() ? Admission::probes_only : Admission::turned_away;
+    }
+
+    std::size_t beside_the_served(std::size_t most) const {
+        return std::clamp<std::size_t>(quota_.limits().connections / 2, 1, most);
     }
 
     // Ends the connection that has waited longest for its peer, if any has waited long enough.
@@ -378,6 +410,10 @@ std::uint16_t HttpServer::port() const {
 
 void HttpServer::set_quota(const HttpQuota::Limits& limits) {
     acceptor_->set_quota(limits);
+}
+
+void HttpServer::set_tls(std::shared_ptr<const TlsServerContext> context) {
+    acceptor_->set_tls(std::move(context));
 }
 
 HttpFigures HttpServer::figures() const {

@@ -1,18 +1,22 @@
 // A small HTTP/1.1 server on a thread of its own.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "base/ip_address.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "http/http_message.h"
 #include "http/http_quota.h"
+#include "tls/tls_context.h"
+#include "tls/tls_failure.h"
 
 namespace muster {
 
@@ -33,7 +37,9 @@ struct HttpLimits {
 
 struct HttpListen {
     IpAddress host;
-    std::uint16_t port = 0;  // 0 takes any free one
+    std::uint16_t port = 0;            // 0 takes any free one
+    std::vector<std::string> hosts{};  // names in lower case that requests may call us by, besides localhost
+    std::shared_ptr<const TlsServerContext> tls{};  // null: plain HTTP
 };
 
 // The port cannot be opened: "cannot listen on 127.0.0.1:11030 (http): address in use".
@@ -51,6 +57,8 @@ struct HttpFigures {
     std::uint64_t refused_per_port = 0;  // connections over the limit of all
     std::uint64_t let_go = 0;            // connections that waited for their peer and made room for another
     std::uint64_t accept_errors = 0;
+    std::array<std::uint64_t, tls_failures.size()> tls_failed{};  // by TlsFailure
+    std::uint64_t tls_handshakes = 0;                             // that were finished
 };
 
 // Runs work on the HTTP thread. May outlive the server: then the work is dropped.
@@ -61,6 +69,9 @@ public:
     virtual void post(std::function<void()> work) = 0;
     // HTTP thread only, or before it runs.
     virtual void after(Duration delay, std::function<void()> work) = 0;
+    // HTTP thread only: later, in the order of the calls, one each time the thread has looked at all its sockets. For
+    // work that many peers may cause at once, so that it holds up nobody else.
+    virtual void in_turn(std::function<void()> work) = 0;
 };
 
 // Reads requests, hands them to the handler, writes what it answers. What is malformed, too large or too slow never
@@ -86,6 +97,8 @@ public:
 
     // Any thread. Holds for connections from now on.
     void set_quota(const HttpQuota::Limits& limits);
+    // Any thread. For connections from now on, and only where there was TLS from the start.
+    void set_tls(std::shared_ptr<const TlsServerContext> context);
     HttpFigures figures() const;
     std::shared_ptr<HttpThread> thread() const;
 

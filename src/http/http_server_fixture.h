@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "base/no_log.h"
 #include "base/system_clock.h"
+#include "http/health.h"
 #include "http/http_server.h"
 #include "http/test_client.h"
 
@@ -103,6 +104,8 @@ public:
     std::condition_variable arrived;
     std::optional<HttpResponder> later;  // guarded by mutex
     std::atomic<int> streams{0};
+    std::atomic<int> worked{0};               // requests to /task
+    std::atomic<int> worked_before_probe{0};  // of these, before the latest probe
     std::optional<HttpServer> server;
 
 private:
@@ -115,6 +118,8 @@ private:
             arrived.notify_all();
             return;
         }
+        if (request.path == "/task") ++worked;
+        if (is_probe(request.path)) worked_before_probe = worked.load();
         HttpResponse response;
         if (request.path == "/count") response.stream = std::make_shared<Counting>(3, streams);
         if (request.path == "/endless") response.stream = std::make_shared<Endless>(streams);

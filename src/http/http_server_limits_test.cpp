@@ -1,4 +1,5 @@
 // How many connections HTTP takes, and who makes room when there are more.
+#include <latch>
 #include <string>
 #include <vector>
 
@@ -111,4 +112,25 @@ TEST_CASE("S-7: while over half of all connections are taken, resting ones are c
     CHECK(status(pressing.answer()) == 200);
     CHECK(status(resting.ask(get("/a"))) == 200);
     CHECK(resting.ended());
+}
+
+TEST_CASE_FIXTURE(Serving, "fault 33: a probe waits for none of the requests that others have sent before it") {
+    constexpr int clients = 30;
+    std::vector<TestClient> busy;
+    for (int i = 0; i < clients; ++i) busy.push_back(connect());
+    TestClient prober = connect();
+    for (TestClient& client : busy) CHECK(status(client.ask(get("/a"))) == 200);
+    CHECK(status(prober.ask(get("/a"))) == 200);
+
+    // The thread finds all of it at once, the probe last.
+    std::latch all_sent(1);
+    server->thread()->post([&all_sent] { all_sent.wait(); });
+    for (const TestClient& client : busy) client.send(get("/task") + get("/task") + get("/task"));
+    prober.send(get("/healthz"));
+    all_sent.count_down();
+    CHECK(status(prober.answer()) == 200);
+    CHECK(worked_before_probe <= 3);
+    for (TestClient& client : busy)
+        for (int i = 0; i < 3; ++i) CHECK(status(client.answer()) == 200);
+    CHECK(worked == 3 * clients);
 }

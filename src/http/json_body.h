@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace muster {
 
@@ -26,12 +27,21 @@ public:
     // May be left out.
     std::optional<std::int64_t> optional_integer(std::string_view name, std::int64_t least, std::int64_t most);
     std::string optional_text(std::string_view name, std::size_t bytes_max);
+    // A whole number or a text, such as a region's number or name. Must be given.
+    std::variant<std::int64_t, std::string> number_or_text(std::string_view name, std::int64_t least, std::int64_t most,
+                                                           std::size_t bytes_max);
+    // Lists that may be left out, of at most `items_max` each.
+    std::vector<std::int64_t> optional_integers(std::string_view name, std::int64_t least, std::int64_t most,
+                                                std::size_t items_max);
+    std::vector<std::string> optional_texts(std::string_view name, std::size_t bytes_max, std::size_t items_max);
+    bool given(std::string_view name) const { return values_.contains(name); }
 
     std::optional<std::string> error();
 
 private:
-    struct Other {};  // null, a fraction, a list or an object: nothing we take
-    using Value = std::variant<Other, bool, std::int64_t, std::string>;
+    struct Other {};  // null, a fraction, a list of other things or an object: nothing we take
+    using Value =
+        std::variant<Other, bool, std::int64_t, std::string, std::vector<std::int64_t>, std::vector<std::string>>;
 
     const Value* take(std::string_view name);
     void wrong(std::string text);

@@ -60,8 +60,8 @@ public:
         made_at_ = clock_.now();
         outdated_ = number <= changed_;
         if (number != asked_) return;  // stale: the readers that wait now wait for a later view
-        const auto kept = view_;       // should one of them ask for the next
-        for (const OnView& on_view : next_waiting()) on_view(kept.get());
+        for (OnView& on_view : next_waiting())
+            thread_.in_turn([on_view = std::move(on_view), kept = view_] { on_view(kept.get()); });
     }
 
     // An action changed something: the latest view is stale, and so is one that is being made.
@@ -70,13 +70,16 @@ public:
         changed_ = asked_;
     }
 
-    // The text made for `key` from this very view; null when there is none.
-    Answer kept_answer(const std::string& key) const {
-        if (!good_enough()) return nullptr;
-        const auto found = answers_.find(key);
+    // The text made for `key` from a view that is good enough now; null when there is none.
+    Answer kept_answer(const std::string& key) const { return good_enough() ? kept_answer(key, view_.get()) : nullptr; }
+    // The same from `view`, which a callback was given.
+    Answer kept_answer(const std::string& key, const View* view) const {
+        const auto found = view == view_.get() ? answers_.find(key) : answers_.end();
         return found == answers_.end() ? nullptr : found->second;
     }
-    void keep_answer(const std::string& key, const std::string& answer) {
+    // Forgotten with `view`; ignored when there is a later one by now.
+    void keep_answer(const std::string& key, const View* view, const std::string& answer) {
+        if (view != view_.get()) return;
         if (answers_.size() < answers_max && answer.size() <= answer_bytes_max)
             answers_[key] = std::make_shared<const std::string>(answer);
     }

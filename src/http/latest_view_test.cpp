@@ -78,12 +78,18 @@ TEST_CASE_FIXTURE(Reading, "O-2: a game loop that takes no question, or does not
 }
 
 TEST_CASE_FIXTURE(Reading, "O-2: an answer is kept for as long as its view is shown") {
-    look();
+    const int* shown = nullptr;
+    latest.with_view([&shown](const int* view) { shown = view; });
     made(7, 30ms);
-    latest.keep_answer("/servers", "text");
+    latest.keep_answer("/servers", shown, "text");
     REQUIRE(latest.kept_answer("/servers"));
     CHECK(*latest.kept_answer("/servers") == "text");
     CHECK_FALSE(latest.kept_answer("/matches"));
+    CHECK(latest.kept_answer("/servers", shown));
     latest.outdated();
+    CHECK_FALSE(latest.kept_answer("/servers"));
+    made(8, 30ms);
+    CHECK_FALSE(latest.kept_answer("/servers", shown));
+    latest.keep_answer("/servers", shown, "of the view before");
     CHECK_FALSE(latest.kept_answer("/servers"));
 }

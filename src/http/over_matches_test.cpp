@@ -56,3 +56,23 @@ TEST_CASE("O-2: an end that is written twice is kept once, and the oldest make r
     CHECK(over.find(LobbyId(1)) == nullptr);
     CHECK(over.find(LobbyId(2)) != nullptr);
 }
+
+TEST_CASE("O-2: who was let in to a match is known while it runs and after, and a player's match while it runs") {
+    OverMatches over;
+    over.note(record(9, MatchState::started));
+    over.note(TokenUsed{LobbyId(9), AccountId(2)}, UnixMs{70});
+    over.note(TokenUsed{LobbyId(9), AccountId(1)}, UnixMs{80});
+    REQUIRE(over.joined(LobbyId(9)).size() == 2);
+    CHECK(over.joined(LobbyId(9))[0].account == AccountId(2));
+    CHECK(over.joined(LobbyId(9))[0].at == UnixMs{70});
+    CHECK(over.lobby_of(AccountId(1)) == LobbyId(9));
+    // It plays the next one already when the first is over.
+    over.note(TokenUsed{LobbyId(10), AccountId(1)}, UnixMs{90});
+    over.note(record(9, MatchState::ended));
+    CHECK(over.joined(LobbyId(9)).size() == 2);
+    CHECK(over.lobby_of(AccountId(1)) == LobbyId(10));
+    CHECK(over.lobby_of(AccountId(2)) == LobbyId());
+    over.note(TokenReleased{LobbyId(10), AccountId(1)});
+    CHECK(over.lobby_of(AccountId(1)) == LobbyId());
+    CHECK(over.joined(LobbyId(10)).empty());
+}

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/json_fields.h"
 #include "base/quantile.h"
@@ -52,12 +54,6 @@ std::map<RegionId, RegionSums> sums_of(const FleetView& view) {
     return sums;
 }
 
-std::int64_t sum_of(const std::map<std::string, std::uint64_t>& counts) {
-    std::uint64_t sum = 0;
-    for (const auto& [name, count] : counts) sum += count;
-    return static_cast<std::int64_t>(sum);
-}
-
 // All since the start, so that the difference of two answers is of the time between them.
 void describe_latency(const Distribution& seconds, FieldSink& out) {
     out.begin_object("latency_ms");
@@ -71,23 +67,16 @@ void describe_latency(const Distribution& seconds, FieldSink& out) {
 }
 
 void describe_allocations(const FleetView& view, FieldSink& out) {
-    std::uint64_t requests = 0;
-    std::uint64_t successes = 0;
-    std::uint64_t retries = 0;
-    for (const RegionRow& region : view.regions) {
-        requests += region.requests;
-        successes += region.successes;
-        retries += region.retries;
-    }
+    const AllocationTotals totals = allocation_totals(view);
     const Distribution& seconds = view.allocation_seconds;
     const auto percentile_ms = [&](double share) { return quantile(seconds.bounds, seconds.counts, share) * 1000; };
     out.begin_object("allocations");
-    out.integer("requests", static_cast<std::int64_t>(requests));
-    out.integer("successes", static_cast<std::int64_t>(successes));
+    out.integer("requests", static_cast<std::int64_t>(totals.requests));
+    out.integer("successes", static_cast<std::int64_t>(totals.successes));
     out.begin_object("failures");
     for (const auto& [reason, count] : view.failures) out.integer(reason, static_cast<std::int64_t>(count));
     out.end_object();
-    out.integer("retries", static_cast<std::int64_t>(retries));
+    out.integer("retries", static_cast<std::int64_t>(totals.retries));
     out.integer("in_flight", static_cast<std::int64_t>(view.allocations_in_flight));
     out.real("p50_ms", percentile_ms(0.50));
     out.real("p95_ms", percentile_ms(0.95));
@@ -130,27 +119,116 @@ void describe_loop(const ProcessFigures& process, FieldSink& out) {
     out.end_object();
 }
 
+// What holds of several regions is one reason with all their names, not a line for each.
+struct SharedReason {
+    std::vector<std::string_view> regions;
+    std::int64_t part = 0;  // summed over the regions, as is the next
+    std::int64_t whole = 0;
+
+    void add(std::string_view region, std::int64_t its_part = 0, std::int64_t its_whole = 0) {
+        regions.push_back(region);
+        part += its_part;
+        whole += its_whole;
+    }
+    bool of_one() const { return regions.size() == 1; }
+    std::string names() const {
+        constexpr std::size_t named_max = 12;
+        if (regions.size() <= named_max) return fmt::format("{}", fmt::join(regions, ", "));
+        return fmt::format("{} and {} more", fmt::join(regions.begin(), regions.begin() + named_max, ", "),
+                           regions.size() - named_max);
+    }
+};
+
+struct RegionReasons {
+    SharedReason all_offline;
+    SharedReason has_none;  // whole: had
+    SharedReason has_few;   // part: has, whole: had
+    SharedReason lost;      // part of whole
+    SharedReason brake;
+    SharedReason no_room;
+    SharedReason almost_full;  // part of whole, in matches
+};
+
 // A region that lost most of its servers is bad, one that lost a good part of them worth a warning: for as long as the
 // losses are remembered, whatever is left in the registry.
-template <class Say>
-void judge_losses(const RegionRow& region, const RegionSums& sum, Say say) {
+void judge_losses(const RegionRow& region, const RegionSums& sum, RegionReasons& reasons) {
     const std::int64_t offline = sum.of(ServerStatus::offline);
     const auto lost = static_cast<std::int64_t>(region.lost);
     const std::int64_t has = sum.online();
     const std::int64_t had = has + offline + lost;
-    const std::string_view plural = had == 1 ? "" : "s";
     if (has == 0 && lost == 0 && offline > 0) {
-        say("bad", fmt::format("All servers of {} are offline", region.name));
+        reasons.all_offline.add(region.name);
     } else if (has == 0 && had > 0) {
-        say("bad", fmt::format("{} had {} server{}, has none", region.name, had, plural));
+        reasons.has_none.add(region.name, 0, had);
     } else if (offline + lost > has) {
-        say("bad", fmt::format("{} had {} server{}, has {}", region.name, had, plural, has));
+        reasons.has_few.add(region.name, has, had);
     } else if (lost >= lost_least && static_cast<double>(lost) > lost_share * static_cast<double>(had)) {
-        say("warn", fmt::format("{} lost {} of {} servers in the last 15 minutes", region.name, lost, had));
+        reasons.lost.add(region.name, lost, had);
     }
 }
 
+RegionReasons reasons_of(const FleetView& view) {
+    RegionReasons reasons;
+    const auto sums = sums_of(view);
+    for (const RegionRow& region : view.regions) {
+        const RegionSums& sum = sums.at(region.id);
+        judge_losses(region, sum, reasons);
+        if (sum.brake) reasons.brake.add(region.name);
+        if (sum.online() > 0 && sum.of(ServerStatus::available) == 0) {
+            reasons.no_room.add(region.name);
+        } else if (static_cast<double>(sum.load) > load_share_high * static_cast<double>(sum.capacity)) {
+            reasons.almost_full.add(region.name, sum.load, sum.capacity);
+        }
+    }
+    return reasons;
+}
+
+template <class Say>
+void tell(const RegionReasons& reasons, Say say) {
+    const auto tell_if = [&say](const SharedReason& reason, std::string_view status, auto text) {
+        if (!reason.regions.empty()) say(status, text(reason));
+    };
+    tell_if(reasons.all_offline, "bad",
+            [](const SharedReason& of) { return fmt::format("All servers of {} are offline", of.names()); });
+    tell_if(reasons.has_none, "bad", [](const SharedReason& of) {
+        return fmt::format("{} had {} server{}, {} none", of.names(), of.whole, of.whole == 1 ? "" : "s",
+                           of.of_one() ? "has" : "have");
+    });
+    tell_if(reasons.has_few, "bad", [](const SharedReason& of) {
+        return fmt::format("{} had {} server{}, {} {}", of.names(), of.whole, of.whole == 1 ? "" : "s",
+                           of.of_one() ? "has" : "have", of.part);
+    });
+    tell_if(reasons.lost, "warn", [](const SharedReason& of) {
+        return fmt::format("{} lost {} of {} servers in the last 15 minutes", of.names(), of.part, of.whole);
+    });
+    tell_if(reasons.brake, "warn", [](const SharedReason& of) {
+        return fmt::format("Eviction brake on in {}: many servers silent; removals suspended", of.names());
+    });
+    tell_if(reasons.no_room, "warn",
+            [](const SharedReason& of) { return fmt::format("No server of {} can take a match", of.names()); });
+    tell_if(reasons.almost_full, "warn", [](const SharedReason& of) {
+        return fmt::format("{} {} almost full: {} of {} matches", of.names(), of.of_one() ? "is" : "are", of.part,
+                           of.whole);
+    });
+}
+
 }  // namespace
+
+AllocationTotals allocation_totals(const FleetView& view) {
+    AllocationTotals totals;
+    for (const RegionRow& region : view.regions) {
+        totals.requests += region.requests;
+        totals.successes += region.successes;
+        totals.retries += region.retries;
+    }
+    return totals;
+}
+
+std::int64_t failures_of(const RegionRow& region) {
+    std::uint64_t sum = 0;
+    for (const auto& [name, count] : region.failures) sum += count;
+    return static_cast<std::int64_t>(sum);
+}
 
 HealthVerdict verdict_of(const FleetView& view, const ProcessFigures& process, const RecentFailures& recent) {
     HealthVerdict verdict;
@@ -160,18 +238,7 @@ HealthVerdict verdict_of(const FleetView& view, const ProcessFigures& process, c
     };
     for (const std::string& problem : process.problems) say("bad", problem);
     if (!view.store_up && process.problems.empty()) say("bad", "The store does not take records");
-    const auto sums = sums_of(view);
-    for (const RegionRow& region : view.regions) {
-        const RegionSums& sum = sums.at(region.id);
-        if (sum.brake)
-            say("warn", fmt::format("Eviction brake on in {}: many servers silent; removals suspended", region.name));
-        judge_losses(region, sum, say);
-        if (sum.online() > 0 && sum.of(ServerStatus::available) == 0) {
-            say("warn", fmt::format("No server of {} can take a match", region.name));
-        } else if (static_cast<double>(sum.load) > load_share_high * static_cast<double>(sum.capacity)) {
-            say("warn", fmt::format("{} is almost full: {} of {} matches", region.name, sum.load, sum.capacity));
-        }
-    }
+    tell(reasons_of(view), say);
     const auto aborts = static_cast<double>(view.aborts);
     if (view.aborts >= aborts_least && aborts > aborts_share * (aborts + static_cast<double>(view.matches.size()))) {
         say("warn", fmt::format("{} matches were aborted in the last 15 minutes, most with \"{}\"", view.aborts,
@@ -207,7 +274,7 @@ void describe_regions(const FleetView& view, FieldSink& out) {
         out.real("cpu_percent", sum.cpu / online);
         out.real("memory_percent", sum.memory / online);
         out.integer("requests", static_cast<std::int64_t>(region.requests));
-        out.integer("failures", sum_of(region.failures));
+        out.integer("failures", failures_of(region));
         out.integer("retries", static_cast<std::int64_t>(region.retries));
         out.integer("lost", static_cast<std::int64_t>(region.lost));
         out.flag("brake", sum.brake);

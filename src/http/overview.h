@@ -23,6 +23,15 @@ HealthVerdict verdict_of(const FleetView& view, const ProcessFigures& process, c
 // A list of {"id","name","servers":{…},"capacity",…}, one per region. Averages are over servers that are not offline.
 void describe_regions(const FleetView& view, FieldSink& out);
 
+// Of all regions, since the start.
+struct AllocationTotals {
+    std::uint64_t requests = 0;
+    std::uint64_t successes = 0;
+    std::uint64_t retries = 0;
+};
+AllocationTotals allocation_totals(const FleetView& view);
+std::int64_t failures_of(const RegionRow& region);
+
 std::string overview_json(const FleetView& view, const ProcessFigures& process, const RecentFailures& recent);
 
 }  // namespace muster

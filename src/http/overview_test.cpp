@@ -167,3 +167,43 @@ TEST_CASE_FIXTURE(Fleet, "O-2: health warns while allocations fail, and says wit
     CHECK(verdict.reasons == std::vector<std::string>{"10 of 10 allocations failed in the last minute, most of them "
                                                       "with \"No servers available\""});
 }
+
+TEST_CASE_FIXTURE(Fleet, "O-2: what holds of several regions is one reason with all their names") {
+    view.regions.clear();
+    for (int i = 0; i < 6; ++i) {
+        RegionRow region;
+        region.id = RegionId(static_cast<std::int8_t>(i));
+        region.name = std::vector<std::string>{"USE", "USW", "EU", "RU", "AU", "BR"}[static_cast<std::size_t>(i)];
+        view.regions.push_back(region);
+        ServerRow& server = add(ServerStatus::offline, 0, 10, 0);
+        server.region = region.id;
+        server.braked = true;
+    }
+    CHECK(verdict_of(view, process, recent).reasons ==
+          std::vector<std::string>{"All servers of USE, USW, EU, RU, AU, BR are offline",
+                                   "Eviction brake on in USE, USW, EU, RU, AU, BR: many servers silent; removals "
+                                   "suspended"});
+    view.servers.clear();
+    view.regions[0].lost = 3;
+    view.regions[1].lost = 4;
+    CHECK(verdict_of(view, process, recent).reasons == std::vector<std::string>{"USE, USW had 7 servers, have none"});
+    for (int i = 0; i < 2; ++i) add(ServerStatus::full, 10, 10, 0).region = RegionId(static_cast<std::int8_t>(i));
+    CHECK(verdict_of(view, process, recent).reasons ==
+          std::vector<std::string>{"USE, USW had 9 servers, have 2", "No server of USE, USW can take a match"});
+    for (int i = 2; i < 4; ++i) add(ServerStatus::available, 19, 20, 0).region = RegionId(static_cast<std::int8_t>(i));
+    CHECK(verdict_of(view, process, recent).reasons.back() == "EU, RU are almost full: 38 of 40 matches");
+}
+
+TEST_CASE_FIXTURE(Fleet, "O-2: of very many regions twelve are named") {
+    view.regions.clear();
+    for (std::int8_t i = 0; i < 100; ++i) {
+        RegionRow region;
+        region.id = RegionId(i);
+        region.name = "R" + std::to_string(i);
+        view.regions.push_back(region);
+        add(ServerStatus::offline, 0, 10, 0).region = region.id;
+    }
+    CHECK(verdict_of(view, process, recent).reasons ==
+          std::vector<std::string>{"All servers of R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10, R11 and 88 more are "
+                                   "offline"});
+}

@@ -55,7 +55,8 @@ void Routes::handle(HttpRequest&& request, HttpResponder&& responder) const {
 
     const bool any_host = found && found->hosts == Hosts::any;
     if (!request.known_host && !any_host)
-        return responder.send(http_error(421, "Unknown Host; use the address that Muster listens on, or localhost"));
+        return responder.send(
+            http_error(421, "Unknown Host; use localhost, an IP address, or a name of listen.http_hosts"));
     if (found) return found->handler(std::move(request), std::move(responder));
     if (allowed.empty()) return responder.send(http_error(404, "Not found"));
     HttpResponse refusal = http_error(405, "Method not allowed");

@@ -4,15 +4,11 @@
 #include <limits>
 
 namespace muster {
-namespace {
 
-// Null until it happened.
-void moment(FieldSink& out, std::string_view name, UnixMs at) {
+void moment_field(FieldSink& out, std::string_view name, UnixMs at) {
     if (at.value == 0) return null_field(out, name);
     out.integer(name, at.value);
 }
-
-}  // namespace
 
 double shown(float value) {
     return std::round(static_cast<double>(value) * 100) / 100;
@@ -55,6 +51,15 @@ void describe(const ServerRow& row, FieldSink& out) {
     out.real("memory", shown(row.memory_percent));
     out.flag("draining", row.drained_by_server || row.drained_by_operator);
     out.flag("drained_by_operator", row.drained_by_operator);
+    if (row.drained_by_server || row.drained_by_operator) {
+        out.begin_object("drain");
+        out.text("who", row.drain.who);
+        out.text("reason", row.drain.reason);
+        moment_field(out, "at_ms", row.drain.at);
+        out.end_object();
+    } else {
+        null_field(out, "drain");
+    }
     out.flag("connected", row.connected);
     out.flag("braked", row.braked);
     out.integer("epoch", row.epoch);
@@ -81,11 +86,11 @@ void describe(const MatchRow& row, FieldSink& out) {
     out.integer("player_count", row.player_count);
     out.integer("average_rating", row.average_rating);
     out.integer("tokens_used", row.tokens_used);
-    moment(out, "requested_at_ms", row.requested_at);
-    moment(out, "allocated_at_ms", row.allocated_at);
-    moment(out, "ready_at_ms", row.ready_at);
-    moment(out, "started_at_ms", row.started_at);
-    moment(out, "ended_at_ms", row.ended_at);
+    moment_field(out, "requested_at_ms", row.requested_at);
+    moment_field(out, "allocated_at_ms", row.allocated_at);
+    moment_field(out, "ready_at_ms", row.ready_at);
+    moment_field(out, "started_at_ms", row.started_at);
+    moment_field(out, "ended_at_ms", row.ended_at);
 }
 
 void describe(const MatchmakerRow& row, FieldSink& out) {

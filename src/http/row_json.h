@@ -20,6 +20,9 @@ void describe(const ClockRow& row, FieldSink& out);
 // 45.2 and not 45.200000762939453: a figure that somebody measured, to two places.
 double shown(float value);
 
+// Null until it happened.
+void moment_field(FieldSink& out, std::string_view name, UnixMs at);
+
 // A field that has no value.
 void null_field(FieldSink& out, std::string_view name);
 

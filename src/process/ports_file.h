@@ -24,13 +24,14 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-// The file while the daemon is ready: whoever finds it finds it whole.
+// The file while the daemon is ready: whoever finds it finds it whole. Never replaces or removes anything but an empty
+// file or a ports file.
 class PortsFile {
 public:
-    // Removes what an earlier run left. Throws PortsFileError when nothing can be written there, so that this is known
-    // before any port is open.
+    // Removes what an earlier run left. Throws PortsFileError when something else is there or nothing can be written,
+    // so that this is known before any port is open.
     explicit PortsFile(std::filesystem::path path);
-    // Removes it again.
+    // Removes what it wrote.
     ~PortsFile();
     PortsFile(const PortsFile&) = delete;
     PortsFile& operator=(const PortsFile&) = delete;
@@ -39,10 +40,12 @@ public:
     void write(const BoundAddresses& addresses);
 
 private:
+    void make_room() const;
     void write_draft(const std::string& text) const;
 
     std::filesystem::path path_;
     std::filesystem::path draft_;  // beside it, so that it can be renamed over it
+    bool written_ = false;
 };
 
 }  // namespace muster

@@ -10,10 +10,13 @@ Signals::Signals() {
     for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&ours_, number);
     const int error = pthread_sigmask(SIG_BLOCK, &ours_, &before_);
     if (error != 0) throw std::system_error(error, std::generic_category(), "cannot block signals");
-    std::signal(SIGPIPE, SIG_IGN);
+    for (const int number : {SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
 }
 
 Signals::~Signals() {
+    // Who asked again while we were stopping has got it: let through now, it would end us by signal instead of with 0.
+    while (wait(Duration{0})) {
+    }
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 

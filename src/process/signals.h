@@ -11,12 +11,12 @@ namespace muster {
 
 enum class Signal : std::uint8_t { stop, reload };
 
-// Make it before any other thread starts: they inherit that these signals are not for them. A broken pipe is an error
-// code in the whole process from then on.
+// Make it before any other thread starts: they inherit that these signals are not for them. A broken pipe and a
+// file at its size limit (ulimit -f) are error codes in the whole process from then on.
 class Signals {
 public:
     Signals();
-    // The signals have their former meaning again.
+    // Forgets those that wait; then the signals have their former meaning again.
     ~Signals();
     Signals(const Signals&) = delete;
     Signals& operator=(const Signals&) = delete;

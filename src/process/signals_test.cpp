@@ -4,7 +4,9 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <iostream>
 
 #include <doctest/doctest.h>
@@ -25,6 +27,40 @@ TEST_CASE("X-3: SIGTERM and SIGINT stop, SIGHUP reloads, and no signal is none")
     ::kill(::getpid(), SIGHUP);
     CHECK(signals.wait(10s) == Signal::reload);
     CHECK(signals.wait(0ms) == std::nullopt);
+}
+
+TEST_CASE("X-3: a second SIGTERM while it stops does not change how it ends") {
+    std::cout.flush();
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        {
+            const Signals signals;
+            ::kill(::getpid(), SIGTERM);
+            ::kill(::getpid(), SIGINT);
+        }
+        ::_exit(0);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+}
+
+TEST_CASE("fault 4: a file at its size limit is an error that can be handled, not the end of the process") {
+    std::cout.flush();
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        const Signals signals;
+        const rlimit none{0, 0};
+        std::FILE* file = std::tmpfile();
+        if (!file || ::setrlimit(RLIMIT_FSIZE, &none) != 0) ::_exit(2);
+        ::_exit(::write(::fileno(file), "x", 1) < 0 && errno == EFBIG ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
 }
 
 TEST_CASE("fault 69: core dumps are off, also where they are piped to a program") {

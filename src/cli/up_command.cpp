@@ -1,0 +1,208 @@
+// `muster up -- COMMAND`: the daemon and an agent that runs COMMAND, in one go (G-2).
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include "agent/agent_config.h"
+#include "agent/proc.h"
+#include "base/json_fields.h"
+#include "cli/child_process.h"
+#include "cli/commands.h"
+#include "cli/json_value.h"
+#include "cli/progress.h"
+#include "cli/standard_output.h"
+#include "config/config.h"
+#include "process/exit_code.h"
+#include "process/signals.h"
+
+namespace muster {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds start_patience{30};
+constexpr std::chrono::milliseconds look_every{50};
+
+struct Arguments {
+    std::int64_t count = 1;
+    std::string ports = "7000-7999";
+    std::string sdk = "none";
+    std::int64_t region = 0;
+    std::string folder = "muster-up";
+    std::vector<std::string> command;
+};
+
+std::string text_of(const std::filesystem::path& path) {
+    std::ifstream in(path);
+    std::stringstream text;
+    text << in.rdbuf();
+    return text.str();
+}
+
+// The agent's config, as one would write it oneself.
+std::string agent_config(const Arguments& arguments, const std::filesystem::path& folder, const std::string& join) {
+    std::vector<std::string> words;
+    for (const std::string& word : arguments.command) words.push_back(json_quoted(word));
+    return fmt::format(
+        "# Written by `muster up`. `muster agent --config` takes it as well.\n"
+        "[agent]\njoin = [{}]\nregion = {}\nports = {}\nstate = {}\n\n"
+        "[[run]]\nname = \"server\"\ncommand = [{}]\ndirectory = {}\ncount = {}\nsdk = {}\n",
+        json_quoted(join), arguments.region, json_quoted(arguments.ports), json_quoted((folder / "agent").string()),
+        fmt::join(words, ", "), json_quoted(std::filesystem::current_path().string()), arguments.count,
+        json_quoted(arguments.sdk));
+}
+
+// The defaults when nobody has them, else any free ports.
+std::map<std::string, std::string> daemon_environment(const std::filesystem::path& folder) {
+    const Config::Listen usual;
+    const std::pair<const char*, ListenAddress> all[] = {{"MUSTER_LISTEN_SERVERS", usual.servers},
+                                                         {"MUSTER_LISTEN_MATCHMAKERS", usual.matchmakers},
+                                                         {"MUSTER_LISTEN_PLAYERS", usual.players},
+                                                         {"MUSTER_LISTEN_HTTP", usual.http}};
+    std::map<std::string, std::string> environment = {{"MUSTER_STORE_PATH", (folder / "muster.db").string()}};
+    for (const auto& [name, address] : all)
+        environment[name] = port_is_free(address.port) ? address.to_string() : "127.0.0.1:0";
+    return environment;
+}
+
+std::unique_ptr<ChildProcess> start_daemon(const std::filesystem::path& folder) {
+    const std::filesystem::path log_file = folder / "daemon.log";
+    const int log = open(log_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (log < 0) throw CommandFailure(to_int(ExitCode::io), "cannot write " + log_file.string());
+    auto daemon = std::make_unique<ChildProcess>(
+        ChildProcess::Plan{.command = {own_path(), "serve", "--ports-file", (folder / "ports.json").string()},
+                           .environment = daemon_environment(folder),
+                           .clean = true,
+                           .output = log,
+                           .own_group = true});
+    close(log);
+    return daemon;
+}
+
+// None when the end was asked for meanwhile.
+std::optional<JsonValue> wait_for_daemon(ChildProcess& daemon, const std::filesystem::path& folder, Signals& signals) {
+    const Progress progress("starting the daemon");
+    const auto until = Clock::now() + start_patience;
+    while (!std::filesystem::exists(folder / "ports.json")) {
+        if (signals.wait(look_every) == Signal::stop) return std::nullopt;
+        if (!daemon.running() || Clock::now() > until)
+            throw CommandFailure(exit_failed, "the daemon did not start:\n" + text_of(folder / "daemon.log"));
+    }
+    return JsonValue::parse(text_of(folder / "ports.json")).value_or(JsonValue());
+}
+
+void announce(const Arguments& arguments, const std::filesystem::path& folder, const JsonValue& ports) {
+    const std::string url = fmt::format("http://{}", ports["http"].text());
+    const bool usual = ports["http"].text() == Config{}.listen.http.to_string();
+    print_result(
+        fmt::format("Muster is running, and with it {} × {}\n\n"
+                    "  the page             {}/\n"
+                    "  in another terminal  {}{} servers\n"
+                    "  logs and config      {}\n\n"
+                    "Ctrl-C ends all of it.\n",
+                    arguments.count, fmt::join(arguments.command, " "), url,
+                    usual ? "" : fmt::format("MUSTER_URL={} ", url), own_path(), folder.string()));
+}
+
+// The exit code, once the agent has ended: by itself, or since it was told to.
+int watch(ChildProcess& agent, ChildProcess& daemon, const std::filesystem::path& folder, Signals& signals) {
+    bool told = false;
+    while (agent.running()) {
+        if (signals.wait(look_every) == Signal::stop) {
+            print_result(told ? "\nEnding the servers at once.\n"
+                              : "\nEnding the servers, their matches first; Ctrl-C again does not wait for them.\n");
+            agent.signal(SIGINT);
+            told = true;
+        }
+        if (!told && !daemon.running()) {
+            agent.signal(SIGINT);
+            agent.wait();
+            throw CommandFailure(exit_failed, "the daemon has ended:\n" + text_of(folder / "daemon.log"));
+        }
+    }
+    return told ? 0 : agent.wait();
+}
+
+void check(const Arguments& arguments) {
+    const auto refuse = [](const std::string& why) { throw CommandFailure(to_int(ExitCode::usage), why); };
+    if (arguments.command.empty()) refuse("give the command after --, such as: muster up -- ./server -port {port}");
+    if (arguments.count < 1 || arguments.count > 1000) refuse("--count wants a whole number from 1 to 1000");
+    if (arguments.region < 0 || arguments.region > 127) refuse("--region wants a whole number from 0 to 127");
+    const auto range = parse_port_range(arguments.ports);
+    if (!range) refuse("--ports wants a range from 1024 to 65535, such as 7000-7999");
+    if (range->size() < static_cast<std::size_t>(arguments.count))
+        refuse("--ports has fewer ports than --count servers");
+}
+
+int up(const Arguments& arguments) {
+    check(arguments);
+    const std::filesystem::path folder = std::filesystem::absolute(arguments.folder);
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    std::filesystem::remove(folder / "ports.json", error);
+
+    Signals signals;
+    // In this order: whatever happens, the agent and its servers end first, then the daemon.
+    const auto daemon = start_daemon(folder);
+    const auto ports = wait_for_daemon(*daemon, folder, signals);
+    if (!ports) return 0;
+    const std::filesystem::path config = folder / "agent.toml";
+    std::ofstream(config) << agent_config(arguments, folder, std::string((*ports)["servers"].text()));
+    ChildProcess agent({.command = {own_path(), "agent", "--config", config.string(), "--ends-all"},
+                        .environment = {},
+                        .clean = true,
+                        .output = -1,
+                        .own_group = true});
+    // A command that is not there ends the agent before anything was promised.
+    constexpr std::chrono::milliseconds refusal_time{200};
+    const auto sure = Clock::now() + refusal_time;
+    while (agent.running() && Clock::now() < sure) {
+        if (signals.wait(look_every) == Signal::stop) agent.signal(SIGINT);
+    }
+    if (!agent.running()) return agent.wait();
+    announce(arguments, folder, *ports);
+    const int code = watch(agent, *daemon, folder, signals);
+    print_result("All servers and the daemon have ended.\n");
+    return code;
+}
+
+}  // namespace
+
+Command up_command() {
+    const auto arguments = std::make_shared<Arguments>();
+    return {
+        "up",
+        "Run the daemon and your game server, in one command",
+        {{"--count", "N", "How many of it", &arguments->count},
+         {"--ports", "A-B", "The ports they get", &arguments->ports},
+         {"--sdk",
+          "KIND",
+          "What they link: none, muster, agones or gsdk",
+          &arguments->sdk,
+          false,
+          {"none", "muster", "agones", "gsdk"}},
+         {"--region", "R", "The region that they serve", &arguments->region},
+         {"--folder", "FOLDER", "Where logs, config and data go", &arguments->folder},
+         {"COMMAND", "-- COMMAND…", "The game server, after --; {port} stands for its port", &arguments->command}},
+        "    muster up --count 8 -- ./server -port {port}\n\n"
+        "Each server gets a port, in PORT and for {port}, is registered once it has bound it, and is started again\n"
+        "when it ends. Ctrl-C ends the matches, the servers and the daemon, in this order. The config that the agent\n"
+        "was given is in the folder: `muster agent --config` takes it from there.\n",
+        [arguments] { return up(*arguments); }};
+}
+
+}  // namespace muster
