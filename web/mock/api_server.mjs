@@ -101,6 +101,19 @@ export class ApiServer {
         switch (asked) {
             case "GET overview":
                 return world.overview(VERSION);
+            case "GET overview/ID":
+                if (id !== "history") throw new Refusal(404, "Not found");
+                return world.history();
+            case "POST servers/ID":
+                if (id !== "drain") throw new Refusal(404, "Not found");
+                return world.drainMany(body);
+            case "GET matchmakers":
+                return { matchmakers: world.matchmakers(), next: null };
+            case "GET matches/ID": {
+                const match = world.matches.get(Number(id));
+                if (!match) throw new Refusal(404, "No such match");
+                return { ...world.matchView(match), players: match.players };
+            }
             case "GET servers":
                 return listed("servers", [...world.servers.values()], (server) => server.id, query, (server) => world.serverView(server, now));
             case "GET servers/ID": {
@@ -135,9 +148,14 @@ export class ApiServer {
         const limit = limitOf(query);
         const before = Number(query.get("before") ?? Infinity);
         const types = (query.get("type") ?? "").split(",");
-        const server = query.get("server");
+        const about = ["server", "lobby", "player"].filter((name) => query.has(name));
+        const since = Number(query.get("since_ms") ?? 0);
         const found = this.world.events.filter(
-            (event) => event.id < before && types.some((type) => event.type.startsWith(type)) && (server === null || event.server_id === Number(server)),
+            (event) =>
+                event.id < before &&
+                event.time_ms >= since &&
+                types.some((type) => event.type.startsWith(type)) &&
+                about.every((name) => event[`${name}_id`] === Number(query.get(name))),
         );
         const events = found.slice(-limit);
         return { events, next: null, previous: found.length > limit ? events[0].id : null };

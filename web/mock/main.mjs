@@ -8,6 +8,9 @@
 //   match           a match is allocated in region EU: {"lobby": id}
 //   refused         a request for a match fails: {"reason": text}
 //   player NAME     a player logs in: {"player": id}
+//   blackout        all servers of EU and USE fall silent
+//   readers         says how many follow the live events
+//   past SECONDS    so much time passes at once, for the charts
 //   stop, start     the daemon goes away, and comes back
 //   store down|up   the store fails, or works again
 // It ends with its standard input.
@@ -69,6 +72,14 @@ async function obey(command, rest) {
             return { reason: world.refuse(11, "no_servers_available") };
         case "player":
             return { player: world.login(rest) };
+        case "blackout":
+            world.blackout([2, 0]);
+            return {};
+        case "readers":
+            return { live: world.listeners.size };
+        case "past":
+            world.pretendPast(Number(rest));
+            return {};
         case "stop":
             await server.stop();
             return {};

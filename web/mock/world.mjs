@@ -27,6 +27,8 @@ const HOSTILE = [
 const EVENTS_KEPT = 5_000;
 const OVER_KEPT = 200;
 const HISTORY_KEPT = 60;
+const SAMPLE_EVERY_MS = 2_000;
+const SAMPLES_KEPT = 300;
 
 export class World {
     constructor({ servers = 60, players = 400, matchesPerSecond = 6, hostile = false } = {}) {
@@ -50,6 +52,7 @@ export class World {
         this.echoes = [...BUCKETS_MS, Infinity].map(() => 0);
         this.overruns = 0;
         this.storeUp = true;
+        this.samples = [];
         for (let i = 0; i < servers; ++i) this.join({ region: this.pick(REGIONS).id });
         for (let i = 0; i < players; ++i) this.login(`player-${this.nextPlayer}`);
         if (hostile) for (const name of HOSTILE) this.login(name);
@@ -66,6 +69,7 @@ export class World {
             memory: 20 + 30 * this.random(),
             draining: false,
             drained_by_operator: false,
+            drain: null,
             connected: true,
             epoch: 1,
             choices: 0,
@@ -92,6 +96,7 @@ export class World {
             connected_at_ms: Date.now() - Math.floor(3_600_000 * this.random()),
             heard_at: Date.now() - 5_000 * this.random(),
             failed_heartbeats: 0,
+            lobby_id: null,
         };
         player.entity = player.id + 500_000;
         this.players.set(player.id, player);
@@ -121,6 +126,56 @@ export class World {
         if (this.random() < 0.15 * seconds) this.fail();
         if (this.random() < 0.8 * seconds) this.stir();
         if (this.random() < 0.02 * seconds) ++this.overruns;
+        if (now - (this.samples.at(-1)?.time_ms ?? 0) >= SAMPLE_EVERY_MS) this.sample(now);
+    }
+
+    // What a page that is opened later can show of the past.
+    sample(now) {
+        const { totals } = this;
+        const regions = this.regionViews();
+        this.samples.push({
+            time_ms: now,
+            uptime_s: Math.floor((now - this.started) / 1000),
+            requests: totals.requests,
+            successes: totals.successes,
+            retries: totals.retries,
+            failures: { ...totals.failures },
+            allocation_counts: [...this.timeCounts],
+            player_counts: [...this.echoes],
+            load: regions.reduce((sum, region) => sum + region.load, 0),
+            capacity: regions.reduce((sum, region) => sum + region.capacity, 0),
+            players: this.players.size,
+            idle: [...this.players.values()].filter((player) => player.idle).length,
+            tick_avg_ms: 0.2 + 0.1 * this.random(),
+            tick_max_ms: 1 + 3 * this.random() ** 4,
+            regions: regions.map(({ id, requests, failures }) => ({ id, requests, failures })),
+        });
+        if (this.samples.length > SAMPLES_KEPT) this.samples.shift();
+    }
+
+    // As if the samples were taken over the last `seconds`.
+    pretendPast(seconds) {
+        const past = [];
+        const rate = this.matchesPerSecond;
+        this.matchesPerSecond = 0.1; // no match ends meanwhile
+        this.started -= seconds * 1000;
+        for (let at = Date.now() - seconds * 1000; at < Date.now(); at += SAMPLE_EVERY_MS) {
+            this.samples = [{ time_ms: Infinity }];
+            this.step(SAMPLE_EVERY_MS / 1000);
+            this.samples = [];
+            this.sample(at);
+            past.push(...this.samples);
+        }
+        this.matchesPerSecond = rate;
+        this.samples = past.slice(-SAMPLES_KEPT);
+    }
+
+    history() {
+        return { every_ms: SAMPLE_EVERY_MS, allocation_buckets_ms: TIME_BUCKETS_MS, player_buckets_ms: BUCKETS_MS, samples: this.samples };
+    }
+
+    matchmakers() {
+        return ["chat-1", "ranked-eu"].map((id) => ({ id, regions: REGIONS.map((region) => region.id), last_seen_ms_ago: Date.now() % 30_000 }));
     }
 
     heartbeat(server, now) {
@@ -189,10 +244,24 @@ export class World {
             reason: "",
             player_count: 10,
             tokens_used: 0,
+            players: [],
+            game_type: 0,
+            game_mode: 0,
+            average_rating: 1500,
             requested_at_ms: now,
             allocated_at_ms: now,
+            ready_at_ms: null,
+            started_at_ms: null,
+            ended_at_ms: null,
             due: now + 2_000 + 4_000 * this.random(),
         });
+        const free = [...this.servers.values()].filter((each) => each.region === region && each !== server && statusOf(each) === "available");
+        const others = free.slice(0, 3).map((each, at) => ({ id: each.id, score: score(each) - at, load: each.held }));
+        if (took > 800 && others.length > 0) {
+            this.note("match.offered", { lobby_id: lobby, region, server_id: others[0].id, attempt: 1, candidates: free.length + 1, score: others[0].score + 2, load: others[0].load, next_best: others.slice(1) });
+            this.note("match.declined", { lobby_id: lobby, server_id: others[0].id, reason: "refused by the server" });
+        }
+        this.note("match.offered", { lobby_id: lobby, region, server_id: server.id, attempt: took > 800 && others.length > 0 ? 2 : 1, candidates: free.length + 1, score: score(server), load: server.held - 1, next_best: others.slice(1) });
         this.note("match.allocated", { lobby_id: lobby, region, server_id: server.id, matchmaker: "chat-1" });
     }
 
@@ -204,7 +273,12 @@ export class World {
             this.note("match.ready", { lobby_id: match.lobby_id, server_id: match.server_id });
         } else if (match.state === "ready") {
             match.state = "started";
-            match.tokens_used = match.player_count;
+            for (const player of [...this.players.values()].filter((each) => each.lobby_id === null).slice(0, match.player_count)) {
+                player.lobby_id = match.lobby_id;
+                match.players.push({ id: player.id, joined_at_ms: now - 500 });
+            }
+            match.tokens_used = match.players.length;
+            match.started_at_ms = now;
             match.due = now + 20_000 + 60_000 * this.random();
             this.note("match.started", { lobby_id: match.lobby_id, server_id: match.server_id });
         } else if (match.state === "started") {
@@ -216,6 +290,8 @@ export class World {
         match.state = state;
         match.reason = reason;
         match.due = Infinity;
+        match.ended_at_ms = Date.now();
+        for (const { id } of match.players) if (this.players.get(id)?.lobby_id === match.lobby_id) this.players.get(id).lobby_id = null;
         const server = this.servers.get(match.server_id);
         if (server) server.held = Math.max(0, server.held - 1);
         this.note(`match.${state}`, { lobby_id: match.lobby_id, server_id: match.server_id, reason });
@@ -225,7 +301,7 @@ export class World {
 
     // A server falls silent, and one that was silent comes back.
     fail() {
-        const silent = [...this.servers.values()].find((server) => !server.connected);
+        const silent = [...this.servers.values()].find((server) => !server.connected && !server.dark);
         if (silent) {
             silent.connected = true;
             silent.heartbeat_at = Date.now();
@@ -254,10 +330,34 @@ export class World {
     drain(id, draining, reason) {
         const server = this.servers.get(id);
         if (!server) return false;
-        server.drained_by_operator = server.draining = draining;
-        this.note("server.draining", { server_id: id, draining, by: "operator" });
+        this.setDraining(server, draining, reason);
         this.acted(draining ? "drain" : "undrain", `server ${id}`, { server_id: id, reason });
         return true;
+    }
+
+    setDraining(server, draining, reason = "") {
+        const who = "127.0.0.1";
+        server.drained_by_operator = server.draining = draining;
+        server.drain = draining ? { who, reason, at_ms: Date.now() } : null;
+        this.note("server.draining", { server_id: server.id, draining, by: "operator", who, reason });
+    }
+
+    drainMany({ servers = [], draining, reason }) {
+        const known = servers.map((id) => this.servers.get(id)).filter((server) => server !== undefined);
+        for (const server of known) this.setDraining(server, draining, reason);
+        this.acted(draining ? "drain" : "undrain", `${known.length} servers`, { reason });
+        return { draining, servers: known.length, missing: servers.filter((id) => !this.servers.has(id)) };
+    }
+
+    // All servers of these regions fall silent at once.
+    blackout(regions) {
+        for (const server of this.servers.values()) {
+            if (!regions.includes(server.region)) continue;
+            server.dark = true; // it does not come back by itself, nor does one that was silent already
+            if (!server.connected) continue;
+            server.connected = false;
+            this.note("server.offline", { server_id: server.id, region: server.region, reason: "Connection lost" });
+        }
     }
 
     abort(lobby, reason) {
@@ -308,7 +408,7 @@ export class World {
     }
 
     serverView(server, now = Date.now()) {
-        const { heartbeat_at, held, history, ...rest } = server;
+        const { heartbeat_at, held, history, dark, ...rest } = server;
         return {
             ...rest,
             status: statusOf(server),
@@ -318,7 +418,7 @@ export class World {
         };
     }
 
-    matchView({ due, ...match }) {
+    matchView({ due, players, ...match }) {
         return match;
     }
 
@@ -370,12 +470,15 @@ export class World {
             status = "bad";
             reasons.push("The store does not take records");
         }
+        const dark = regions.filter(({ servers }) => servers.offline > 0 && servers.available + servers.full + servers.draining === 0);
+        if (dark.length > 0) {
+            status = "bad";
+            reasons.push(`All servers of ${dark.map(({ name }) => name).join(", ")} are offline`);
+        }
         for (const region of regions) {
             const { available, full, draining, offline } = region.servers;
-            if (offline > 0 && available + full + draining === 0) {
-                status = "bad";
-                reasons.push(`All servers of ${region.name} are offline`);
-            } else if (region.capacity > 0 && region.load > 0.9 * region.capacity) {
+            if (offline > 0 && available + full + draining === 0) continue;
+            if (region.capacity > 0 && region.load > 0.9 * region.capacity) {
                 if (status === "ok") status = "warn";
                 reasons.push(`${region.name} is almost full: ${region.load} of ${region.capacity} matches`);
             }
@@ -431,6 +534,10 @@ export function statusOf(server) {
     if (!server.connected) return "offline";
     if (server.draining) return "draining";
     return server.held >= server.max_matches ? "full" : "available";
+}
+
+function score(server) {
+    return Math.round((100 - (50 * server.held) / server.max_matches - 0.2 * server.cpu - 0.1 * server.memory) * 100) / 100;
 }
 
 function bucketOf(bounds, value) {

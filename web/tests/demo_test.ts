@@ -85,7 +85,7 @@ describe.skipIf(program === undefined)("the page of a fleet at play", () => {
         await tab.row("active").first().waitFor();
         await tab.shot("demo_players");
         await tab.page.getByRole("link", { name: "Events", exact: true }).click();
-        await tab.page.getByRole("listitem").filter({ hasText: "Match started" }).first().waitFor();
+        await tab.page.getByRole("listitem").filter({ hasText: /Match started|matches started/ }).first().waitFor();
         await tab.shot("demo_events");
         expect(tab.complaints).toEqual([]);
     });

@@ -26,6 +26,7 @@ const SERVER = {
     memory: 0,
     draining: false,
     drained_by_operator: false,
+    drain: null,
     connected: true,
     epoch: 1,
     choices: 0,
@@ -48,6 +49,7 @@ const PLAYER = {
     last_ping_received_ms_ago: 0,
     entity: 1,
     failed_heartbeats: 0,
+    lobby_id: null,
 };
 
 describe("figures and where they stand", () => {
@@ -68,7 +70,8 @@ describe("figures and where they stand", () => {
         await tab.row("70").first().waitFor();
         expect(await tab.page.getByRole("rowheader").allTextContents()).toEqual(["5", "900", "70"]);
         const requested = tab.page.getByRole("columnheader", { name: "Requested" });
-        expect(await requested.getAttribute("aria-sort")).toBe("ascending");
+        expect(await requested.getAttribute("aria-sort")).toBe("descending");
+        expect(await requested.textContent()).toContain("▼");
         await requested.getByRole("button").click();
         expect(await tab.page.getByRole("rowheader").allTextContents()).toEqual(["70", "900", "5"]);
         expect(tab.complaints).toEqual([]);
@@ -81,13 +84,13 @@ describe("figures and where they stand", () => {
             (await tab.row(row).getByRole("cell").allTextContents()).map((text) => text.replaceAll("\u00A0", " "));
         await tab.open(driver, "#/servers");
         await tab.row("27016").waitFor();
-        expect((await cells("27015")).slice(3, 8)).toEqual(["0 of 4 ", "0 %", "0 %", "0 s ago", "0.50 ms"]);
-        expect((await cells("27016")).slice(4, 8)).toEqual(["7 %", "0 %", "0 s ago", "–"]);
+        expect((await cells("27015")).slice(4, 9)).toEqual(["0 of 4 ", "0 %", "0 %", "0 s ago", "0.50 ms"]);
+        expect((await cells("27016")).slice(5, 9)).toEqual(["7 %", "0 %", "0 s ago", "–"]);
         await tab.page.goto(`${driver.url}#/players`);
         await tab.row("Cem").waitFor();
-        expect((await cells("Ann")).slice(2, 4)).toEqual(["6.90 ms", "0.00 ms"]);
-        expect((await cells("Bob")).slice(2, 4)).toEqual(["–", "–"]);
-        expect((await cells("Cem")).slice(2, 4)).toEqual(["1,500 ms", "0.00 ms"]);
+        expect((await cells("Ann")).slice(3, 5)).toEqual(["6.90 ms", "0.00 ms"]);
+        expect((await cells("Bob")).slice(3, 5)).toEqual(["–", "–"]);
+        expect((await cells("Cem")).slice(3, 5)).toEqual(["1,500 ms", "0.00 ms"]);
         expect(tab.complaints).toEqual([]);
     });
 
@@ -124,8 +127,8 @@ describe("figures and where they stand", () => {
         await tab.page.getByRole("region", { name: "Notable events" }).getByRole("link", { name: "all" }).click();
         await tab.page.getByRole("heading", { level: 1, name: "Events" }).waitFor();
         expect(await tab.page.getByLabel("About").inputValue()).toBe("notable");
-        await tab.page.getByRole("listitem").filter({ hasText: "Server registered" }).first().waitFor();
-        const everyday = tab.page.getByRole("log").getByRole("listitem").filter({ hasText: /Match (started|ready|ended)|Player/ });
+        await tab.page.getByRole("listitem").filter({ hasText: /Server registered|servers registered/ }).first().waitFor();
+        const everyday = tab.page.getByRole("log").getByRole("listitem").filter({ hasText: /[Mm]atch(es)? (started|ready|ended)|[Pp]layer/ });
         expect(await everyday.count()).toBe(0);
         await tab.page.getByLabel("About").selectOption("match");
         await everyday.first().waitFor();

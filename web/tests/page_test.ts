@@ -65,7 +65,7 @@ describe("the page and its daemon", () => {
 
         await tab.page.getByRole("link", { name: String(server), exact: true }).click();
         await tab.page.getByRole("heading", { name: `Server ${server}`, exact: true }).waitFor();
-        await tab.seen("draining (by operator)");
+        await tab.seen(/^Drained by an operator at .* since .*: new kernel$/);
         const happened = tab.page.getByRole("region", { name: "Events of this server" });
         await happened.getByRole("listitem").filter({ hasText: "Operator: drain" }).filter({ hasText: /reason\snew kernel/ }).waitFor();
         await tab.page.getByRole("button", { name: "Undrain" }).click();

@@ -21,6 +21,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/overview/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The overview's figures of the last ten minutes */
+        get: operations["overviewHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/servers": {
         parameters: {
             query?: never;
@@ -49,6 +66,23 @@ export interface paths {
         get: operations["getServer"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/servers/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Drain or undrain many servers */
+        post: operations["drainServers"];
         delete?: never;
         options?: never;
         head?: never;
@@ -133,7 +167,7 @@ export interface paths {
         /** List live matches and recently ended ones */
         get: operations["listMatches"];
         put?: never;
-        /** Allocate a server for a match */
+        /** Allocate a server for a match, as the matchmaker @http */
         post: operations["allocate"];
         delete?: never;
         options?: never;
@@ -169,6 +203,23 @@ export interface paths {
         put?: never;
         /** Abort a match */
         post: operations["abortMatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/matches/{lobby}/players": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Name the accounts of a lobby */
+        put: operations["setMatchPlayers"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -395,6 +446,8 @@ export interface components {
             memory: number;
             draining: boolean;
             drained_by_operator: boolean;
+            /** @description Null while it is not draining */
+            drain: components["schemas"]["DrainNote"] | null;
             connected: boolean;
             /** @description Silent, but kept by the eviction brake */
             braked: boolean;
@@ -450,6 +503,8 @@ export interface components {
             /** @description Null if the player has no entity */
             entity: number | null;
             failed_heartbeats: number;
+            /** @description The match that let it in last and is not over */
+            lobby_id: number | null;
         };
         Matchmaker: {
             id: string;
@@ -490,20 +545,34 @@ export interface components {
             id: number;
             time_ms: number;
             /** @enum {string} */
-            type: "server.registered" | "server.resumed" | "server.offline" | "server.removed" | "server.draining" | "server.refused" | "matchmaker.refused" | "match.offered" | "match.allocated" | "match.refused" | "match.wrong_tokens" | "match.ready" | "match.started" | "match.ended" | "match.aborted" | "player.login" | "player.resumed" | "player.idle" | "player.active" | "player.closed" | "entity.deleted" | "clock.jump" | "brake.on" | "brake.off" | "operator.action";
+            type: "server.registered" | "server.resumed" | "server.offline" | "server.removed" | "server.draining" | "server.refused" | "matchmaker.refused" | "match.requested" | "match.offered" | "match.declined" | "match.allocated" | "match.refused" | "match.wrong_tokens" | "match.ready" | "match.started" | "match.ended" | "match.aborted" | "player.login" | "player.resumed" | "player.idle" | "player.active" | "player.closed" | "entity.deleted" | "clock.jump" | "brake.on" | "brake.off" | "operator.action";
             server_id?: number;
             lobby_id?: number;
             player_id?: number;
             region?: number;
             /** @description The reason; for operator.action, the one that the operator gave, if any */
             reason?: string;
-            /** @description Only operator.action: the address it came from */
+            /** @description Of operator.action, match.requested and server.draining: the address it came from */
             who?: string;
             /**
              * @description Only operator.action: the action
              * @enum {string}
              */
-            action?: "drain" | "undrain" | "remove" | "allocate" | "abort" | "abort all" | "kick" | "set clock";
+            action?: "drain" | "undrain" | "remove" | "abort" | "abort all" | "kick" | "set clock";
+            /** @description Only match.offered: 1 is the first offer */
+            attempt?: number;
+            /** @description Only match.offered: how many servers could have taken the match */
+            candidates?: number;
+            /** @description Only match.offered: of the chosen server */
+            score?: number;
+            /** @description Only match.offered: of the chosen server */
+            load?: number;
+            /** @description Only match.offered: the servers that would have come next */
+            next_best?: {
+                id: number;
+                score: number;
+                load: number;
+            }[];
             /** @description Only operator.action: the target in words; its id has a field of its own */
             target?: string;
         } & {
@@ -600,6 +669,8 @@ export interface components {
             memory: number;
             draining: boolean;
             drained_by_operator: boolean;
+            /** @description Null while it is not draining */
+            drain: components["schemas"]["DrainNote"] | null;
             connected: boolean;
             /** @description Silent, but kept by the eviction brake */
             braked: boolean;
@@ -619,6 +690,34 @@ export interface components {
             servers: components["schemas"]["Server"][];
             /** @description Pass it as `after` to get the next page; null at the end */
             next: number | null;
+        };
+        MatchDetail: {
+            lobby_id: number;
+            /** @description Null until a server is chosen */
+            server_id: number | null;
+            matchmaker: string;
+            region: number;
+            /** @enum {string} */
+            state: "offering" | "allocated" | "ready" | "started" | "ended" | "aborted";
+            /** @description Why it ended or was aborted; otherwise empty */
+            reason: string;
+            game_type: number;
+            game_mode: number;
+            player_count: number;
+            average_rating: number;
+            tokens_used: number;
+            /** @description Null until it happened; the same holds for the other timestamps */
+            requested_at_ms: number | null;
+            allocated_at_ms: number | null;
+            ready_at_ms: number | null;
+            started_at_ms: number | null;
+            ended_at_ms: number | null;
+            /** @description The accounts that were let in with the match's token */
+            players: {
+                id: number;
+                /** @description Null when that was before a restart */
+                joined_at_ms: number | null;
+            }[];
         };
         MatchList: {
             matches: components["schemas"]["Match"][];
@@ -662,6 +761,57 @@ export interface components {
             /** @description Number of servers in the region */
             servers: number;
         };
+        DrainNote: {
+            /** @description The address of the operator; empty when the server asked for it itself */
+            who: string;
+            reason: string;
+            /** @description Null when an earlier version of Muster drained it */
+            at_ms: number | null;
+        };
+        DrainedMany: {
+            draining: boolean;
+            /** @description How many servers it was done to */
+            servers: number;
+            /** @description Ids that no server has */
+            missing: number[];
+        };
+        MatchPlayers: {
+            lobby_id: number;
+            /** @description How many were named */
+            accounts: number;
+        };
+        OverviewHistory: {
+            every_ms: number;
+            /** @description Upper bounds of allocation_counts */
+            allocation_buckets_ms: number[];
+            /** @description Upper bounds of player_counts */
+            player_buckets_ms: number[];
+            samples: components["schemas"]["OverviewSample"][];
+        };
+        OverviewSample: {
+            time_ms: number;
+            uptime_s: number;
+            requests: number;
+            successes: number;
+            retries: number;
+            /** @description By reason */
+            failures: {
+                [key: string]: number;
+            };
+            allocation_counts: number[];
+            player_counts: number[];
+            load: number;
+            capacity: number;
+            players: number;
+            idle: number;
+            tick_avg_ms: number;
+            tick_max_ms: number;
+            regions: {
+                id: number;
+                requests: number;
+                failures: number;
+            }[];
+        };
         Drained: {
             id: number;
             draining: boolean;
@@ -688,6 +838,15 @@ export interface components {
         };
         /** @description The admin token is missing or wrong */
         E401: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The role of the token does not suffice */
+        E403: {
             headers: {
                 [name: string]: unknown;
             };
@@ -792,6 +951,28 @@ export interface operations {
             503: components["responses"]["E503"];
         };
     };
+    overviewHistory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A sample every two seconds, oldest first. Counters are totals since the start */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OverviewHistory"];
+                };
+            };
+            401: components["responses"]["E401"];
+            421: components["responses"]["E421"];
+        };
+    };
     listServers: {
         parameters: {
             query?: {
@@ -799,8 +980,8 @@ export interface operations {
                 limit?: number;
                 /** @description Only rows with a greater id */
                 after?: number;
-                /** @description Only of this region */
-                region?: number;
+                /** @description Only of this region, by number or by name */
+                region?: number | string;
                 /** @description Only servers with this status */
                 status?: "available" | "full" | "draining" | "offline";
             };
@@ -853,6 +1034,49 @@ export interface operations {
             503: components["responses"]["E503"];
         };
     };
+    drainServers: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Names the request in its answer, in the log and in the event history. Made by Muster when it is left out */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    draining: boolean;
+                    /** @description Their ids */
+                    servers?: number[];
+                    /** @description IP addresses, or one with a port: 10.0.0.7, 10.0.0.7:7777, [::1]:7777 */
+                    addresses?: string[];
+                    /** @description For the event history, and for who looks at the server */
+                    reason?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DrainedMany"];
+                };
+            };
+            400: components["responses"]["E400"];
+            401: components["responses"]["E401"];
+            403: components["responses"]["E403"];
+            404: components["responses"]["E404"];
+            413: components["responses"]["E413"];
+            415: components["responses"]["E415"];
+            421: components["responses"]["E421"];
+            503: components["responses"]["E503"];
+        };
+    };
     drainServer: {
         parameters: {
             query?: never;
@@ -887,6 +1111,7 @@ export interface operations {
             };
             400: components["responses"]["E400"];
             401: components["responses"]["E401"];
+            403: components["responses"]["E403"];
             404: components["responses"]["E404"];
             413: components["responses"]["E413"];
             415: components["responses"]["E415"];
@@ -927,6 +1152,7 @@ export interface operations {
             };
             400: components["responses"]["E400"];
             401: components["responses"]["E401"];
+            403: components["responses"]["E403"];
             404: components["responses"]["E404"];
             413: components["responses"]["E413"];
             415: components["responses"]["E415"];
@@ -967,6 +1193,7 @@ export interface operations {
             };
             400: components["responses"]["E400"];
             401: components["responses"]["E401"];
+            403: components["responses"]["E403"];
             404: components["responses"]["E404"];
             413: components["responses"]["E413"];
             415: components["responses"]["E415"];
@@ -982,8 +1209,8 @@ export interface operations {
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
             path: {
-                /** @description The region */
-                id: number;
+                /** @description The region, by number or by name */
+                id: number | string;
             };
             cookie?: never;
         };
@@ -1008,6 +1235,7 @@ export interface operations {
             };
             400: components["responses"]["E400"];
             401: components["responses"]["E401"];
+            403: components["responses"]["E403"];
             404: components["responses"]["E404"];
             413: components["responses"]["E413"];
             415: components["responses"]["E415"];
@@ -1022,8 +1250,8 @@ export interface operations {
                 limit?: number;
                 /** @description Only rows with a greater id */
                 after?: number;
-                /** @description Only of this region */
-                region?: number;
+                /** @description Only of this region, by number or by name */
+                region?: number | string;
                 /** @description Only on this server */
                 server?: number;
                 /** @description Only matches in this state; `live` and `over` are groups of states */
@@ -1065,7 +1293,8 @@ export interface operations {
                 "application/json": {
                     /** @description Lobby id, the idempotency key: a repeated request gets the same server and the same token */
                     lobby_id: number;
-                    region: number;
+                    /** @description Its number or its name */
+                    region: number | string;
                     player_count: number;
                     /** @default 0 */
                     game_type?: number;
@@ -1088,6 +1317,7 @@ export interface operations {
             };
             400: components["responses"]["E400"];
             401: components["responses"]["E401"];
+            403: components["responses"]["E403"];
             409: components["responses"]["E409"];
             413: components["responses"]["E413"];
             415: components["responses"]["E415"];
@@ -1113,7 +1343,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Match"];
+                    "application/json": components["schemas"]["MatchDetail"];
                 };
             };
             400: components["responses"]["E400"];
@@ -1156,7 +1386,49 @@ export interface operations {
             };
             400: components["responses"]["E400"];
             401: components["responses"]["E401"];
+            403: components["responses"]["E403"];
             404: components["responses"]["E404"];
+            409: components["responses"]["E409"];
+            413: components["responses"]["E413"];
+            415: components["responses"]["E415"];
+            421: components["responses"]["E421"];
+            503: components["responses"]["E503"];
+        };
+    };
+    setMatchPlayers: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Names the request in its answer, in the log and in the event history. Made by Muster when it is left out */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /** @description The lobby; it may have been asked for already, or not yet */
+                lobby: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description From now on only these accounts are let in; a later list replaces it */
+                    accounts: number[];
+                };
+            };
+        };
+        responses: {
+            /** @description The list is durable. Players who are logged in are told where to play once the server is ready */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MatchPlayers"];
+                };
+            };
+            400: components["responses"]["E400"];
+            401: components["responses"]["E401"];
+            403: components["responses"]["E403"];
             409: components["responses"]["E409"];
             413: components["responses"]["E413"];
             415: components["responses"]["E415"];
@@ -1258,6 +1530,7 @@ export interface operations {
             };
             400: components["responses"]["E400"];
             401: components["responses"]["E401"];
+            403: components["responses"]["E403"];
             404: components["responses"]["E404"];
             413: components["responses"]["E413"];
             415: components["responses"]["E415"];
@@ -1374,6 +1647,7 @@ export interface operations {
             };
             400: components["responses"]["E400"];
             401: components["responses"]["E401"];
+            403: components["responses"]["E403"];
             413: components["responses"]["E413"];
             415: components["responses"]["E415"];
             421: components["responses"]["E421"];

@@ -6,6 +6,8 @@ import type { components } from "./api_schema";
 type Schemas = components["schemas"];
 
 export type Overview = Schemas["Overview"];
+export type OverviewHistory = Schemas["OverviewHistory"];
+export type OverviewSample = Schemas["OverviewSample"];
 export type Health = Overview["health"]["status"];
 export type RegionView = Schemas["Region"];
 export type Distribution = Schemas["Distribution"];
@@ -15,6 +17,8 @@ export type ServerStatus = Server["status"];
 export type ServerSample = Schemas["Sample"];
 export type ServerWithHistory = Schemas["ServerDetail"];
 export type Match = Schemas["Match"];
+export type MatchWithPlayers = Schemas["MatchDetail"];
+export type Matchmaker = Schemas["Matchmaker"];
 export type MatchState = Match["state"];
 export type Player = Schemas["Player"];
 

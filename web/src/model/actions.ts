@@ -2,8 +2,10 @@
 
 import { NotSignedIn, type Api } from "../api/api";
 import type { Clock } from "../api/shapes";
-import { foreign, gameTime } from "./format";
+import { count, foreign, gameTime } from "./format";
 import type { Notices } from "./notices";
+
+const DRAIN_MANY_MAX = 5_000;
 
 export class Actions {
     constructor(
@@ -14,6 +16,19 @@ export class Actions {
     drain(server: number, draining: boolean, reason = ""): Promise<boolean> {
         const done = draining ? `Server ${server} is draining: it gets no new match` : `Server ${server} takes matches again`;
         return this.act("POST", `servers/${server}/drain`, reason === "" ? { draining } : { draining, reason }, done, `Server ${server}`);
+    }
+
+    // Many at once, in parts that the daemon takes.
+    async drainMany(servers: readonly number[], draining: boolean, reason = ""): Promise<boolean> {
+        const about = servers.length === 1 ? "1 server" : `${count(servers.length)} servers`;
+        for (let at = 0; at < servers.length; at += DRAIN_MANY_MAX) {
+            const part = servers.slice(at, at + DRAIN_MANY_MAX);
+            const done = draining ? `${about} ${servers.length === 1 ? "is" : "are"} draining: no new match goes there` : `${about} ${servers.length === 1 ? "takes" : "take"} matches again`;
+            const body = { draining, servers: part, ...(reason === "" ? {} : { reason }) };
+            const last = at + DRAIN_MANY_MAX >= servers.length;
+            if (!(await this.act("POST", "servers/drain", body, last ? done : null, about))) return false;
+        }
+        return true;
     }
 
     abort(lobby: number, reason: string): Promise<boolean> {
@@ -29,10 +44,10 @@ export class Actions {
         return this.act("PUT", "clock", clock, `The world clock was set to ${gameTime(clock)}, speed ${clock.speed}`, "World clock");
     }
 
-    private async act(method: "POST" | "PUT", path: string, body: unknown, done: string, about: string): Promise<boolean> {
+    private async act(method: "POST" | "PUT", path: string, body: unknown, done: string | null, about: string): Promise<boolean> {
         try {
             await this.api.send(method, path, body);
-            this.notices.success(done);
+            if (done !== null) this.notices.success(done);
             return true;
         } catch (error) {
             if (!(error instanceof NotSignedIn)) this.notices.failure(`${about}: ${error instanceof Error ? error.message : String(error)}`);

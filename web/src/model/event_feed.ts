@@ -5,6 +5,8 @@ import { isNotable, NOTABLE_TYPES } from "./event_text";
 import { Store } from "./store";
 
 export const EVENTS_MAX = 500;
+// They fold: what is kept is more than what is shown.
+export const NOTABLE_MAX = 5_000;
 export const PUBLISH_EVERY_MS = 250;
 
 export class EventFeed {
@@ -13,6 +15,8 @@ export class EventFeed {
 
     private events: FleetEvent[] = [];
     private timer: ReturnType<typeof setTimeout> | null = null;
+
+    constructor(private readonly most: number = EVENTS_MAX) {}
 
     isEmpty(): boolean {
         return this.events.length === 0;
@@ -38,7 +42,7 @@ export class EventFeed {
     }
 
     private publish(): void {
-        if (this.events.length > EVENTS_MAX) this.events.splice(0, this.events.length - EVENTS_MAX);
+        if (this.events.length > this.most) this.events.splice(0, this.events.length - this.most);
         this.timer ??= setTimeout(() => {
             this.timer = null;
             this.shown.set(this.events.slice().reverse());

@@ -1,13 +1,14 @@
 // An event in words: what it is about, then whatever else it carries.
 
 import type { FleetEvent } from "../api/shapes";
-import { duration, figure, foreign, gameTime, milliseconds } from "./format";
+import { count, duration, figure, foreign, gameTime, milliseconds } from "./format";
+import { routeToEvents, routeToMatch, routeToServer } from "./route";
 
 export interface EventPart {
     label: string;
     text: string;
-    // The server to look at, where the part names one.
-    server?: number;
+    // Where to look at what the part names: a server, a match, the events of a player.
+    href?: string;
 }
 
 const TITLES: Record<string, string> = {
@@ -18,7 +19,9 @@ const TITLES: Record<string, string> = {
     "server.draining": "Server draining",
     "server.refused": "Server refused",
     "matchmaker.refused": "Matchmaker refused",
+    "match.requested": "Match requested",
     "match.offered": "Match offered",
+    "match.declined": "Offer declined",
     "match.allocated": "Match allocated",
     "match.ready": "Match ready",
     "match.started": "Match started",
@@ -43,6 +46,38 @@ export function eventTitle(event: FleetEvent): string {
     if (isUndrain(event)) return "Server takes matches again";
     if (event.type === "operator.action" && typeof event.action === "string") return `Operator: ${foreign(event.action, 60)}`;
     return TITLES[event.type] ?? foreign(event.type, 60);
+}
+
+// Of many: "833 servers offline".
+const MANY: Record<string, string> = {
+    "server.registered": "servers registered",
+    "server.resumed": "servers came back",
+    "server.offline": "servers offline",
+    "server.removed": "servers removed",
+    "server.draining": "servers draining",
+    "server.refused": "servers refused",
+    "matchmaker.refused": "matchmakers refused",
+    "match.requested": "matches requested",
+    "match.offered": "matches offered",
+    "match.declined": "offers declined",
+    "match.allocated": "matches allocated",
+    "match.ready": "matches ready",
+    "match.started": "matches started",
+    "match.ended": "matches ended",
+    "match.aborted": "matches aborted",
+    "match.refused": "allocations failed",
+    "player.login": "players logged in",
+    "player.resumed": "players came back",
+    "player.idle": "players idle",
+    "player.active": "players active",
+    "player.closed": "players left",
+    "entity.deleted": "entities deleted",
+};
+
+export function manyTitle(event: FleetEvent, number: number): string {
+    if (isUndrain(event)) return `${count(number)} servers take matches again`;
+    const many = MANY[event.type];
+    return many === undefined ? `${count(number)} × ${eventTitle(event)}` : `${count(number)} ${many}`;
 }
 
 const BAD = ["server.offline", "brake.on", "match.aborted"];
@@ -87,7 +122,11 @@ export function eventParts(event: FleetEvent, regionName: (id: number) => string
         const value = told[field];
         const text = field === "region" && typeof value === "number" ? regionName(value) : textOf(field, value);
         const part: EventPart = { label: LABELS[field] ?? field.replace(/_id$/, "").replaceAll("_", " "), text };
-        if (field === "server_id" && typeof value === "number") part.server = value;
+        if (typeof value === "number") {
+            if (field === "server_id") part.href = routeToServer(value);
+            if (field === "lobby_id") part.href = routeToMatch(value);
+            if (field === "player_id") part.href = routeToEvents({ player: value });
+        }
         return part;
     });
 }
@@ -104,6 +143,8 @@ function withoutRepetition({ ...fields }: FleetEvent): Record<string, unknown> {
         for (const field of ["day", "hour", "minute"]) delete fields[field];
     }
     if (fields.attempt === 1) delete fields.attempt;
+    // Why a server was chosen stands in the match's own view.
+    for (const field of ["candidates", "score", "load", "next_best"]) delete fields[field];
     if (fields.seconds === 0) delete fields.seconds;
     return fields;
 }

@@ -9,8 +9,8 @@ it("O-2: an event says what it is about first, then the rest, and names its regi
         regionName,
     );
     expect(parts).toEqual([
-        { label: "server", text: "12", server: 12 },
-        { label: "lobby", text: "7" },
+        { label: "server", text: "12", href: "#/servers/12" },
+        { label: "lobby", text: "7", href: "#/matches/7" },
         { label: "region", text: "EU" },
         { label: "reason", text: "Server left" },
         { label: "extra", text: "true" },
@@ -41,7 +41,7 @@ it("O-2: an operator's action is told with what it was done to, once", () => {
     expect(eventTitle(drain)).toBe("Operator: drain");
     expect(eventParts(drain, regionName)).toEqual([
         { label: "who", text: "127.0.0.1" },
-        { label: "server", text: "3", server: 3 },
+        { label: "server", text: "3", href: "#/servers/3" },
     ]);
     const { server_id, ...untold } = { ...drain, action: "set clock", target: "day 1 00:06" };
     expect(eventParts(untold, regionName)).toEqual([
@@ -82,4 +82,9 @@ it("the everyday course of matches is not notable", () => {
     const notable = ["server.offline", "match.aborted", "match.refused", "server.refused", "matchmaker.refused", "brake.on", "operator.action"];
     for (const type of notable) expect(isNotable({ id: 1, time_ms: 1, type })).toBe(true);
     for (const type of ["match.started", "player.login", "match.ended"]) expect(isNotable({ id: 1, time_ms: 1, type })).toBe(false);
+});
+
+it("O-2: servers, lobbies and players are links to what happened to them", () => {
+    const parts = eventParts({ id: 1, time_ms: 2, type: "x", server_id: 1, lobby_id: 2, player_id: 3 }, regionName);
+    expect(parts.map((part) => part.href)).toEqual(["#/servers/1", "#/matches/2", "#/events?player=3"]);
 });

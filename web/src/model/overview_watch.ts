@@ -2,9 +2,9 @@
 
 import { NotSignedIn, type Api } from "../api/api";
 import { backoffMs } from "../api/backoff";
-import type { Overview } from "../api/shapes";
+import type { Overview, OverviewHistory } from "../api/shapes";
 import { Store } from "./store";
-import { Trail } from "./trail";
+import { GAP_MS, Trail } from "./trail";
 
 export const POLL_MS = 1_000;
 
@@ -27,6 +27,7 @@ export class OverviewWatch {
     private readonly trail = new Trail();
     private wake: (() => void) | null = null;
     private lastAnswer: number | null = null;
+    private lastTime: number | null = null; // the daemon's
     private failures = 0;
 
     constructor(
@@ -48,7 +49,9 @@ export class OverviewWatch {
     async once(): Promise<number | null> {
         try {
             const overview = await this.api.get<Overview>("overview");
+            if (this.link.value.state !== "live" || this.wasAway(overview)) await this.fillTrail();
             this.trail.push(overview);
+            this.lastTime = overview.time_ms;
             this.lastAnswer = this.now();
             this.failures = 0;
             this.reading.set({ overview, trail: this.trail });
@@ -64,6 +67,20 @@ export class OverviewWatch {
             const since = known.state === "lost" ? known.since : (this.lastAnswer ?? this.now());
             this.link.set({ state: "lost", since, reason: error instanceof Error ? error.message : String(error) });
             return backoffMs(this.failures++);
+        }
+    }
+
+    // The tab slept, or an answer took very long.
+    private wasAway(overview: Overview): boolean {
+        return this.lastTime !== null && overview.time_ms - this.lastTime > GAP_MS;
+    }
+
+    // The charts do without the past when it cannot be had.
+    private async fillTrail(): Promise<void> {
+        try {
+            this.trail.fill(await this.api.get<OverviewHistory>("overview/history"));
+        } catch {
+            // The next question says what is wrong.
         }
     }
 

@@ -13,7 +13,14 @@ const overview = {
 // Answers as it is told, one after the other.
 class Daemon {
     answers: Array<unknown> = [];
-    async get<Answer>(): Promise<Answer> {
+    past: unknown = { every_ms: 2000, allocation_buckets_ms: [], player_buckets_ms: [], samples: [] };
+    asked: string[] = [];
+    async get<Answer>(path: string): Promise<Answer> {
+        this.asked.push(path);
+        if (path === "overview/history") {
+            if (this.past instanceof Error) throw this.past;
+            return this.past as Answer;
+        }
         const next = this.answers.shift();
         if (next instanceof Error) throw next;
         return next as Answer;
@@ -47,4 +54,51 @@ it("fault 70: without a token it waits to be asked, so that it does not use up t
     const watch = new OverviewWatch(daemon);
     expect(await watch.once()).toBeNull();
     expect(watch.link.value).toEqual({ state: "locked" });
+});
+
+const sample = {
+    time_ms: 400,
+    uptime_s: 1,
+    requests: 0,
+    successes: 0,
+    retries: 0,
+    failures: {},
+    allocation_counts: [],
+    player_counts: [],
+    load: 4,
+    capacity: 10,
+    players: 0,
+    idle: 0,
+    tick_avg_ms: 0,
+    tick_max_ms: 0,
+    regions: [],
+};
+
+it("O-2: the charts begin with the past that the daemon kept, and are filled again after a time without it", async () => {
+    const daemon = new Daemon();
+    const watch = new OverviewWatch(daemon, () => 0);
+    daemon.past = { every_ms: 2000, allocation_buckets_ms: [], player_buckets_ms: [], samples: [{ ...sample, time_ms: -3000 }, { ...sample, time_ms: -1000 }] };
+    daemon.answers = [overview, { ...overview, time_ms: 2000 }, { ...overview, time_ms: 30_000 }, new Unreachable("gone"), { ...overview, time_ms: 31_000 }];
+    await watch.once();
+    expect(watch.reading.value?.trail.columns().seconds).toEqual([-3, -1, 1]);
+    await watch.once();
+    expect(daemon.asked.filter((path) => path === "overview/history")).toHaveLength(1);
+    // The tab slept.
+    daemon.past = { every_ms: 2000, allocation_buckets_ms: [], player_buckets_ms: [], samples: [{ ...sample, time_ms: 25_000 }, { ...sample, time_ms: 29_000 }] };
+    await watch.once();
+    expect(daemon.asked.filter((path) => path === "overview/history")).toHaveLength(2);
+    expect(watch.reading.value?.trail.columns().seconds.slice(-2)).toEqual([29, 30]);
+    await watch.once();
+    await watch.once();
+    expect(daemon.asked.filter((path) => path === "overview/history")).toHaveLength(3);
+});
+
+it("O-2: without a past the page shows the present", async () => {
+    const daemon = new Daemon();
+    daemon.past = new Unreachable("no");
+    daemon.answers = [overview];
+    const watch = new OverviewWatch(daemon, () => 0);
+    await watch.once();
+    expect(watch.link.value).toEqual({ state: "live" });
+    expect(watch.reading.value?.trail.columns().seconds).toEqual([1]);
 });

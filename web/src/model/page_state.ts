@@ -6,7 +6,7 @@ import type { EventPage } from "../api/shapes";
 import { TokenGate } from "../api/token_gate";
 import { Actions } from "./actions";
 import { Confirmation } from "./confirmation";
-import { EventFeed } from "./event_feed";
+import { EventFeed, NOTABLE_MAX } from "./event_feed";
 import { isNotable, NOTABLE_TYPES } from "./event_text";
 import { Notices } from "./notices";
 import { OverviewWatch } from "./overview_watch";
@@ -31,6 +31,8 @@ export interface PageState {
 }
 
 const HISTORY_AT_START = 100;
+// As many as one answer may have: an outage of a thousand servers is one line, with its true number.
+const NOTABLE_AT_START = 1000;
 
 export function buildPageState(): PageState {
     const gate = new TokenGate(sessionStorage);
@@ -38,7 +40,7 @@ export function buildPageState(): PageState {
     const notices = new Notices();
     const watch = new OverviewWatch(api);
     const feed = new EventFeed();
-    const notable = new EventFeed();
+    const notable = new EventFeed(NOTABLE_MAX);
     const streamState = new Store<StreamState>("connecting");
     const stream = new EventStream(api, {
         events: (batch) => {
@@ -54,8 +56,8 @@ export function buildPageState(): PageState {
         const now = watch.link.value.state;
         if (now === "live" && before !== "live") {
             stream.reconnect();
-            if (feed.isEmpty()) void recentEvents(api, feed, "");
-            if (notable.isEmpty()) void recentEvents(api, notable, `&type=${NOTABLE_TYPES.join()}`);
+            if (feed.isEmpty()) void recentEvents(api, feed, HISTORY_AT_START, "");
+            if (notable.isEmpty()) void recentEvents(api, notable, NOTABLE_AT_START, `&type=${NOTABLE_TYPES.join()}`);
         }
         before = now;
     });
@@ -83,9 +85,9 @@ export function buildPageState(): PageState {
 }
 
 // What happened before the page was opened. The feed does without it when it cannot be had.
-async function recentEvents(api: Api, feed: EventFeed, filter: string): Promise<void> {
+async function recentEvents(api: Api, feed: EventFeed, limit: number, filter: string): Promise<void> {
     try {
-        const page = await api.get<EventPage>(`events?limit=${HISTORY_AT_START}${filter}`);
+        const page = await api.get<EventPage>(`events?limit=${limit}${filter}`);
         feed.addOlder(page.events);
     } catch {
         // The banner already says why.

@@ -1,12 +1,13 @@
 // Where in the page the operator is: the part of the address after #. It can be kept, sent to a colleague, and gone back from.
 
-export const VIEWS = ["overview", "servers", "matches", "players", "events"] as const;
+export const VIEWS = ["overview", "servers", "matches", "players", "matchmakers", "events"] as const;
 export type View = (typeof VIEWS)[number];
 
 export interface Route {
     view: View;
-    // The one server that is looked at, in the servers view.
+    // The one server or lobby that is looked at, in the view of servers or matches.
     server: number | null;
+    lobby: number | null;
     filter: Record<string, string>;
 }
 
@@ -14,8 +15,8 @@ export function readRoute(hash: string): Route {
     const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
     const [name = "", id = ""] = path.split("/");
     const view = VIEWS.find((each) => each === name) ?? "overview";
-    const server = view === "servers" && /^[0-9]{1,10}$/.test(id) ? Number(id) : null;
-    return { view, server, filter: Object.fromEntries(new URLSearchParams(query)) };
+    const number = /^[0-9]{1,10}$/.test(id) ? Number(id) : null;
+    return { view, server: view === "servers" ? number : null, lobby: view === "matches" ? number : null, filter: Object.fromEntries(new URLSearchParams(query)) };
 }
 
 // The address of a view; empty filters are left out.
@@ -23,6 +24,15 @@ export function routeTo(view: View, filter: Record<string, string | number> = {}
     const kept = Object.entries(filter).filter(([, value]) => value !== "");
     const query = new URLSearchParams(kept.map(([name, value]) => [name, String(value)])).toString();
     return `#/${view === "overview" ? "" : view}${query === "" ? "" : `?${query}`}`;
+}
+
+export function routeToMatch(lobby: number): string {
+    return `#/matches/${lobby}`;
+}
+
+// The events of one server, lobby or player.
+export function routeToEvents(subject: { server: number } | { lobby: number } | { player: number }): string {
+    return routeTo("events", { ...subject });
 }
 
 export function routeToServer(id: number): string {

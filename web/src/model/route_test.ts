@@ -1,13 +1,16 @@
 import { expect, it } from "vitest";
-import { readRoute, routeTo, routeToServer } from "./route";
+import { readRoute, routeTo, routeToEvents, routeToMatch, routeToServer } from "./route";
 
 it("an address leads to its view and back", () => {
     expect(readRoute(routeTo("matches", { state: "started", server: 12, q: "" }))).toEqual({
         view: "matches",
         server: null,
+        lobby: null,
         filter: { state: "started", server: "12" },
     });
     expect(readRoute(routeToServer(12))).toMatchObject({ view: "servers", server: 12 });
+    expect(readRoute(routeToMatch(7))).toMatchObject({ view: "matches", server: null, lobby: 7 });
+    expect(readRoute(routeToEvents({ player: 3 }))).toMatchObject({ view: "events", filter: { player: "3" } });
     expect(routeTo("overview")).toBe("#/");
 });
 

@@ -1,10 +1,10 @@
 // The last minutes of the overview, second by second, as columns that a chart can draw. What the daemon counts since its
 // start becomes rates and recent figures here, by difference.
 
-import type { Overview } from "../api/shapes";
+import type { Overview, OverviewHistory } from "../api/shapes";
 import { difference, percentile, type Histogram } from "./histogram";
 
-export const SAMPLES_MAX = 600; // ten minutes
+export const SPAN_MS = 600_000; // ten minutes
 export const RATE_WINDOW_MS = 10_000;
 // Long enough for a percentile to mean something on a quiet fleet, short enough to show what goes wrong now.
 export const TIMES_WINDOW_MS = 30_000;
@@ -80,7 +80,20 @@ export class Trail {
     private samples: Sample[] = [];
 
     push(overview: Overview): void {
-        const told = toldBy(overview);
+        this.add(toldBy(overview));
+    }
+
+    // What the daemon has kept fills the holes: the time before the page was opened, or while it did not hear the daemon.
+    fill(history: OverviewHistory): void {
+        const kept = this.samples.filter((sample) => !sample.gap);
+        const missing = toldByHistory(history).filter(
+            (told) => !kept.some((sample) => Math.abs(sample.time_ms - told.time_ms) < history.every_ms),
+        );
+        this.samples = [];
+        for (const told of [...kept, ...missing].sort((left, right) => left.time_ms - right.time_ms)) this.add(told);
+    }
+
+    private add(told: Told): void {
         const last = this.samples.at(-1);
         // Time that runs back is another daemon's, or a step of its wall clock: what we have cannot be compared.
         if (last !== undefined && told.time_ms < last.time_ms) this.samples = [];
@@ -89,7 +102,8 @@ export class Trail {
         else if (last !== undefined && (told.time_ms - last.time_ms > GAP_MS || told.uptime_s < last.uptime_s))
             this.samples.push({ ...last, time_ms: last.time_ms + 1, gap: true });
         this.samples.push({ ...told, gap: false, rates: NO_RATES, recentTimes: NO_TIMES, recentByReason: {} });
-        if (this.samples.length > SAMPLES_MAX) this.samples.splice(0, this.samples.length - SAMPLES_MAX);
+        const young = this.samples.findIndex((sample) => told.time_ms - sample.time_ms <= SPAN_MS);
+        if (young > 0) this.samples.splice(0, young);
 
         const newest = this.samples.at(-1);
         if (newest === undefined) return;
@@ -195,6 +209,33 @@ function grown(before: number | undefined, now: number | undefined): number {
     return Math.max(0, (now ?? 0) - (before ?? 0));
 }
 
+function toldByHistory({ allocation_buckets_ms, player_buckets_ms, samples }: OverviewHistory): Told[] {
+    return samples.map((sample) => ({
+        time_ms: sample.time_ms,
+        uptime_s: sample.uptime_s,
+        totals: {
+            requests: sample.requests,
+            successes: sample.successes,
+            failures: sum(sample.failures),
+            retries: sample.retries,
+        },
+        byReason: sample.failures,
+        times: { buckets_ms: allocation_buckets_ms, counts: sample.allocation_counts },
+        latency: { buckets_ms: player_buckets_ms, counts: sample.player_counts },
+        byRegion: Object.fromEntries(sample.regions.map(({ id, requests, failures }) => [id, { requests, failures }])),
+        load: sample.load,
+        capacity: sample.capacity,
+        players: sample.players,
+        idle: sample.idle,
+        tickAverage: sample.tick_avg_ms,
+        tickMax: sample.tick_max_ms,
+    }));
+}
+
+function sum(counts: Counts): number {
+    return Object.values(counts).reduce((all, one) => all + one, 0);
+}
+
 function toldBy(overview: Overview): Told {
     const { allocations, loop, players, regions } = overview;
     return {
@@ -203,7 +244,7 @@ function toldBy(overview: Overview): Told {
         totals: {
             requests: allocations.requests,
             successes: allocations.successes,
-            failures: Object.values(allocations.failures).reduce((sum, count) => sum + count, 0),
+            failures: sum(allocations.failures),
             retries: allocations.retries,
         },
         byReason: allocations.failures,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Overview } from "../api/shapes";
-import { FAILURES_WINDOW_MS, GAP_MS, SAMPLES_MAX, TIMES_WINDOW_MS, Trail } from "./trail";
+import type { Overview, OverviewHistory } from "../api/shapes";
+import { FAILURES_WINDOW_MS, GAP_MS, SPAN_MS, TIMES_WINDOW_MS, Trail } from "./trail";
 
 interface Given {
     requests?: number;
@@ -181,13 +181,64 @@ describe("the trail", () => {
         expect(trail.columns().seconds).toEqual([5]);
     });
 
-    it("keeps its last samples and no more", () => {
+    it("keeps ten minutes and no more", () => {
         const trail = new Trail();
-        for (let second = 0; second < SAMPLES_MAX + 5; ++second) trail.push(overviewAt(second * 1000, { load: second }));
-        const { load, seconds } = trail.columns();
-        expect(load).toHaveLength(SAMPLES_MAX);
-        expect(seconds[0]).toBe(5);
-        expect(load.at(-1)).toBe(SAMPLES_MAX + 4);
-        expect(trail.spanMs()).toBe((SAMPLES_MAX - 1) * 1000);
+        const seconds = SPAN_MS / 1000;
+        for (let second = 0; second <= seconds + 5; ++second) trail.push(overviewAt(second * 1000, { load: second }));
+        expect(trail.columns().seconds[0]).toBe(5);
+        expect(trail.columns().load.at(-1)).toBe(seconds + 5);
+        expect(trail.spanMs()).toBe(SPAN_MS);
+    });
+});
+
+describe("O-2: the past that the daemon kept", () => {
+    const past = (times: number[]): OverviewHistory => ({
+        every_ms: 2000,
+        allocation_buckets_ms: [10, 20, 50],
+        player_buckets_ms: [10, 20],
+        samples: times.map((time_ms) => ({
+            time_ms,
+            uptime_s: 1,
+            requests: time_ms / 1000,
+            successes: time_ms / 1000,
+            retries: 0,
+            failures: { server_busy: time_ms / 1000 },
+            allocation_counts: [time_ms / 1000, 0, 0, 0],
+            player_counts: [],
+            load: 3,
+            capacity: 10,
+            players: 5,
+            idle: 1,
+            tick_avg_ms: 0.1,
+            tick_max_ms: 1,
+            regions: [{ id: 2, requests: time_ms / 1000, failures: time_ms / 1000 }],
+        })),
+    });
+
+    it("gives rates, times and failures at once", () => {
+        const trail = new Trail();
+        trail.fill(past([0, 2_000, 4_000, 6_000, 8_000, 10_000]));
+        expect(trail.rates().requests).toBeCloseTo(1);
+        expect(trail.recentTimes().p50).toBeCloseTo(5);
+        expect(trail.region(2)).toEqual({ requests: 1, failures: 10 });
+        expect(trail.recentFailures(60_000)).toEqual({ server_busy: 10 });
+        expect(trail.columns().load).toEqual([3, 3, 3, 3, 3, 3]);
+    });
+
+    it("comes before what the page saw itself, which stays", () => {
+        const trail = new Trail();
+        for (const second of [9, 10, 11]) trail.push(overviewAt(second * 1000, { load: 7 }));
+        trail.fill(past([4_000, 6_000, 8_000, 10_000]));
+        expect(trail.columns().seconds).toEqual([4, 6, 9, 10, 11]);
+        expect(trail.columns().load).toEqual([3, 3, 7, 7, 7]);
+    });
+
+    it("fills a gap, so that none is drawn", () => {
+        const trail = new Trail();
+        trail.push(overviewAt(1_000));
+        trail.push(overviewAt(20_000));
+        expect(trail.columns().load).toContain(null);
+        trail.fill(past([4_000, 8_000, 12_000, 16_000]));
+        expect(trail.columns().load).not.toContain(null);
     });
 });

@@ -8,7 +8,9 @@ import { ConfirmDialog } from "./confirm_dialog";
 import { ErrorBoundary } from "./error_boundary";
 import { EventsView } from "./events_view";
 import { LinkBanner } from "./link_banner";
+import { MatchView } from "./match_view";
 import { MatchesView } from "./matches_view";
+import { MatchmakersView } from "./matchmakers_view";
 import { NoticeList } from "./notice_list";
 import { OverviewView } from "./overview_view";
 import { usePage, useStore } from "./page_context";
@@ -24,17 +26,18 @@ const TITLES: Record<View, string> = {
     servers: "Servers",
     matches: "Matches",
     players: "Players",
+    matchmakers: "Matchmakers",
     events: "Events",
 };
 
 export function App() {
     const { gate, route, watch } = usePage();
-    const { view, server } = useStore(route.route);
+    const { view, server, lobby } = useStore(route.route);
     const link = useStore(watch.link);
     const reading = useStore(watch.reading);
     const signedIn = useStore(gate.held);
     const health = link.state === "live" ? reading?.overview.health.status : undefined;
-    const title = server === null ? TITLES[view] : `Server ${server}`;
+    const title = server !== null ? `Server ${server}` : lobby !== null ? `Match of lobby ${lobby}` : TITLES[view];
 
     useEffect(() => {
         document.title = `${health === "warn" || health === "bad" ? `${HEALTH_WORDS[health]} · ` : ""}${title} · Muster`;
@@ -49,7 +52,7 @@ export function App() {
                 <nav aria-label="Views">
                     <ul>
                         {VIEWS.map((each) => (
-                            <li key={each}>
+                            <li key={each} class={each === "matchmakers" ? "wide-nav" : undefined}>
                                 <a href={routeTo(each)} aria-current={each === view ? "page" : undefined}>
                                     {TITLES[each]}
                                 </a>
@@ -68,7 +71,7 @@ export function App() {
             </header>
             <LinkBanner />
             <Main title={title} stale={link.state === "lost"}>
-                <ErrorBoundary key={`${view} ${server}`}>{viewOf(view, server)}</ErrorBoundary>
+                <ErrorBoundary key={`${view} ${server ?? lobby}`}>{viewOf(view, server, lobby)}</ErrorBoundary>
             </Main>
             <footer>
                 {reading !== null && (
@@ -85,16 +88,18 @@ export function App() {
     );
 }
 
-function viewOf(view: View, server: number | null) {
+function viewOf(view: View, server: number | null, lobby: number | null) {
     switch (view) {
         case "overview":
             return <OverviewView />;
         case "servers":
             return server === null ? <ServersView /> : <ServerView id={server} />;
         case "matches":
-            return <MatchesView />;
+            return lobby === null ? <MatchesView /> : <MatchView key={lobby} lobby={lobby} />;
         case "players":
             return <PlayersView />;
+        case "matchmakers":
+            return <MatchmakersView />;
         case "events":
             return <EventsView />;
     }

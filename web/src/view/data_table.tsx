@@ -21,16 +21,24 @@ interface DataTableProps<Row> {
     caption: string;
     columns: readonly Column<Row>[];
     rows: readonly Row[];
-    rowKey: (row: Row) => number;
+    rowKey: (row: Row) => number | string;
     first: Order;
     empty: string;
     // A change of it (another filter) goes back to the first page.
     subject: string;
+    // Rows can be ticked.
+    selection?: RowSelection<Row>;
+}
+
+export interface RowSelection<Row> {
+    has: (row: Row) => boolean;
+    set: (rows: readonly Row[], ticked: boolean) => void;
+    label: (row: Row) => string;
 }
 
 const PAGE_SIZES = [50, 100, 250];
 
-export function DataTable<Row>({ caption, columns, rows, rowKey, first, empty, subject }: DataTableProps<Row>) {
+export function DataTable<Row>({ caption, columns, rows, rowKey, first, empty, subject, selection }: DataTableProps<Row>) {
     const [order, setOrder] = useState(first);
     const [page, setPage] = useState(0);
     const [size, setSize] = useState(PAGE_SIZES[0] ?? 50);
@@ -48,6 +56,7 @@ export function DataTable<Row>({ caption, columns, rows, rowKey, first, empty, s
                 <caption class="unseen">{caption}</caption>
                 <thead>
                     <tr>
+                        {selection !== undefined && <TickAll rows={shown.rows} selection={selection} />}
                         {columns.map((column) => (
                             <Header key={column.name} column={column} order={order} press={() => setOrder(pressed(order, column.name))} />
                         ))}
@@ -56,6 +65,16 @@ export function DataTable<Row>({ caption, columns, rows, rowKey, first, empty, s
                 <tbody>
                     {shown.rows.map((row) => (
                         <tr key={rowKey(row)}>
+                            {selection !== undefined && (
+                                <td class="tick">
+                                    <input
+                                        type="checkbox"
+                                        aria-label={selection.label(row)}
+                                        checked={selection.has(row)}
+                                        onChange={(event) => selection.set([row], event.currentTarget.checked)}
+                                    />
+                                </td>
+                            )}
                             {columns.map((column, at) => cell(column, row, at === 0))}
                         </tr>
                     ))}
@@ -95,6 +114,25 @@ export function DataTable<Row>({ caption, columns, rows, rowKey, first, empty, s
                 </nav>
             )}
         </>
+    );
+}
+
+// Ticks what this page of the table shows.
+function TickAll<Row>({ rows, selection }: { rows: readonly Row[]; selection: RowSelection<Row> }) {
+    const ticked = rows.filter(selection.has).length;
+    return (
+        <td class="tick">
+            <input
+                type="checkbox"
+                aria-label="Select all on this page"
+                checked={ticked > 0 && ticked === rows.length}
+                disabled={rows.length === 0}
+                ref={(box) => {
+                    if (box !== null) box.indeterminate = ticked > 0 && ticked < rows.length;
+                }}
+                onChange={(event) => selection.set(rows, event.currentTarget.checked)}
+            />
+        </td>
     );
 }
 

@@ -10,6 +10,7 @@ import { finder } from "../model/table_rows";
 import { EventList } from "./event_list";
 import { ChoiceFilter, TextFilter } from "./list_frame";
 import { usePage, useRegionName, useStore } from "./page_context";
+import { SubjectEvents } from "./subject_events";
 
 const OLDER_EVENTS = 100;
 // While they pour in nobody reads further down; held, all of them are there.
@@ -21,7 +22,40 @@ const STREAM_WORDS: Record<StreamState, string> = {
     locked: "Needs the admin token",
 };
 
+const SUBJECTS = ["server", "lobby", "player"] as const;
+
 export function EventsView() {
+    const { route } = usePage();
+    const { filter } = useStore(route.route);
+    // "&lobby=7"; what is no number is not asked for.
+    const subject = SUBJECTS.map((name) => (/^[0-9]{1,10}$/.test(filter[name] ?? "") ? `&${name}=${filter[name]}` : "")).join("");
+    return subject === "" ? <LiveEvents /> : <EventsOfSubject subject={subject} kind={filter.kind ?? ""} />;
+}
+
+function Filters() {
+    return (
+        <>
+            <ChoiceFilter name="kind" label="About" choices={EVENT_KINDS.map((each) => ({ value: each, label: each }))} />
+            {SUBJECTS.map((name) => (
+                <TextFilter key={name} name={name} label={name.charAt(0).toUpperCase() + name.slice(1)} hint="id" short />
+            ))}
+        </>
+    );
+}
+
+function EventsOfSubject({ subject, kind }: { subject: string; kind: string }) {
+    return (
+        <section class="panel list" aria-labelledby="view-title">
+            <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
+                <Filters />
+                <p class="count">From the history</p>
+            </form>
+            <SubjectEvents key={subject} filter={subject} kind={kind} />
+        </section>
+    );
+}
+
+function LiveEvents() {
     const { feed, notable, route, streamState } = usePage();
     const { kind = "", q = "" } = useStore(route.route).filter;
     // What is notable has a feed of its own, which the everyday course does not wash away.
@@ -45,7 +79,7 @@ export function EventsView() {
         <section class="panel list" aria-labelledby="view-title">
             <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
                 <TextFilter name="q" label="Find" hint="server 12, reason, …" />
-                <ChoiceFilter name="kind" label="About" choices={EVENT_KINDS.map((each) => ({ value: each, label: each }))} />
+                <Filters />
                 <button type="button" aria-pressed={held !== null} onClick={() => setHeld(held === null ? live : null)}>
                     {held === null ? "Hold" : `Resume${unseen > 0 ? ` (${count(unseen)} new)` : ""}`}
                 </button>
@@ -57,7 +91,7 @@ export function EventsView() {
                 </p>
             </form>
             <div role="log" aria-live={announced ? "polite" : "off"} aria-relevant="additions" aria-label="Events, newest first">
-                <EventList events={held === null ? shown.slice(0, LIVE_EVENTS_SHOWN) : shown} empty={live.length === 0 ? "Nothing has happened yet." : "No event matches."} />
+                <EventList events={shown} most={held === null ? LIVE_EVENTS_SHOWN : Infinity} empty={live.length === 0 ? "Nothing has happened yet." : "No event matches."} />
             </div>
             <p class="buttons">
                 <button type="button" disabled={older.busy || older.end} onClick={older.load}>

@@ -51,7 +51,7 @@ export function KeyFigures({ overview, trail }: { overview: Overview; trail: Tra
                 <Tile label="Players" value={count(players.connected)} href={routeTo("players")}>
                     {count(players.idle)} idle, {count(players.in_grace)} away
                 </Tile>
-                <Tile label="Matchmakers" value={count(matchmakers)}>
+                <Tile label="Matchmakers" value={count(matchmakers)} href={routeTo("matchmakers")}>
                     connected
                 </Tile>
                 <Tile label="Store" value={store.up ? "Up" : "Down"} tone={store.up ? "plain" : "bad"}>

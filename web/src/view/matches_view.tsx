@@ -1,7 +1,7 @@
 import { useMemo } from "preact/hooks";
 import type { Match, MatchState } from "../api/shapes";
 import { ago, foreign, NONE } from "../model/format";
-import { routeToServer } from "../model/route";
+import { routeToMatch, routeToServer } from "../model/route";
 import { finder } from "../model/table_rows";
 import { DataTable, type Column } from "./data_table";
 import { ChoiceFilter, emptyText, ListFrame, TextFilter } from "./list_frame";
@@ -18,7 +18,7 @@ const STATE_TONES: Record<MatchState, Tone> = {
     ended: "over",
     aborted: "bad",
 };
-const OVER: readonly MatchState[] = ["ended", "aborted"];
+export const OVER: readonly MatchState[] = ["ended", "aborted"];
 
 export function MatchesView() {
     const { route, watch } = usePage();
@@ -66,7 +66,7 @@ export function MatchesView() {
                 columns={columns(regionName, now, list.reload)}
                 rows={rows}
                 rowKey={(match) => match.lobby_id}
-                first={{ column: "requested", descending: false }}
+                first={{ column: "requested", descending: true }}
                 subject={`${q} ${state} ${server} ${region}`}
                 empty={emptyText(list, "There is no match.", "No match fits.")}
             />
@@ -76,7 +76,7 @@ export function MatchesView() {
 
 function columns(regionName: (id: number) => string, now: number, changed: () => void): Column<Match>[] {
     return [
-        { name: "lobby", label: "Lobby", value: (match) => match.lobby_id, show: (match) => match.lobby_id },
+        { name: "lobby", label: "Lobby", value: (match) => match.lobby_id, show: (match) => <a href={routeToMatch(match.lobby_id)}>{match.lobby_id}</a> },
         { name: "state", label: "State", value: (match) => STATES.indexOf(match.state), show: (match) => <State match={match} /> },
         {
             name: "server",
@@ -109,7 +109,7 @@ function columns(regionName: (id: number) => string, now: number, changed: () =>
         {
             name: "requested",
             label: "Requested",
-            value: (match) => (match.requested_at_ms === null ? null : -match.requested_at_ms),
+            value: (match) => match.requested_at_ms,
             show: (match) => (match.requested_at_ms === null ? NONE : ago(now - match.requested_at_ms)),
             numeric: true,
             wide: true,
@@ -118,7 +118,7 @@ function columns(regionName: (id: number) => string, now: number, changed: () =>
     ];
 }
 
-function State({ match }: { match: Match }) {
+export function State({ match }: { match: Match }) {
     return (
         <>
             <span class="status">
@@ -129,7 +129,7 @@ function State({ match }: { match: Match }) {
     );
 }
 
-function AbortButton({ match, changed }: { match: Match; changed: () => void }) {
+export function AbortButton({ match, changed }: { match: Match; changed: () => void }) {
     const { actions, confirmation } = usePage();
     const press = async () => {
         const reason = await confirmation.ask({

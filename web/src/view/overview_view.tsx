@@ -51,7 +51,7 @@ function NotableEvents() {
             <h2 id="recent-events">
                 Notable events <a href={routeTo("events", { kind: NOTABLE })}>all</a>
             </h2>
-            <EventList events={events.slice(0, EVENTS_SHOWN)} empty="No notable events." />
+            <EventList events={events} most={EVENTS_SHOWN} empty="No notable events." />
         </section>
     );
 }

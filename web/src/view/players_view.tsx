@@ -1,6 +1,7 @@
 import { useMemo } from "preact/hooks";
 import type { Player } from "../api/shapes";
 import { ago, duration, foreign, measured, measuredJitter, NONE, roundTrip } from "../model/format";
+import { routeToEvents, routeToMatch } from "../model/route";
 import { finder } from "../model/table_rows";
 import { DataTable, type Column } from "./data_table";
 import { ChoiceFilter, emptyText, ListFrame, TextFilter } from "./list_frame";
@@ -63,7 +64,11 @@ function columns(now: number, changed: () => void): Column<Player>[] {
             name: "name",
             label: "Player",
             value: (player) => player.name.toLowerCase(),
-            show: (player) => <span class="player-name">{foreign(player.name)}</span>,
+            show: (player) => (
+                <a class="player-name" href={routeToEvents({ player: player.id })}>
+                    {foreign(player.name)}
+                </a>
+            ),
         },
         { name: "id", label: "Id", value: (player) => player.id, show: (player) => player.id, wide: true },
         {
@@ -75,6 +80,13 @@ function columns(now: number, changed: () => void): Column<Player>[] {
                     <StatusMark tone={STATE_TONES[stateOf(player)]} /> {stateOf(player)}
                 </span>
             ),
+        },
+        {
+            name: "match",
+            label: "Match",
+            value: (player) => player.lobby_id,
+            show: (player) => (player.lobby_id === null ? NONE : <a href={routeToMatch(player.lobby_id)}>{player.lobby_id}</a>),
+            numeric: true,
         },
         {
             name: "latency",

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import type { ServerWithHistory } from "../api/shapes";
 import { ago, count, duration, figure, foreign, measured, measuredJitter, milliseconds, millisecondsScale, percent, roundTrip } from "../model/format";
 import type { HeartbeatTrail } from "../model/heartbeat_trail";
-import { routeTo } from "../model/route";
+import { routeTo, routeToEvents } from "../model/route";
 import { Chart } from "./chart";
 import { DrainButton } from "./drain_button";
 import { EventList } from "./event_list";
@@ -21,7 +21,9 @@ export function ServerView({ id }: { id: number }) {
     const { server, heartbeats, events, matchEvents, gone, error, reload } = useServer(id);
     const happened = (
         <section class="panel" aria-labelledby="server-events">
-            <h2 id="server-events">Events of this server</h2>
+            <h2 id="server-events">
+                Events of this server <a href={routeToEvents({ server: id })}>all</a>
+            </h2>
             <EventList events={events} without="server_id" empty="No events recorded." />
         </section>
     );
@@ -68,7 +70,6 @@ function Facts({ server, gone, changed }: { server: ServerWithHistory; gone: boo
     const { watch } = usePage();
     const regionName = useRegionName();
     const now = useStore(watch.reading)?.overview.time_ms ?? Date.now();
-    const draining = server.drained_by_operator ? " (by operator)" : server.draining ? " (by itself)" : "";
     return (
         <section class="panel" aria-label="Facts">
             <dl class="facts seven">
@@ -76,7 +77,6 @@ function Facts({ server, gone, changed }: { server: ServerWithHistory; gone: boo
                     <dt>Status</dt>
                     <dd class="status">
                         <StatusMark tone={STATUS_TONES[server.status]} /> {server.status}
-                        {draining}
                     </dd>
                 </div>
                 <Fact label="Address">{`${server.ip}:${server.port}`}</Fact>
@@ -95,10 +95,27 @@ function Facts({ server, gone, changed }: { server: ServerWithHistory; gone: boo
                 <Fact label="Chosen">{count(server.choices)} times</Fact>
                 <Fact label="Epoch">{server.epoch}</Fact>
             </dl>
+            {server.drain !== null && <Drain drain={server.drain} />}
             <p class="buttons">
                 {!gone && <DrainButton server={server} changed={changed} />}
             </p>
         </section>
+    );
+}
+
+// Who drained it, when and why.
+function Drain({ drain: { who, reason, at_ms } }: { drain: NonNullable<ServerWithHistory["drain"]> }) {
+    return (
+        <p class="detail">
+            Drained by {who === "" ? "itself" : <>an operator at {foreign(who)}</>}
+            {at_ms !== null && (
+                <>
+                    {" "}
+                    since <Moment at={at_ms} />
+                </>
+            )}
+            {reason !== "" && <>: {foreign(reason)}</>}
+        </p>
     );
 }
 

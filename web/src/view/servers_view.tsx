@@ -1,11 +1,12 @@
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Server, ServerStatus } from "../api/shapes";
-import { ago, count, measured, percent, roundTrip, share } from "../model/format";
+import { ago, count, foreign, measured, percent, roundTrip, share } from "../model/format";
 import { routeToServer } from "../model/route";
 import { addressKey, finder } from "../model/table_rows";
 import { Bar } from "./bar";
 import { DataTable, type Column } from "./data_table";
 import { DrainButton } from "./drain_button";
+import { DrainMany } from "./drain_many";
 import { ChoiceFilter, emptyText, ListFrame, TextFilter } from "./list_frame";
 import { usePage, useRegionName, useRegions, useStore } from "./page_context";
 import { StatusMark, type Tone } from "./status_mark";
@@ -34,6 +35,24 @@ export function ServersView() {
         },
         [list.rows, q, status, region, regions.length],
     );
+    // Ids that are ticked; those that left, or that the filter hides, do not count.
+    const [ticked, setTicked] = useState<ReadonlySet<number>>(new Set());
+    const selected = useMemo(() => rows.filter((server) => ticked.has(server.id)), [rows, ticked]);
+    const filtered = q !== "" || status !== "" || region !== "";
+    const selection = {
+        has: (server: Server) => ticked.has(server.id),
+        set: (servers: readonly Server[], tick: boolean) =>
+            setTicked((before) => {
+                const after = new Set(before);
+                for (const { id } of servers) tick ? after.add(id) : after.delete(id);
+                return after;
+            }),
+        label: (server: Server) => `Select server ${server.id}`,
+    };
+    const changed = () => {
+        setTicked(new Set());
+        list.reload();
+    };
     return (
         <ListFrame
             list={list}
@@ -49,6 +68,11 @@ export function ServersView() {
                         label="Region"
                         choices={regions.map(({ id, name }) => ({ value: String(id), label: name }))}
                     />
+                    {selected.length > 0 ? (
+                        <DrainMany servers={selected} picked="selected" changed={changed} />
+                    ) : (
+                        filtered && rows.length > 0 && <DrainMany servers={rows} picked="shown" changed={changed} />
+                    )}
                 </>
             }
         >
@@ -60,6 +84,7 @@ export function ServersView() {
                 first={{ column: "id", descending: false }}
                 subject={`${q} ${status} ${region}`}
                 empty={emptyText(list, "No game server has registered.", "No server matches.")}
+                selection={selection}
             />
         </ListFrame>
     );
@@ -80,6 +105,7 @@ function columns(regionName: (id: number) => string, changed: () => void): Colum
             show: (server) => (
                 <span class="status">
                     <StatusMark tone={STATUS_TONES[server.status]} /> {server.status}
+                    {server.drain !== null && server.drain.reason !== "" && <span class="reason"> {foreign(server.drain.reason, 60)}</span>}
                 </span>
             ),
         },
