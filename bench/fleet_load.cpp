@@ -1,13 +1,14 @@
 // Third yardstick: the real daemon under a whole fleet, and all of the fleet coming back at once (fault 28).
 //
 //   fleet_load [--servers N] [--matchmakers N] [--allocations N] [--ack MS] [--match MS] [--rate N] [--capacity N]
-//              [--reconnect links|restart] [--even] [--no-bare] [--check] [--muster PATH] [--folder PATH] [--seed N]
+//              [--reconnect links|restart] [--even] [--no-bare | --only-bare] [--json] [--check] [--muster PATH]
+//              [--folder PATH] [--seed N]
 //
 // Starts `muster serve` on free ports with a store of its own, registers the game servers and the matchmakers, and
 // asks for matches at a steady rate. Each game server acknowledges after 0 to --ack ms, is ready, starts, ends after
 // --match ms (keeps it until all were answered, when that is negative), and heartbeats all the while. The same peers
 // then do the same to a bare server (bench/limits/bare_allocator.cpp), and the ratio of the two servers' CPU is
-// printed.
+// printed. With --json each server's figures are one JSON object a line instead.
 //
 // With --reconnect no match is asked for: all links are cut, or the daemon is restarted, and every server must come
 // back as the one it was. With --check the exit code is 1 when a target of A-12 or fault 28 is missed; the shares of
@@ -51,6 +52,8 @@ struct Options {
     Reconnect reconnect = Reconnect::no;
     bool even = false;
     bool bare = true;
+    bool only_bare = false;
+    bool json = false;
     bool check = false;
     std::filesystem::path muster;
     std::filesystem::path folder = std::filesystem::temp_directory_path();
@@ -153,6 +156,21 @@ Run allocate(const std::string& name, ServedProcess& process, const LoadOptions&
     return {fleet.figures(), process.cpu() - before, process.peak_bytes()};
 }
 
+void print_json(const char* name, const Run& run) {
+    const LoadFigures& figures = run.figures;
+    const auto ms = [](const std::vector<double>& seconds, double percentile) {
+        return 1'000 * at_percentile(seconds, percentile);
+    };
+    std::printf(
+        "{\"server\":\"%s\",\"asked\":%llu,\"succeeded\":%llu,\"refused\":%zu,\"seconds\":%.3f,\"p50_ms\":%.3f,"
+        "\"p95_ms\":%.3f,\"p99_ms\":%.3f,\"refusal_p99_ms\":%.3f,\"cpu_us\":%.2f,\"peak_bytes\":%zu}\n",
+        name, static_cast<unsigned long long>(figures.asked), static_cast<unsigned long long>(figures.succeeded),
+        figures.refusal_seconds.size(), figures.asking.count(), ms(figures.answer_seconds, 50),
+        ms(figures.answer_seconds, 95), ms(figures.answer_seconds, 99), ms(figures.refusal_seconds, 99),
+        run.cpu_us_each(), run.peak_bytes);
+    std::fflush(stdout);
+}
+
 void print(const char* name, const Run& run) {
     const LoadFigures& figures = run.figures;
     const auto ms = [&](double percentile) { return 1'000 * at_percentile(figures.answer_seconds, percentile); };
@@ -198,22 +216,30 @@ bool meets_targets(const Run& run, const Options& options) {
 }
 
 int load(const Options& options) {
+    const auto show = [&](const char* name, const Run& run) {
+        if (options.json) {
+            print_json(name, run);
+        } else {
+            print(name, run);
+        }
+    };
     Run muster;
-    {
+    if (!options.only_bare) {
         const ScratchFolder folder(options.folder);
         ServedProcess process({options.muster.string(), "serve"}, muster_environment(options, folder.path()),
                               folder.path());
         muster = allocate("Muster", process, options.load);
         if (const int code = process.stop(); code != 0)
             throw std::runtime_error("Muster ended with exit code " + std::to_string(code));
+        show("Muster", muster);
     }
-    print("Muster", muster);
     if (options.bare) {
         const ScratchFolder folder(options.folder);
         const auto here = std::filesystem::canonical("/proc/self/exe").parent_path();
         ServedProcess process({(here / "bare_allocator").string(), folder.path().string()}, {}, folder.path());
         const Run bare = allocate("bare server", process, options.load);
-        print("bare server", bare);
+        show("bare server", bare);
+        if (options.json || options.only_bare) return 0;
         std::printf("ratio            CPU %.2f x, p50 %.2f x, p95 %.2f x of the bare server's\n",
                     muster.cpu_us_each() / bare.cpu_us_each(),
                     at_percentile(muster.figures.answer_seconds, 50) / at_percentile(bare.figures.answer_seconds, 50),
@@ -258,7 +284,8 @@ int usage() {
     std::fprintf(
         stderr,
         "usage: fleet_load [--servers N] [--matchmakers N] [--allocations N] [--ack MS] [--match MS] [--rate N]\n"
-        "                  [--capacity N] [--reconnect links|restart] [--even] [--no-bare] [--check]\n"
+        "                  [--capacity N] [--reconnect links|restart] [--even] [--no-bare | --only-bare]\n"
+        "                  [--json] [--check]\n"
         "                  [--muster PATH] [--folder PATH] [--seed N]\n");
     return 64;
 }
@@ -297,6 +324,10 @@ std::optional<Options> parse(int argc, char** argv) {
                 options.even = true;
             } else if (flag == "--no-bare") {
                 options.bare = false;
+            } else if (flag == "--only-bare") {
+                options.only_bare = true;
+            } else if (flag == "--json") {
+                options.json = true;
             } else if (flag == "--check") {
                 options.check = true;
             } else {

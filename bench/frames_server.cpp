@@ -31,7 +31,7 @@ class Heartbeats {
 public:
     Heartbeats(const Clock& clock, Links& links) : links_(links), time_(clock.now(), clock.wall()) {}
 
-    void opened(const Pass&, ConnectionId link, Port, const IpAddress&) { links_.greeted(link); }
+    void opened(const Pass&, ConnectionId link, Port, const IpAddress&, std::string_view) { links_.greeted(link); }
     void frame(const Pass& pass, ConnectionId link, const PeerFrame& frame) {
         const auto beat = decode<ServerHeartbeat>(frame.payload, ByteOrder::little);
         if (frame.code != ServerHeartbeat::code || !beat) return links_.cut(link);

@@ -108,6 +108,7 @@ void LoadFleet::allocate(const std::function<void(const LoadFigures&)>& progress
             kept_.clear();
         }
         turn(figures_.asked < lobbies_.size() ? due_of(figures_.asked) : now_ + 50ms);
+        if (figures_.answered == lobbies_.size() && figures_.asking.count() == 0) figures_.asking = now_ - began;
         const std::uint64_t done = figures_.answered + figures_.ended + figures_.aborted;
         if (done != before) moved = now_;
         before = done;
@@ -291,8 +292,8 @@ void LoadFleet::answered(std::span<const std::byte> payload) {
     if (asked.answered) throw std::runtime_error("a request was answered twice");
     asked.answered = true;
     ++figures_.answered;
-    figures_.answer_seconds.push_back(
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - asked.due).count());
+    (accepted ? figures_.answer_seconds : figures_.refusal_seconds)
+        .push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - asked.due).count());
     if (!accepted) {
         ++figures_.failures[std::get<LobbyRefused>(message.answer).error.string()];
         return;

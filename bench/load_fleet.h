@@ -30,7 +30,8 @@ struct LoadOptions {
 
 // What the peers saw.
 struct LoadFigures {
-    std::vector<double> answer_seconds;  // from when a request was due, successes and failures
+    std::vector<double> answer_seconds;   // of successes, from when the request was due
+    std::vector<double> refusal_seconds;  // of failures
     std::map<std::string, std::uint64_t> failures;
     std::uint64_t asked = 0;
     std::uint64_t answered = 0;
@@ -42,8 +43,9 @@ struct LoadFigures {
     std::uint64_t misplaced = 0;   // answers that name a server which did not acknowledge that match
     std::uint64_t refused = 0;     // heartbeats, readies, starts and ends that were refused
     std::uint64_t lost_links = 0;
-    std::uint64_t changed_ids = 0;          // servers that came back as another: they had been removed
-    std::vector<std::uint32_t> per_server;  // successes
+    std::uint64_t changed_ids = 0;            // servers that came back as another: they had been removed
+    std::vector<std::uint32_t> per_server;    // successes
+    std::chrono::duration<double> asking{0};  // from the first request to the last answer
     std::chrono::duration<double> took{0};
 };
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,8 +56,7 @@ struct Asker {
 
 class NoArchive final : public EventArchive {
 public:
-    std::vector<EventRecord> after(std::int64_t, std::size_t) override { return {}; }
-    std::vector<EventRecord> before(std::int64_t, std::size_t) override { return {}; }
+    EventsFound find(const EventSearch& search) override { return {{}, search.from, true}; }
 };
 
 // Reads at once.
@@ -73,6 +73,7 @@ class PlayedThread final : public HttpThread {
 public:
     explicit PlayedThread(boost::asio::io_context& context) : context_(context) {}
     void post(std::function<void()> work) override { boost::asio::post(context_, std::move(work)); }
+    void in_turn(std::function<void()> work) override { post(std::move(work)); }
     void after(Duration, std::function<void()> work) override { later_.push_back(std::move(work)); }
 
     void time_passes() {
@@ -154,6 +155,7 @@ public:
         add_openapi_route(routes_);
         add_page_routes(routes_, nullptr);
         api_.add_routes(routes_);
+        shared_->thread = thread_;
         shared_->handler = [this](HttpRequest&& request, HttpResponder&& responder) {
             methods_.push_back(request.method);
             routes_.handle(std::move(request), std::move(responder));
@@ -189,7 +191,11 @@ public:
 
 private:
     AdminGate::Rules rules() const {
-        return {asker_.token_needed, !asker_.token_needed, [](std::string_view token) { return token == "secret"; }};
+        return {asker_.token_needed, !asker_.token_needed, [](std::string_view token) -> std::optional<Role> {
+                    if (token == "secret") return Role::admin;
+                    if (token == "secret2") return Role::matchmaker;
+                    return std::nullopt;
+                }};
     }
 
     // Until nothing happens any more.
@@ -270,7 +276,7 @@ private:
     Metrics metrics_;
     Api api_{Api::Parts{game_, gate_, ring_, archive_, slow_reads_, over_matches_, clock_, thread_}};
     Routes routes_;
-    std::shared_ptr<HttpShared> shared_{new HttpShared{HttpLimits{}, nullptr, IpAddress::v4({127, 0, 0, 1}), log_}};
+    std::shared_ptr<HttpShared> shared_{new HttpShared{HttpLimits{}, nullptr, IpAddress::v4({127, 0, 0, 1}), {}, log_}};
     std::shared_ptr<HttpConnection> connection_;
     int peer_ = -1;
     bool over_ = false;

@@ -127,10 +127,50 @@ int write_credentials(const std::filesystem::path& all) {
     return folder.count();
 }
 
+// What game processes send to the SDK servers: each kind of body once, and a short life of each SDK.
+int write_sdk_bodies(const std::filesystem::path& all) {
+    SeedFolder folder(all, "sdk_bodies");
+    const std::string_view bodies[] = {"{}",
+                                       R"({"key":"mode","value":"ctf"})",
+                                       R"({"seconds":"30"})",
+                                       R"({"playerID":"ann"})",
+                                       R"({"count":"2"})",
+                                       R"({"countDiff":"-1","capacity":7})",
+                                       R"({"capacity":"9","values":["a","b"]})",
+                                       R"({"value":"x"})"};
+    const std::string_view beats[] = {
+        R"({"CurrentGameState":"StandingBy","CurrentGameHealth":"Healthy","CurrentPlayers":null})",
+        R"({"currentGameState":"Active","currentGameHealth":"","currentPlayers":[{"playerId":"a"}]})",
+        R"({"CurrentGameState":"Terminated"})"};
+    std::string life;
+    int count = 0;
+    for (char method = 0; method < 4; ++method)
+        for (char path = 0; path < 19; ++path) {
+            const std::string one = std::string{method, path} + with_size(bodies[count % 8]);
+            folder.write(std::to_string(count++), one);
+            life += one;
+        }
+    for (const std::string_view beat : beats) life += std::string{'\xf0', 1} + with_size(beat);
+    folder.write("life", life);
+    return folder.count();
+}
+
+// fuzz_tls makes the handshake itself; a seed says only how it is cut and where it is changed.
+int write_tls(const std::filesystem::path& all) {
+    SeedFolder folder(all, "tls");
+    folder.write("untouched", std::string("\xff\x00", 2));
+    folder.write("byte by byte", std::string("\x00\x00", 2));
+    folder.write("a byte changed", std::string("\xff\x00\x01\x30\x55\x00", 6));
+    folder.write("a byte of the answer changed", std::string("\xff\x00\x00\x01\x60\x55\x00", 7));
+    folder.write("a record of a handshake", std::string("\xff\x01\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00", 12));
+    folder.write("no TLS", "\xff\x01GET / HTTP/1.1\r\n\r\n");
+    return folder.count();
+}
+
 }  // namespace
 
 int write_text_seeds(const std::filesystem::path& all) {
-    return write_config(all) + write_http(all) + write_credentials(all);
+    return write_config(all) + write_http(all) + write_credentials(all) + write_sdk_bodies(all) + write_tls(all);
 }
 
 }  // namespace muster::fuzz
