@@ -80,7 +80,7 @@ class Described(Api):
 
         one = {"id": server.id, "lobby": 5}
         nobody = {"id": 999, "lobby": 999}
-        for path in ("overview", "servers", "matches", "players", "matchmakers", "regions", "clock", "events"):
+        for path in ("overview", "overview/history", "servers", "matches", "players", "matchmakers", "regions", "clock", "events"):
             self.call(f"/api/v1/{path}", "get", {}, None, 200)
         for path in ("/healthz", "/readyz", "/metrics", "/openapi.json"):
             self.call(path, "get", {}, None, 200)
@@ -100,7 +100,14 @@ class Described(Api):
         self.call("/api/v1/servers/{id}/drain", "post", one, {"draining": True, "reason": "x" * 257}, 400)
         self.call("/api/v1/servers/{id}/drain", "post", one, {"draining": 1}, 400)
         self.call("/api/v1/servers/{id}/drain", "post", nobody, {"draining": True}, 404)
+        self.call("/api/v1/servers/drain", "post", {}, {"draining": True, "servers": [server.id, 999], "addresses": ["127.0.0.1"]}, 200)
+        self.call("/api/v1/servers/drain", "post", {}, {"draining": True, "servers": [999]}, 404)
+        self.call("/api/v1/servers/drain", "post", {}, {"draining": True}, 400)
+        self.call("/api/v1/servers/{id}", "get", one, None, 200)
+        self.call("/api/v1/matches/{lobby}/players", "put", one, {"accounts": [player.id]}, 200)
+        self.call("/api/v1/matches/{lobby}/players", "put", one, {}, 400)
         self.call("/api/v1/matches", "post", {}, {"lobby_id": 5, "region": EU, "player_count": 10}, 200)
+        self.call("/api/v1/matches", "post", {}, {"lobby_id": 5, "region": "EU", "player_count": 10}, 200)
         self.call("/api/v1/matches", "post", {}, {"lobby_id": 6, "region": EU, "player_count": 10}, 409)
         self.call("/api/v1/matches", "post", {}, {"lobby_id": 9, "region": 77, "player_count": 10}, 400)
         self.call("/api/v1/matches", "post", {}, {"lobby_id": 9, "region": EU, "player_count": 10}, 503)
@@ -110,6 +117,8 @@ class Described(Api):
         self.call("/api/v1/matches/{lobby}/abort", "post", one, {}, 409)
         self.call("/api/v1/matches/{lobby}/abort", "post", nobody, {}, 404)
         self.call("/api/v1/regions/{id}/drain", "post", {"id": EU}, {"draining": True, "reason": "x"}, 200)
+        self.call("/api/v1/regions/{id}/drain", "post", {"id": "EU"}, {"draining": True}, 200)
+        self.call("/api/v1/regions/{id}/drain", "post", {"id": "Atlantis"}, {"draining": True}, 404)
         self.call("/api/v1/regions/{id}/drain", "post", {"id": 77}, {"draining": True}, 404)
         self.call("/api/v1/regions/{id}/drain", "post", {"id": 128}, {"draining": True}, 400)
         self.call("/api/v1/servers/{id}/abort", "post", one, {"reason": "x"}, 200)

@@ -162,7 +162,7 @@ class Events(Api):
         status, _, headers = answer()
         self.assertEqual((status, headers["X-Request-Id"]), (200, "order-42"))
         self.ask("POST", "/api/v1/matches/42/abort", {})
-        wanted = {"operator.action", "match.offered", "match.allocated"}
+        wanted = {"match.requested", "match.offered", "match.allocated"}
         self.soon(lambda: wanted <= {event["type"] for event in self.got("/events?lobby=42")["events"]
                                             if event.get("request_id") == "order-42"}, "the events of the request")
         status, _, headers = self.ask("POST", "/api/v1/matches", {"lobby_id": 43, "region": 1, "player_count": 2})
@@ -189,8 +189,7 @@ class Events(Api):
         noted("undrain", f"server {server.id}", server_id=server.id)
         server.expect(0x100F)
         server.expect(0x100F)
-        self.allocated(server, 5)
-        noted("allocate", "lobby 5", lobby_id=5)
+        self.allocated(server, 5)  # is a matchmaker's request, not an operator's action
         self.post("/matches/5/abort", {"reason": "Rain"})
         noted("abort", "lobby 5", lobby_id=5, reason="Rain")
         self.post(f"/players/{player.id}/kick", {"reason": "Spam, and \"worse\""})
@@ -206,7 +205,9 @@ class Events(Api):
         self.daemon.start()
         self.assertEqual([e["id"] for e in self.got("/events?type=operator.")["events"]], seen)
         self.assertEqual([e["action"] for e in self.got(f"/events?type=operator.&server={server.id}")["events"]], ["drain", "undrain"])
-        self.assertEqual([e["action"] for e in self.got("/events?type=operator.&lobby=5")["events"]], ["allocate", "abort"])
+        self.assertEqual([e["action"] for e in self.got("/events?type=operator.&lobby=5")["events"]], ["abort"])
+        requested = self.got("/events?type=match.requested&lobby=5")["events"]
+        self.assertEqual([(e["who"], e["matchmaker"]) for e in requested], [("127.0.0.1", "@http")])
         kick = self.got(f"/events?type=operator.&player={player.id}")["events"]
         self.assertEqual([(e["action"], e["reason"]) for e in kick], [("kick", "Spam, and \"worse\"")])
 

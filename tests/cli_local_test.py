@@ -56,6 +56,13 @@ class Simulate(unittest.TestCase):
         for bad in (["--scenario", "sunny"], ["--minutes", "0"], ["--servers", "0"], ["--seeds", "0"], ["--asks", "-1"], ["--players", "0"], ["--hours", "9999"]):
             self.assertEqual(muster("simulate", *bad).returncode, 64, bad)
 
+    def test_a_calm_simulation_looks_as_healthy_as_it_is_O_3(self):
+        calm = json.loads(muster("simulate", "--scenario", "calm", "--seeds", "8", "--json").stdout)
+        self.assertEqual((calm["kept"], calm["failures"], calm["servers_removed"]), (True, {}, 0))
+        self.assertGreater(calm["allocated"], 50)
+        full = json.loads(muster("simulate", "--scenario", "calm", "--slots", "1", "--servers", "1", "--asks", "60", "--json").stdout)
+        self.assertIn("No servers available", full["failures"], "whoever asks for a small fleet gets one")
+
 
 class Bench(unittest.TestCase):
     def test_the_yardsticks_are_listed_and_one_that_is_not_built_says_how_O_3(self):
@@ -166,11 +173,12 @@ class Shells(unittest.TestCase):
         self.assertIn("MUSTER_URL", page)
         if not shutil.which("groff"):
             self.skipTest("groff is not installed")
-        rendered = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-K", "utf8", "-rLL=80n", "-P-cbou"], input=page, capture_output=True,
+        self.assertTrue(page.isascii(), "not every roff reads UTF-8")
+        rendered = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-rLL=80n", "-P-cbou"], input=page, capture_output=True,
                                   text=True, timeout=PATIENCE_S)
         self.assertEqual((rendered.returncode, rendered.stderr), (0, ""))
         self.assertEqual([line for line in rendered.stdout.splitlines() if len(line) > 80], [], "it fits a terminal of 80 columns")
-        for wanted in ("muster", "EXIT STATUS", "ENVIRONMENT", "EXAMPLES"):
+        for wanted in ("muster", "EXIT STATUS", "ENVIRONMENT", "EXAMPLES", "muster remove ID… ["):
             self.assertIn(wanted, rendered.stdout)
 
     def test_every_command_has_help_and_the_exit_codes_are_in_it_O_3(self):

@@ -14,18 +14,13 @@ import termios
 import threading
 import time
 
+from muster_peer import PATIENCE_S, environment
 from served import Served
 
-PATIENCE_S = 30  # what only a broken program needs
 ESCAPE = "\x1b"
 USUAL_URL = "http://127.0.0.1:11030"
-COMMANDS = ("serve demo status top servers server drain undrain regions matchmakers matches allocate abort players kick clock events "
-            "config protocol player-token simulate bench completion man").split()
-
-
-def environment(**more):
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_") and k not in ("JOURNAL_STREAM", "NO_COLOR")}
-    return {**kept, **more}
+COMMANDS = ("serve demo status top servers server drain undrain regions matchmakers matches match allocate abort players kick clock events "
+            "config protocol player-token certs simulate bench completion man").split()
 
 
 def muster(*arguments, **more):

@@ -5,10 +5,10 @@
 """
 
 import fcntl
-import http.client
 import json
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import subprocess
@@ -18,8 +18,9 @@ import time
 import tomllib
 import unittest
 
+from muster_peer import PATIENCE_S, Daemon, environment, until
+
 MUSTER = ""
-PATIENCE_S = 20  # what only a broken program needs
 
 # Each is looked for in everything that the program says (fault 69).
 SECRETS = {
@@ -30,24 +31,9 @@ SECRETS = {
 }
 
 
-def environment(extra=None):
-    """Ours without any MUSTER_ variable, so that the machine's settings do not reach the test."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_") and k != "JOURNAL_STREAM"}
-    return {**kept, **(extra or {})}
-
-
 def muster(*arguments, env=None, cwd=None):
-    return subprocess.run([MUSTER, *arguments], env=environment(env), cwd=cwd, capture_output=True, text=True,
+    return subprocess.run([MUSTER, *arguments], env=environment(**(env or {})), cwd=cwd, capture_output=True, text=True,
                           timeout=PATIENCE_S)
-
-
-def soon(condition):
-    end = time.monotonic() + PATIENCE_S
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.01)
-    return False
 
 
 class Folder(unittest.TestCase):
@@ -65,50 +51,11 @@ class Folder(unittest.TestCase):
         return str(path)
 
 
-class Daemon:
-    """A running `muster serve` on free ports."""
-
-    def __init__(self, test, config="", env=None, stderr=None, **listen):
-        self.folder = test.folder
-        self.ports_file = test.folder / "ports.json"
-        self.ports_file.unlink(missing_ok=True)
-        self.log_file = test.folder / "log"
-        config_file = test.write("serve.toml", config)
-        addresses = {name: listen.get(name, "127.0.0.1:0") for name in ("servers", "matchmakers", "players", "http")}
-        variables = {f"MUSTER_LISTEN_{name.upper()}": address for name, address in addresses.items()}
-        variables["MUSTER_STORE_PATH"] = str(test.folder / "muster.db")
-        with open(self.log_file, "wb") as log:
-            self.process = subprocess.Popen(
-                [MUSTER, "serve", "--config", config_file, "--ports-file", str(self.ports_file)],
-                env=environment({**variables, **(env or {})}), stdout=log, stderr=stderr or log)
-        test.addCleanup(self.kill)
-
-    def wait_until_ready(self):
-        if not soon(lambda: self.ports_file.exists() or self.process.poll() is not None) or self.process.poll() is not None:
-            raise AssertionError(f"muster serve did not become ready: {self.log()}")
-        self.ports = json.loads(self.ports_file.read_text())
-        return self
-
-    def log(self):
-        return self.log_file.read_text()
-
-    def get(self, path, host=None):
-        address, port = self.ports["http"].rsplit(":", 1)
-        connection = http.client.HTTPConnection(address, int(port), timeout=PATIENCE_S)
-        connection.request("GET", path, headers={"Host": host} if host else {})
-        response = connection.getresponse()
-        body = response.read().decode()
-        connection.close()
-        return response, body
-
-    def stop(self, number=signal.SIGTERM):
-        self.process.send_signal(number)
-        return self.process.wait(PATIENCE_S)
-
-    def kill(self):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
+def serve(test, config="", stderr=None, **settings):
+    """A daemon with this config in the test's folder."""
+    daemon = Daemon(MUSTER, test.folder, arguments=["--config", test.write("serve.toml", config)], stderr=stderr, **settings)
+    test.addCleanup(daemon.end)
+    return daemon
 
 
 class CommandLine(Folder):
@@ -143,6 +90,15 @@ class CommandLine(Folder):
                 self.assertEqual(result.stdout, "")
                 self.assertIn(complaint, result.stderr)
                 self.assertIn("Usage: muster", result.stderr)
+
+    def test_a_usage_line_names_the_arguments_of_its_command_O_3(self):
+        drain = "Usage: muster drain (ID… | --region REGION | --address IP[:PORT]) [--reason TEXT] [--json]\n"
+        self.assertIn(drain, muster("drain", "--help").stdout)
+        wrong = muster("drain", "--raeson", "x")
+        self.assertEqual(wrong.returncode, 64)
+        self.assertIn("unknown flag --raeson; did you mean --reason?", wrong.stderr)
+        self.assertIn(drain, wrong.stderr)
+        self.assertIn("which servers? Give their ids, --region or --address", muster("drain").stderr)
 
     def test_x2_a_secret_on_the_command_line_is_refused_and_not_repeated(self):
         for arguments in (["serve", "--server-token=hunter2"], ["serve", "--server-token", "hunter2"],
@@ -211,7 +167,8 @@ class Config(Folder):
                 result = muster("serve", env={f"MUSTER_LISTEN_{listen}": "0.0.0.0:0"}, cwd=self.folder)
                 self.assertEqual(result.returncode, 78)
                 self.assertIn(key, result.stderr)
-        open_credentials = {"MUSTER_LISTEN_PLAYERS": "0.0.0.0:0", "MUSTER_PLAYERS_CREDENTIALS": "open", **SECRETS}
+                self.assertIn(f'tls.insecure is false, but listen.{listen.lower()} = 0.0.0.0:0 is not on loopback', result.stderr)
+        open_credentials = {"MUSTER_LISTEN_PLAYERS": "0.0.0.0:0", "MUSTER_PLAYERS_CREDENTIALS": "open", "MUSTER_TLS_INSECURE": "true", **SECRETS}
         result = muster("serve", env=open_credentials, cwd=self.folder)
         self.assertEqual(result.returncode, 78)
         self.assertIn("players.credentials", result.stderr)
@@ -222,6 +179,40 @@ class Config(Folder):
         self.assertEqual(result.returncode, 78)
         self.assertIn("auth.server_token", result.stderr)
         self.assertNotIn("hunter2", result.stderr)
+
+    def test_x1_a_config_is_checked_before_a_restart_and_each_secret_has_its_place(self):
+        (self.folder / "secrets").mkdir(mode=0o700)
+        self.write("secrets/admin_token", "open-sesame-from-a-file\n")
+        path = self.write("muster.toml", '[tls]\ninsecure = true\n[listen]\nhttp = "10.0.0.5:11030"\n')
+        result = muster("config", "--check", path)
+        self.assertEqual((result.returncode, result.stderr), (0, "warning: auth.player_key is not set: credentials act as open, any player may "
+                                                              "log in under any name\n"))
+        self.assertIn(f"{path}: ok\n", result.stdout)
+        self.assertIn(f"  admin_token            set: {self.folder}/secrets/admin_token\n", result.stdout)
+        self.assertIn("  server_token           not set: looked for MUSTER_AUTH_SERVER_TOKEN, auth.server_token_file and "
+                      f"{self.folder}/secrets/server_token\n", result.stdout)
+        wrong = muster("config", "--check", self.write("muster.toml", '[listen]\nservers = "10.0.0.5:11032"\n[fleet]\ntoken_tll = "1s"\n'))
+        self.assertEqual(wrong.returncode, 78)
+        self.assertIn("did you mean token_ttl?", wrong.stderr)
+        open_port = muster("config", "--check", self.write("muster.toml", '[tls]\ninsecure = true\n[listen]\nservers = "10.0.0.5:11032"\n'))
+        self.assertEqual(open_port.returncode, 78)
+        self.assertIn("auth.server_token is not set", open_port.stderr)
+        self.assertIn("the daemon would not start", open_port.stdout)
+        self.assertNotIn("open-sesame", result.stdout + result.stderr + wrong.stdout + wrong.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can be somebody else")
+    def test_x2_whoever_may_read_the_config_may_check_it_and_is_told_what_only_the_service_may_read(self):
+        self.folder.chmod(0o755)
+        (self.folder / "secrets").mkdir(mode=0o700)
+        self.write("secrets/admin_token", "open-sesame-from-a-file\n")
+        path = self.write("muster.toml", '[tls]\ninsecure = true\n[listen]\nhttp = "10.0.0.5:11030"\n', mode=0o644)
+        program = self.folder / "muster"
+        shutil.copy(MUSTER, program)  # nobody may not look into the build folder, perhaps
+        result = subprocess.run([program, "config", "--check", path], env=environment(), user=65534, group=65534, capture_output=True, text=True,
+                                timeout=PATIENCE_S)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(f"  admin_token            not checked, this user may not read it: {self.folder}/secrets/admin_token: Permission denied\n",
+                      result.stdout)
 
     def test_fault_69_no_secret_is_printed(self):
         token_file = self.write("token", "open-sesame-from-a-file\n")
@@ -239,7 +230,7 @@ class Config(Folder):
 
 class Serve(Folder):
     def test_o1_serve_answers_its_probes_and_stops_on_sigterm_with_exit_0(self):
-        daemon = Daemon(self).wait_until_ready()
+        daemon = serve(self)
         for path, content_type in (("/healthz", "application/json"), ("/readyz", "application/json"),
                                    ("/metrics", "text/plain; version=0.0.4"), ("/", "text/")):
             response, body = daemon.get(path)
@@ -252,13 +243,13 @@ class Serve(Folder):
         self.assertEqual((response.status, json.loads(body)), (404, {"error": "Not found"}))
         self.assertEqual(daemon.stop(), 0)
         self.assertFalse(daemon.ports_file.exists())
-        self.assertRegex(daemon.log(), r"(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z info  Listening on 127\.0\.0\.1:\d+ port=http$")
+        self.assertRegex(daemon.log_text(), r"(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z info  Listening on 127\.0\.0\.1:\d+ port=http$")
 
     def test_ctrl_c_stops_it_too(self):
-        self.assertEqual(Daemon(self).wait_until_ready().stop(signal.SIGINT), 0)
+        self.assertEqual(serve(self).stop(signal.SIGINT), 0)
 
     def test_the_ports_file_names_ports_that_are_open(self):
-        daemon = Daemon(self).wait_until_ready()
+        daemon = serve(self)
         self.assertIn("http", daemon.ports)
         for address in daemon.ports.values():
             host, port = address.rsplit(":", 1)
@@ -272,13 +263,13 @@ class Serve(Folder):
         self.assertIn("cannot write the ports file /nonexistent/ports.json", result.stderr)
 
     def test_fault_70_a_foreign_host_is_refused_but_probes_may_ask_by_any_name(self):
-        daemon = Daemon(self).wait_until_ready()
-        self.assertEqual(daemon.get("/", host="evil.example")[0].status, 421)
-        self.assertEqual(daemon.get("/", host="localhost:1234")[0].status, 200)
-        self.assertEqual(daemon.get("/healthz", host="muster.internal")[0].status, 200)
+        daemon = serve(self)
+        self.assertEqual(daemon.get("/", Host="evil.example")[0].status, 421)
+        self.assertEqual(daemon.get("/", Host="localhost:1234")[0].status, 200)
+        self.assertEqual(daemon.get("/healthz", Host="muster.internal")[0].status, 200)
 
     def test_fault_7_a_port_in_use_is_exit_69_with_port_and_address_and_the_first_is_untouched(self):
-        first = Daemon(self).wait_until_ready()
+        first = serve(self)
         taken = first.ports["http"]
         other = tempfile.TemporaryDirectory()
         self.addCleanup(other.cleanup)
@@ -291,34 +282,34 @@ class Serve(Folder):
         self.assertEqual(first.stop(), 0)
 
     def test_x3_sighup_takes_over_what_can_change_and_a_bad_reload_keeps_the_old(self):
-        daemon = Daemon(self).wait_until_ready()
+        daemon = serve(self)
         config = self.folder / "serve.toml"
         config.write_text('[log]\nlevel = "debug"\n[clock]\nspeed = 2\n')
         daemon.process.send_signal(signal.SIGHUP)
-        self.assertTrue(soon(lambda: 'Changed log.level: "info" -> "debug"' in daemon.log()), daemon.log())
-        self.assertTrue(soon(lambda: "Changes at the next restart: clock.speed: 1 -> 2" in daemon.log()))
+        until(lambda: 'Changed log.level: "info" -> "debug"' in daemon.log_text(), daemon.log_text)
+        until(lambda: "Changes at the next restart: clock.speed: 1 -> 2" in daemon.log_text(), daemon.log_text)
         config.write_text('[log]\nlevel = "loud"\n')
         daemon.process.send_signal(signal.SIGHUP)
-        self.assertTrue(soon(lambda: f'Reload refused: {config}:2: log.level: "loud" is not allowed' in daemon.log()))
+        until(lambda: f'Reload refused: {config}:2: log.level: "loud" is not allowed' in daemon.log_text(), daemon.log_text)
         self.assertEqual(daemon.get("/readyz")[0].status, 200)
         self.assertEqual(daemon.stop(), 0)
 
     def test_fault_69_a_running_daemon_tells_no_secret_and_dumps_no_core(self):
-        daemon = Daemon(self, config='[log]\nlevel = "debug"\n', env=SECRETS).wait_until_ready()
+        daemon = serve(self, config='[log]\nlevel = "debug"\n', **SECRETS)
         told = "".join(daemon.get(path)[1] for path in ("/healthz", "/readyz", "/metrics", "/", "/nothing"))
         limits = pathlib.Path(f"/proc/{daemon.process.pid}/limits").read_text()
         self.assertRegex(limits, r"Max core file size +0 +0 ")
         daemon.process.send_signal(signal.SIGHUP)
         self.assertEqual(daemon.stop(), 0)
-        self.assertNotIn("open-sesame", told + daemon.log())
+        self.assertNotIn("open-sesame", told + daemon.log_text())
 
     def test_x2_without_a_player_key_it_warns(self):
-        daemon = Daemon(self).wait_until_ready()
+        daemon = serve(self)
         self.assertEqual(daemon.stop(), 0)
-        self.assertIn("auth.player_key is not set", daemon.log())
-        with_key = Daemon(self, env=SECRETS).wait_until_ready()
+        self.assertIn("auth.player_key is not set", daemon.log_text())
+        with_key = serve(self, **SECRETS)
         self.assertEqual(with_key.stop(), 0)
-        self.assertNotIn("auth.player_key", with_key.log())
+        self.assertEqual(with_key.log_text().count("auth.player_key"), 1, "only by the first")
 
     def test_fault_16_a_log_pipe_that_nobody_reads_holds_up_neither_serving_nor_the_end(self):
         unread, stderr = os.pipe()
@@ -329,7 +320,7 @@ class Serve(Folder):
         except BlockingIOError:
             pass
         os.set_blocking(stderr, True)
-        daemon = Daemon(self, stderr=stderr).wait_until_ready()
+        daemon = serve(self, stderr=stderr)
         self.assertEqual(daemon.get("/healthz")[0].status, 200)
         begun = time.monotonic()
         self.assertEqual(daemon.stop(), 0)
@@ -341,7 +332,7 @@ class Serve(Folder):
     def test_fault_16_a_log_reader_that_is_gone_does_not_end_it(self):
         unread, stderr = os.pipe()
         os.close(unread)
-        daemon = Daemon(self, stderr=stderr).wait_until_ready()
+        daemon = serve(self, stderr=stderr)
         self.assertEqual(daemon.get("/healthz")[0].status, 200)
         self.assertEqual(daemon.stop(), 0)
         os.close(stderr)

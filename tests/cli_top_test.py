@@ -95,11 +95,14 @@ class Top(WithDaemon):
         self.assertEqual(terminal.end(), 0)
         self.restored(terminal)
 
-    def test_top_waits_for_a_daemon_that_is_gone_and_sigterm_restores_the_terminal(self):
+    def test_top_says_that_the_daemon_is_gone_waits_for_it_and_sigterm_restores_the_terminal_O_3(self):
         terminal = self.terminal("top")
         terminal.read_until("Loop")
         self.daemon.stop()
-        terminal.read_until("trying again")
+        terminal.read_until("trying again; all below is as of ")
+        frame = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.text.rsplit("\x1b[H", 1)[1])
+        self.assertIn("health unknown", frame)
+        self.assertIn(f"no daemon answers at {self.url}", frame)
         terminal.process.send_signal(signal.SIGTERM)
         self.assertEqual(terminal.end(), 0)
         self.restored(terminal)

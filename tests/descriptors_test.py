@@ -130,6 +130,15 @@ class NoFilesLeft(FewFiles):
         self.assertEqual(self.get("/healthz")[0], 200)
         self.assertEqual(self.daemon.stop(), 0)
 
+    def test_idle_http_connections_shut_no_operator_out_fault_33(self):
+        self.idle("http", 200, "127.0.0.2")
+        began = time.monotonic()
+        self.assertEqual(self.get("/healthz")[0], 200)
+        self.soon(lambda: self.get("/api/v1/servers")[0] == 200, "no operator was let in")
+        self.assertLess(time.monotonic() - began, 8)  # an idle one is cut after ten
+        self.assertNotIn("Cannot accept HTTP connections", self.daemon.log_text())
+        self.assertEqual(self.daemon.stop(), 0)
+
     def newcomer(self):
         """Tries until it is let in: those who left are noticed one by one."""
         end = time.monotonic() + 20

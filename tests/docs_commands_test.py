@@ -6,6 +6,8 @@
 Each guide gets an empty folder, ports of its own and an installed SDK. Its ```sh blocks are run in order by one shell, which stops
 at the first command that fails. A block that begins with `# not run: WHY` is left out. A block of another language whose first line
 names a file (`// my_server.cpp`, `# bot.py`) is written to that file before. Links between documents must lead somewhere.
+Every program in Python that is shown says in one plain line that there is no Muster, and that Muster refused it. The first game
+server keeps what the quick start promises: refused when it is started twice, back by itself after a restart of Muster.
 """
 
 import contextlib
@@ -19,6 +21,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+from muster_peer import Daemon, until
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GUIDES = ROOT / "docs/guides"
@@ -109,6 +113,78 @@ def run(guide, muster, sdk):
         return False
 
 
+def shown_programs(folder, ports):
+    """The programs in Python of the README and the guides, in the folder."""
+    for document in [ROOT / "README.md", *sorted(GUIDES.glob("*.md"))]:
+        for number, block in enumerate(blocks(document)):
+            if block.language == "python":
+                named = FILE_NAME.match(block.text.split("\n", 1)[0])
+                path = folder / (named[1] if named else f"{document.stem}_{number}.py")
+                path.write_text(with_ports(block.text, ports), encoding="utf-8")
+                yield path
+
+
+def said_by(program, **more):
+    """Its exit code, none if it goes on trying, and its lines."""
+    patience_s = 2
+    with subprocess.Popen([sys.executable, "-u", program], cwd=program.parent, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **more},
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        try:
+            said, _ = process.communicate(timeout=patience_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return None, process.communicate()[0].splitlines()
+        return process.returncode, said.splitlines()
+
+
+def refusals_are_plain(muster):
+    """Each program, first without a Muster, then with one that takes none of its secrets."""
+    good = True
+    keys = ("SERVER_TOKEN", "MATCHMAKER_TOKEN", "ADMIN_TOKEN", "PLAYER_KEY")
+    for there in (False, True):
+        with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
+            ports = free_ports(len(PORTS))
+            if there:
+                daemon = Daemon(str(muster), name, **{f"MUSTER_AUTH_{key}": "another secret than theirs" for key in keys})
+                stack.callback(daemon.close)
+                stack.callback(daemon.stop)
+                ports = [daemon.ports[port].rsplit(":", 1)[1] for port in ("http", "players", "servers", "matchmakers")]
+            folder = pathlib.Path(name) / "programs"
+            folder.mkdir()
+            for program in list(shown_programs(folder, ports)):
+                code, lines = said_by(program, MUSTER_AUTH_PLAYER_KEY="the key of another Muster")
+                is_module = code == 0 and not lines  # for others to import
+                tries_again = code is None and not there and all("trying again" in line for line in lines)
+                plain = is_module or tries_again or (code == 1 and len(lines) == 1 and "Traceback" not in lines[0])
+                print(f"{'ok' if plain else 'failed'}: {program.name} {'refused' if there else 'without a Muster'}: {code} {lines}")
+                good = good and plain
+    return good
+
+
+def first_server_comes_back(muster):
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
+        daemon = Daemon(muster, name)
+        stack.callback(daemon.end)
+        for port, address in daemon.ports.items():
+            daemon.env[f"MUSTER_LISTEN_{port.upper()}"] = address  # the same after a restart
+        folder = pathlib.Path(name) / "programs"
+        folder.mkdir()
+        write_files(GUIDES / "quick-start.md", folder, [daemon.ports[port].rsplit(":", 1)[1] for port in ("http", "players", "servers", "matchmakers")])
+        log = folder / "server.log"
+        with open(log, "wb") as output:
+            server = subprocess.Popen([sys.executable, "-u", folder / "first_server.py"], stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        stack.callback(server.wait)
+        stack.callback(server.kill)
+        until(lambda: "registered as server 1\n" in log.read_text(), log.read_text)
+        refused = said_by(folder / "first_server.py")
+        daemon.stop()
+        daemon.start()
+        until(lambda: log.read_text().count("registered as server 1\n") == 2, log.read_text)
+        good = refused == (1, ["Muster refused 127.0.0.1:27015: Server already registered"])
+        print(f"{'ok' if good else 'failed'}: first_server.py comes back with its id, and a second one is told {refused}")
+        return good
+
+
 def anchor(heading):
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
@@ -140,8 +216,11 @@ def main():
         for link in dead_links(document):
             print(f"failed: {document.name}: no such place: {link}")
             good = False
+    good = refusals_are_plain(muster) and good
+    good = first_server_comes_back(muster) and good
     with tempfile.TemporaryDirectory() as prefix:
-        subprocess.run([cmake, "--install", build, "--prefix", prefix, "--component", "sdk"], check=True, stdout=subprocess.DEVNULL)
+        for component in ("sdk", "library"):
+            subprocess.run([cmake, "--install", build, "--prefix", prefix, "--component", component], check=True, stdout=subprocess.DEVNULL)
         for guide in guides:
             good = run(guide, muster, pathlib.Path(prefix)) and good
     sys.exit(0 if good else 1)

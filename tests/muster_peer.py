@@ -1,7 +1,8 @@
-"""A daemon and its peers for whole-program tests. The bytes are written from the specification alone, by hand: nothing here knows
-Muster's own code.
+"""The one way in which whole-program tests start the daemon, speak to it, and wait: for a condition, never for a time. The bytes
+are written from the specification alone, by hand: nothing here knows Muster's own code.
 """
 
+import http.client
 import json
 import os
 import pathlib
@@ -13,6 +14,23 @@ import time
 
 PATIENCE_S = 30  # what only a broken program needs
 EU = 2
+PORTS = ("servers", "matchmakers", "players", "http")
+
+
+def environment(**more):
+    """Ours without any variable of Muster's, so that the machine's settings do not reach a test."""
+    ours = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_") and k not in ("JOURNAL_STREAM", "NO_COLOR")}
+    return {**ours, **more}
+
+
+def until(condition, what, patience=PATIENCE_S):
+    """Waits until it holds, and returns what it gave. `what` is said when it does not come: a text, or a function that makes one."""
+    end = time.monotonic() + patience
+    while not (held := condition()):
+        if time.monotonic() > end:
+            raise AssertionError(what() if callable(what) else what)
+        time.sleep(0.01)
+    return held
 
 
 def text(value, order="<"):
@@ -24,6 +42,7 @@ class Peer:
     """One connection. The server and matchmaker ports are little-endian."""
 
     order = "<"
+    tls = None  # an ssl.SSLContext, where the port has TLS
 
     def __init__(self, address, source=""):
         """`source` is the loopback address to come from, if it matters."""
@@ -31,6 +50,8 @@ class Peer:
         self.socket = socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE_S,
                                                source_address=(source, 0) if source else None)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if self.tls:
+            self.socket = self.tls.wrap_socket(self.socket, server_hostname=host.strip("[]"))
         self.buffer = b""
 
     def send(self, code, payload=b""):
@@ -155,36 +176,52 @@ def allocation(payload):
 
 
 class Daemon:
-    """`muster serve` on free ports with a store of its own."""
+    """`muster serve` on free ports with a store of its own. Ready when it is made, unless `wait` is false."""
 
-    def __init__(self, program, folder, arguments=(), **settings):
-        self.program, self.folder, self.arguments = program, pathlib.Path(folder), arguments
-        kept = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_") and k != "JOURNAL_STREAM"}
-        ports = {f"MUSTER_LISTEN_{port}": "127.0.0.1:0" for port in ("SERVERS", "MATCHMAKERS", "PLAYERS", "HTTP")}
+    def __init__(self, program, folder, arguments=(), wait=True, stderr=None, **settings):
+        self.program, self.folder, self.arguments, self.stderr = str(program), pathlib.Path(folder), arguments, stderr
+        self.ports_file = self.folder / "ports.json"
+        listen = {f"MUSTER_LISTEN_{port.upper()}": "127.0.0.1:0" for port in PORTS}
         # All peers of a test come from one address.
         crowd = {"MUSTER_LIMITS_ACCEPTS_PER_SECOND_IP": "1000000"}
-        self.env = {**kept, **ports, **crowd, "MUSTER_STORE_PATH": str(self.folder / "muster.db"), **settings}
+        self.env = environment(**{**listen, **crowd, "MUSTER_STORE_PATH": str(self.folder / "muster.db"), **settings})
         self.process = None
         self.log = None
         self.peers = []
-        self.start()
+        if wait:
+            self.start()
+        else:
+            self.launch()
 
-    def start(self):
-        ports_file = self.folder / "ports.json"
-        ports_file.unlink(missing_ok=True)
+    def launch(self):
+        self.ports_file.unlink(missing_ok=True)
         self.close()
         self.log = open(self.folder / "log.txt", "ab")
-        self.process = subprocess.Popen([self.program, "serve", "--ports-file", str(ports_file), *self.arguments], env=self.env,
-                                        cwd=self.folder, stderr=self.log, stdin=subprocess.DEVNULL)
-        end = time.monotonic() + PATIENCE_S
-        while not ports_file.exists():
-            if self.process.poll() is not None or time.monotonic() > end:
-                raise RuntimeError("the daemon does not start:\n" + self.log_text())
-            time.sleep(0.005)
-        self.ports = json.loads(ports_file.read_text())
+        self.process = subprocess.Popen([self.program, "serve", "--ports-file", str(self.ports_file), *self.arguments], env=self.env,
+                                        cwd=self.folder, stdout=self.log, stderr=self.stderr or self.log, stdin=subprocess.DEVNULL)
+
+    def wait_until_ready(self):
+        until(lambda: self.ports_file.exists() or self.process.poll() is not None, lambda: "the daemon does not start:\n" + self.log_text())
+        if self.process.poll() is not None:
+            raise RuntimeError("the daemon does not start:\n" + self.log_text())
+        self.ports = json.loads(self.ports_file.read_text())
+        return self
+
+    def start(self):
+        self.launch()
+        self.wait_until_ready()
 
     def log_text(self):
         return (self.folder / "log.txt").read_text()
+
+    def get(self, path, **headers):
+        """The answer and its body."""
+        connection = http.client.HTTPConnection(self.ports["http"], timeout=PATIENCE_S)
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        body = answer.read().decode()
+        connection.close()
+        return answer, body
 
     def close(self):
         """Our ends of everything."""
@@ -194,11 +231,18 @@ class Daemon:
         if self.log:
             self.log.close()
 
-    def stop(self):
-        """SIGTERM; the exit code."""
+    def stop(self, number=signal.SIGTERM):
+        """Asks it to end; the exit code."""
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
+            self.process.send_signal(number)
         return self.process.wait(PATIENCE_S)
+
+    def end(self):
+        """For a test's clean-up, whatever became of it."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.close()
 
     def keep(self, peer):
         self.peers.append(peer)

@@ -4,19 +4,17 @@
     packaging_debian_test.py BUILD_FOLDER [unittest arguments]      exit 77 without dpkg or cpack
 """
 
-import json
 import os
 import pathlib
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
+from muster_peer import Daemon
+
 BUILD = ""
-PATIENCE_S = 30
 
 
 def run(*command, **options):
@@ -43,14 +41,16 @@ class Packages(unittest.TestCase):
         cls.work = pathlib.Path(cls.folder.name)
         run("cpack", "-G", "DEB", "--config", pathlib.Path(BUILD) / "CPackConfig.cmake", "-B", cls.work / "packages", cwd=cls.work)
         cls.muster = next((cls.work / "packages").glob("muster_*.deb"))
+        cls.agones = next((cls.work / "packages").glob("muster-agones_*.deb"))
         cls.sdk = next((cls.work / "packages").glob("libmuster-dev_*.deb"))
+        cls.library = next((cls.work / "packages").glob("libmuster[0-9]*.deb"))
 
     def test_the_daemons_package_has_what_runs_it(self):
         listed = contents(self.muster)
         self.assertEqual(listed["/usr/bin/muster"], ("-rwxr-xr-x", "root/root"))
         self.assertEqual(listed["/etc/muster/muster.toml"], ("-rw-r--r--", "root/root"))
         self.assertEqual(listed["/etc/muster/secrets/"], ("drwx------", "root/root"))
-        for path in ("/usr/lib/systemd/system/muster.service", "/usr/share/muster/grafana/muster.json",
+        for path in ("/usr/lib/systemd/system/muster.service", "/usr/lib/systemd/system/muster-agent.service", "/usr/share/muster/grafana/muster.json",
                      "/usr/share/muster/prometheus/alerts.yml", "/usr/share/doc/muster/copyright",
                      "/usr/share/doc/muster/guides/quick-start.md"):
             self.assertIn(path, listed)
@@ -62,6 +62,13 @@ class Packages(unittest.TestCase):
         for command, path in written.items():
             there = subprocess.run([program, *command.split()], capture_output=True, timeout=20).returncode == 0
             self.assertEqual(path in listed, there, command)
+
+    def test_grpc_is_needed_by_its_own_package_alone_G_20(self):
+        self.assertIn("/usr/lib/muster/libmuster-agones.so", contents(self.agones))
+        depends = run("dpkg-deb", "--field", self.agones, "Depends")
+        self.assertIn("libgrpc++", depends)
+        self.assertRegex(depends, r"\bmuster \(= ")
+        self.assertNotIn("grpc", run("dpkg-deb", "--field", self.muster, "Depends"))
 
     def test_its_control_file_says_who_it_is_and_what_it_needs(self):
         fields = run("dpkg-deb", "--field", self.muster)
@@ -82,6 +89,48 @@ class Packages(unittest.TestCase):
                      "/examples/game_server.cpp"):
             self.assertTrue(any(path.endswith(name) for path in listed), name)
         self.assertNotIn("/usr/bin/muster", listed)
+        self.assertFalse([path for path in listed if "libmuster.so." in path], "the library itself is a package of its own")
+
+    def test_the_shared_library_has_a_package_of_its_own_that_the_loader_hears_of(self):
+        files = [path for path in contents(self.library) if not path.endswith("/")]
+        self.assertTrue(any("/libmuster.so." in path for path in files), files)
+        self.assertFalse([path for path in files if "/include/" in path or path.endswith((".so", ".a"))])
+        name = run("dpkg-deb", "--field", self.library, "Package").strip()
+        version = run("dpkg-deb", "--field", self.library, "Version").strip()
+        self.assertIn(f"{name} (= {version})", run("dpkg-deb", "--field", self.sdk, "Depends"))
+        control = self.work / "control_library"
+        run("dpkg-deb", "--control", self.library, control)
+        self.assertRegex((control / "shlibs").read_text(), rf"^libmuster \S+ {name}")
+        self.assertIn("ldconfig", (control / "triggers").read_text())
+
+    def test_each_package_says_of_itself_what_it_is(self):
+        packages = sorted((self.work / "packages").glob("*.deb"))
+        described = [run("dpkg-deb", "--field", package, "Description").splitlines() for package in packages]
+        self.assertGreaterEqual(len(packages), 3)
+        self.assertEqual(len({lines[0] for lines in described}), len(packages), described)
+        self.assertFalse([line for lines in described for line in lines if line.startswith("  ")], "sentences, not a listing")
+
+    def test_the_config_is_short_right_and_has_only_what_differs_from_the_defaults(self):
+        root = self.work / "unpacked"
+        run("dpkg-deb", "--extract", self.muster, root)
+        config = root / "etc/muster/muster.toml"
+        program = root / "usr/bin/muster"
+        lines = [line for line in config.read_text().splitlines() if line and not line.startswith("#")]
+        self.assertEqual(lines, ["[store]", 'path = "/var/lib/muster/muster.db"'])
+        checked = run(program, "config", "--check", config)
+        self.assertIn(": ok\n", checked)
+        self.assertIn(f"auth.server_token_file and {root}/etc/muster/secrets/server_token", checked)
+        run(program, "certs", "init", root / "etc/muster/pki")
+        proposed = config.read_text().replace("\n#[listen]", "\n[listen]").replace("\n#[tls]", "\n[tls]")
+        proposed = proposed.replace('"/etc/muster/pki', f'"{root}/etc/muster/pki')
+        for key in ("servers", "matchmakers", "players", "http", "ports", "certificate_file", "key_file", "client_ca_file"):
+            proposed = proposed.replace(f"\n#{key} = ", f"\n{key} = ")
+        for secret in ("server_token", "matchmaker_token", "admin_token", "player_key"):
+            (root / "etc/muster/secrets" / secret).write_text("0123456789abcdef0123456789abcdef\n")
+            (root / "etc/muster/secrets" / secret).chmod(0o600)
+        config.write_text(proposed)
+        self.assertIn(": ok\n", run(program, "config", "--check", config), "the lines that it proposes are right, too")
+        self.assertEqual((root / "usr/share/muster/default.toml").read_text(), run(program, "config", "--default"))
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can install, into whatever folder")
     def test_it_is_installed_serves_is_removed_and_purged_without_a_trace(self):
@@ -129,23 +178,12 @@ class Packages(unittest.TestCase):
         """The installed program with the installed config, but for the ports and the store."""
         state = self.work / "state"
         state.mkdir()
-        settings = {f"MUSTER_LISTEN_{port}": "127.0.0.1:0" for port in ("SERVERS", "MATCHMAKERS", "PLAYERS", "HTTP")}
-        environment = {**{k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}, **settings,
-                       "MUSTER_STORE_PATH": str(state / "muster.db")}
         program, config = root / "usr/bin/muster", root / "etc/muster/muster.toml"
         effective = run(program, "config", "--config", config)
         self.assertRegex(effective, r'path = "/var/lib/muster/muster\.db" ')
-        ports_file = state / "ports.json"
-        daemon = subprocess.Popen([program, "serve", "--config", config, "--ports-file", ports_file], env=environment,
-                                  stderr=subprocess.PIPE, text=True)
-        end = time.monotonic() + PATIENCE_S
-        while not ports_file.exists() and daemon.poll() is None and time.monotonic() < end:
-            time.sleep(0.02)
-        ports = json.loads(ports_file.read_text()) if ports_file.exists() else {}
-        daemon.send_signal(signal.SIGTERM)
-        said = daemon.communicate(timeout=PATIENCE_S)[1]
-        self.assertEqual(daemon.returncode, 0, said)
-        self.assertIn("http", ports, said)
+        daemon = Daemon(program, state, arguments=["--config", str(config)])
+        self.addCleanup(daemon.end)
+        self.assertEqual(daemon.stop(), 0, daemon.log_text())
 
 
 if __name__ == "__main__":

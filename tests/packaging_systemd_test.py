@@ -13,13 +13,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
-from muster_peer import Matchmaker, Daemon, GameServer, Player
+from muster_peer import Matchmaker, Daemon, GameServer, Player, until
 
 MUSTER = ""
 UNIT = pathlib.Path(__file__).resolve().parent.parent / "packaging/systemd/muster.service"
+AGENT_UNIT = UNIT.with_name("muster-agent.service")
 EXPOSURE_MAX = 2.0
 
 needs_analyze = unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
@@ -59,15 +59,22 @@ class Unit(unittest.TestCase):
 
     @needs_analyze
     def test_systemd_knows_every_setting(self):
-        # The program and the manual are not installed here: a copy of the unit names ones that are.
-        text = UNIT.read_text(encoding="utf-8").replace("/usr/bin/muster", shutil.which("true"))
-        text = re.sub(r"^Documentation=.*\n", "", text, flags=re.M)
-        with tempfile.TemporaryDirectory() as folder:
-            copy = pathlib.Path(folder) / "muster.service"
-            copy.write_text(text, encoding="utf-8")
-            said = subprocess.run(["systemd-analyze", "verify", str(copy)], capture_output=True, text=True, timeout=60)
-        about_us = [line for line in said.stderr.splitlines() if "muster.service" in line]
-        self.assertEqual(about_us, [])
+        for unit in (UNIT, AGENT_UNIT):
+            # The program and the manual are not installed here: a copy of the unit names ones that are.
+            text = unit.read_text(encoding="utf-8").replace("/usr/bin/muster", shutil.which("true"))
+            text = re.sub(r"^Documentation=.*\n", "", text, flags=re.M)
+            with tempfile.TemporaryDirectory() as folder:
+                copy = pathlib.Path(folder) / unit.name
+                copy.write_text(text, encoding="utf-8")
+                said = subprocess.run(["systemd-analyze", "verify", str(copy)], capture_output=True, text=True, timeout=60)
+            about_us = [line for line in said.stderr.splitlines() if unit.name in line]
+            self.assertEqual(about_us, [])
+
+    def test_G_7_a_stop_of_the_agents_unit_leaves_its_game_servers_alone(self):
+        text = AGENT_UNIT.read_text(encoding="utf-8")
+        for setting in ("KillMode=process", "Delegate=yes", "Restart=on-failure", "NoNewPrivileges=yes"):
+            self.assertIn(f"\n{setting}\n", text)
+        self.assertNotIn("--ends-all", text)
 
     def test_x3_it_is_told_ready_watched_and_given_time_to_stop(self):
         self.assertEqual(settings("Type"), ["notify"])
@@ -121,7 +128,7 @@ class Unit(unittest.TestCase):
         server.acknowledge(1)
         matchmaker.expect(0x2003)
         os.kill(process, signal.SIGHUP)
-        time.sleep(0.5)
+        until(lambda: "Reloaded" in daemon.log_text(), daemon.log_text)
         for peer in (server, matchmaker, player):
             peer.close()
 

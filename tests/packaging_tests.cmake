@@ -16,3 +16,8 @@ add_test(NAME "docs: every command of the guides works"
   COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/docs_commands_test.py $<TARGET_FILE:muster> ${CMAKE_BINARY_DIR} ${CMAKE_COMMAND})
 set_tests_properties("packaging: the Debian packages are installed, run and removed" "docs: every command of the guides works"
   PROPERTIES LABELS "program;slow" TIMEOUT 600 SKIP_RETURN_CODE 77)
+
+# Builds the SDK anew, as the one command of a fresh tree does.
+add_test(NAME "packaging: ./run install-sdk works in a fresh tree"
+  COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/install_sdk_test.py ${CMAKE_CXX_COMPILER} ${CMAKE_C_COMPILER})
+set_tests_properties("packaging: ./run install-sdk works in a fresh tree" PROPERTIES LABELS "program;slow" TIMEOUT 600)

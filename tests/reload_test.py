@@ -4,38 +4,29 @@
     reload_test.py PATH_TO_MUSTER [unittest arguments]
 """
 
-import os
+import json
 import pathlib
 import signal
 import struct
 import subprocess
-import sys
 import tempfile
 import time
-import unittest
 
 from muster_peer import Daemon, allocation
+from served import Served, main
 
-MUSTER = ""
 
-
-class Reload(unittest.TestCase):
+class Reload(Served):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.config = pathlib.Path(folder.name) / "muster.toml"
         self.keep_history("7d")
-        self.daemon = Daemon(MUSTER, folder.name, arguments=["--config", str(self.config)])
+        self.daemon = Daemon(self.muster, folder.name, arguments=["--config", str(self.config)])
         self.addCleanup(self.end)
 
     def keep_history(self, time):
         self.config.write_text(f'[store]\nhistory_keep = "{time}"\n')
-
-    def end(self):
-        if self.daemon.process.poll() is None:
-            self.daemon.process.kill()
-        self.daemon.process.wait()
-        self.daemon.close()
 
     def stored(self, question):
         found = subprocess.run(["sqlite3", str(self.daemon.folder / "muster.db"), question], capture_output=True, text=True,
@@ -46,14 +37,10 @@ class Reload(unittest.TestCase):
         return self.stored("select lobby from match_history")
 
     def events_of_matches(self):
-        return self.stored("select id from events where type like 'match.%'")
-
-    def soon(self, condition, what):
-        end = time.monotonic() + 20
-        while not condition():
-            if time.monotonic() > end:
-                self.fail(what)
-            time.sleep(0.05)
+        printed = subprocess.run([self.muster, "store", "events", "--store", str(self.daemon.folder / "muster.db")],
+                                 capture_output=True, text=True, check=True).stdout
+        events = [json.loads(line) for line in printed.splitlines()]
+        return [event for event in events if event["type"].startswith("match.")]
 
     def test_a_shorter_history_keep_drops_the_past_and_keeps_what_runs(self):
         """X-3, X-4: store.history_keep."""
@@ -67,7 +54,8 @@ class Reload(unittest.TestCase):
         server.send(0x100B, struct.pack("<ii", server.id, 1))
         server.expect(0x100C)
         self.soon(lambda: self.matches_in_history() == ["1", "2"] and self.events_of_matches(), "both are in the history")
-        time.sleep(1.1)
+        newest_ms = max(event["time_ms"] for event in self.events_of_matches())
+        self.soon(lambda: time.time() * 1000 > newest_ms + 1000, "all of it is more than a second ago")
         self.keep_history("1s")
         self.daemon.process.send_signal(signal.SIGHUP)
         self.soon(lambda: not self.events_of_matches(), "the events of the past go")
@@ -77,5 +65,4 @@ class Reload(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    MUSTER = os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    main()

@@ -1,6 +1,5 @@
 """A test case with a daemon of its own, and what such tests ask of it."""
 
-import http.client
 import os
 import struct
 import sys
@@ -8,7 +7,7 @@ import tempfile
 import time
 import unittest
 
-from muster_peer import Daemon
+from muster_peer import PATIENCE_S, Daemon, until
 
 LONG = os.environ.get("MUSTER_TEST_LONG") == "1"
 
@@ -24,10 +23,7 @@ class Served(unittest.TestCase):
         self.addCleanup(self.end)
 
     def end(self):
-        if self.daemon.process.poll() is None:
-            self.daemon.process.kill()
-        self.daemon.process.wait()
-        self.daemon.close()
+        self.daemon.end()
 
     @staticmethod
     def confirm_matches(servers):
@@ -44,11 +40,7 @@ class Served(unittest.TestCase):
                     quiet = time.monotonic() + 1
 
     def get(self, path):
-        connection = http.client.HTTPConnection(self.daemon.ports["http"], timeout=20)
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        body = answer.read().decode()
-        connection.close()
+        answer, body = self.daemon.get(path)
         return answer.status, body
 
     def figures(self, *line_starts):
@@ -65,12 +57,9 @@ class Served(unittest.TestCase):
     def figure(self, line_start):
         return self.figures(line_start)[0]
 
-    def soon(self, condition, what):
-        end = time.monotonic() + 20
-        while not condition():
-            if time.monotonic() > end:
-                self.fail(what)
-            time.sleep(0.02)
+    @staticmethod
+    def soon(condition, what):
+        return until(condition, what, PATIENCE_S)
 
 
 def main():

@@ -86,15 +86,13 @@ class SlowDisk(FaultyMachine):
         self.assertEqual(other.expect(0x2003).take("b"), 1)
 
     def test_fault_5_an_event_is_shown_once_it_is_durable_and_not_before(self):
-        server = self.daemon.game_server(7000)
-        server.heartbeat()
-        server.expect(0x1003)
+        shown = lambda server: '"server.registered"' in self.get(f"/api/v1/events?server={server.id}")[1]
+        first = self.daemon.game_server(7000)
+        self.soon(lambda: shown(first), "the first is on the disk, and nothing waits for it")
         self.slow(3000)
-        time.sleep(0.1)
         joined = self.daemon.game_server(7001)
-        shown = lambda: '"server.registered"' in self.get(f"/api/v1/events?server={joined.id}")[1]
-        self.assertFalse(shown())
-        self.soon(shown, "the event is not shown")
+        self.assertFalse(shown(joined))
+        self.soon(lambda: shown(joined), "the event is not shown")
         self.assertEqual(self.get(f"/api/v1/events?server={joined.id}")[1].count('"server.registered"'), 1)
 
 

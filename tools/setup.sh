@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that Muster needs, and only those that are missing.
 #
-#   tools/setup.sh [GROUP…]      groups: build test lint fuzz bench; all of them when none is named. And page (npm) and
-#                                browser (chromium), which may well have come from elsewhere
+#   tools/setup.sh [GROUP…]      groups: build test lint fuzz bench; all of them when none is named. And package (to make
+#                                .deb files), page (npm) and browser (chromium), which may well have come from elsewhere
 #
 # ./run and ./test source this file and call need_packages and need_command. With nothing missing it costs one dpkg-query.
 # MUSTER_SETUP=skip trusts that everything is there, whoever installed it.
@@ -10,12 +10,13 @@
 # The one list of what Muster is built, tested and checked with (Debian 12 names).
 declare -A packages=(
     [build]="cmake ninja-build ccache g++ pkg-config libboost1.81-dev libboost-json1.81-dev libexpected-dev
-        libfmt-dev libtomlplusplus-dev libcli11-dev libsqlite3-dev libssl-dev
-        libsystemd-dev zlib1g-dev"
-    [test]="doctest-dev librapidcheck-dev python3 sqlite3 curl dpkg-dev strace"
+        libfmt-dev libtomlplusplus-dev libcli11-dev libsqlite3-dev libssl-dev libpq-dev
+        libsystemd-dev zlib1g-dev libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc"
+    [test]="postgresql doctest-dev librapidcheck-dev python3 sqlite3 curl dpkg-dev strace"
     [lint]="clang-format-19 clang-tidy-19"
     [fuzz]="clang-19 lld-19 libclang-rt-19-dev llvm-19"
     [bench]="libbenchmark-dev libuv1-dev libev-dev valgrind"
+    [package]="dpkg-dev file"
     [page]="npm"
     [browser]="chromium"
 )

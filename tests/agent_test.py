@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""`muster agent` and real processes: started, registered, restarted, adopted, ended (G-1 to G-11).
+
+    agent_test.py PATH_TO_MUSTER PATH_TO_ECHO_GAME [unittest arguments]
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import served
+from agent_host import AgentCase, free_ports, with_mark
+from cli_terminal import environment
+
+
+class Agent(AgentCase):
+    def up(self, count, **options):
+        agent = self.start_agent(self.write_config(count, **options))
+        self.soon(lambda: len(self.connected()) == count, "all servers at Muster")
+        return agent
+
+    def test_G_1_eight_servers_come_up_and_one_that_is_killed_comes_back_with_its_last_words(self):
+        """fault 90"""
+        self.up(8)
+        ports = {each["port"] for each in self.servers()}
+        self.assertEqual(len(ports), 8)
+        self.assertTrue(all(self.ports[0] <= port <= self.ports[1] for port in ports))
+        victim = self.games()[0]
+        os.kill(victim, signal.SIGKILL)
+        self.soon(lambda: self.logged(r"ended after .*: signal 9 \(SIGKILL\)"), "the signal is told")
+        self.assertTrue(self.logged(r"said: listening on port \d+"), self.agent_log())
+        self.soon(lambda: len(self.connected()) == 8 and len(self.games()) == 8, "eight again")
+        self.assertNotIn(victim, self.games())
+
+    def test_G_10_a_match_is_told_by_signal_and_file_and_its_exit_ends_it(self):
+        self.up(1)
+        answer = self.allocate(77)
+        port = answer["port"]
+        self.soon(lambda: self.match(77)["state"] == "ready", "the match is ready")
+        self.soon(lambda: b'"lobby":77' in self.game_log(), "the game has read its match")
+        self.assertIn(answer["token"].encode(), self.game_log())
+        self.say(port, b"end")
+        self.soon(lambda: self.match(77)["state"] == "ended", "its exit has ended the match")
+        self.soon(lambda: len(self.games()) == 1 and len(self.connected()) == 1, "the next life")
+        self.allocate(78)
+
+    def game_log(self, name="arena-1"):
+        with open(os.path.join(self.folder, "state", "logs", f"{name}.log"), "rb") as file:
+            return file.read()
+
+    def test_fault_90_a_crash_under_a_match_aborts_it_at_once(self):
+        self.up(1)
+        port = self.allocate(80)["port"]
+        self.say(port, b"crash")
+        self.soon(lambda: self.match(80)["state"] == "aborted", "aborted")
+        self.soon(lambda: self.logged(r"signal 6 \(SIGABRT\)"), "told")
+        self.assertTrue(self.logged("said: asked to crash"))
+
+    def test_fault_91_kill_9_of_the_agent_loses_no_match(self):
+        """G-7"""
+        agent = self.up(3)
+        ports = [self.allocate(lobby)["port"] for lobby in (90, 91)]
+        before = self.games()
+        agent.kill()
+        agent.wait()
+        self.assertEqual(self.games(), before)
+        again = self.start_agent(os.path.join(self.folder, "agent.toml"))
+        self.soon(lambda: self.agent_log().count("Adopted process") == 3, "all adopted")
+        self.soon(lambda: len(self.connected()) == 3, "all at Muster again")
+        self.assertEqual(self.games(), before)
+        for lobby in (90, 91):
+            self.assertIn(self.match(lobby)["state"], ("ready", "started"))
+        # The new agent hears how they end.
+        self.say(ports[0], b"end")
+        self.soon(lambda: self.match(90)["state"] == "ended", "the adopted match ends")
+        again.send_signal(signal.SIGTERM)
+        self.assertEqual(again.wait(20), 0)
+        self.assertIn(self.pid_of(ports[1]), self.games())
+        self.assertIn(self.match(91)["state"], ("ready", "started"))
+
+    def test_fault_92_a_restart_of_muster_is_survived(self):
+        self.up(2)
+        self.allocate(95)
+        games = self.games()
+        self.daemon.env["MUSTER_LISTEN_SERVERS"] = self.daemon.ports["servers"]
+        self.daemon.process.kill()
+        self.daemon.process.wait()
+        self.daemon.start()
+        self.soon(lambda: len(self.connected()) == 2, "both are back")
+        self.assertEqual(self.games(), games)
+        self.assertIn(self.match(95)["state"], ("ready", "started"))
+
+    def test_G_2_ctrl_c_drains_and_ends_all(self):
+        agent = self.up(2)
+        port = self.allocate(97)["port"]
+        agent.send_signal(signal.SIGINT)
+        self.soon(lambda: len(self.games()) == 1, "the free one ends")
+        time.sleep(0.3)
+        self.assertIsNone(agent.poll())
+        self.say(port, b"end")
+        self.assertEqual(agent.wait(20), 0)
+        self.assertEqual(self.games(), [])
+        self.assertEqual(self.match(97)["state"], "ended")
+        self.soon(lambda: not self.servers(), "and Muster knows")
+
+    def test_G_6_children_that_outlive_their_process_are_ended(self):
+        """fault 93: also one that hides in a session of its own and clears its environment."""
+        script = os.path.join(self.folder, "forks.sh")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\nsleep 1000 &\nsetsid sleep 1001 &\nsetsid env -i sleep 1002 &\n"
+                       f'trap "" TERM\n{self.game} &\nwait\n')
+        os.chmod(script, 0o755)
+        agent = self.up(1, command=[script])
+
+        def sleepers():
+            text = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout
+            return [line for line in text.splitlines() if "sleep 100" in line and "ps -eo" not in line
+                    and self.of_this_test(int(line.split()[0]))]
+
+        self.soon(lambda: len(sleepers()) == 3, "it has forked")
+        agent.send_signal(signal.SIGINT)
+        self.assertEqual(agent.wait(20), 0)
+        self.soon(lambda: not sleepers() and not self.games(), "nothing is left")
+
+    def of_this_test(self, pid):
+        """By its folder: a game's processes are started in it."""
+        try:
+            return os.readlink(f"/proc/{pid}/cwd") == os.getcwd()
+        except OSError:
+            return False
+
+    def test_fault_93_a_process_that_fills_its_log_harms_nobody(self):
+        script = os.path.join(self.folder, "floods.sh")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\n{self.game} &\nhead -c 30000000 /dev/zero | tr '\\0' 'x'\nprintf '\\n\\033[2Jlast\\n'\nwait\n")
+        os.chmod(script, 0o755)
+        self.up(1, command=[script], run='log_size = "1MiB"\nlog_files = 2')
+        logs = os.path.join(self.folder, "state", "logs")
+        self.soon(lambda: sum(os.path.getsize(os.path.join(logs, each)) for each in os.listdir(logs)) < 3_000_000
+                  and any(each.endswith(".1") for each in os.listdir(logs)), "the log is cut")
+        self.allocate(99)
+
+    def test_G_11_a_reload_changes_counts_and_a_bad_one_changes_nothing(self):
+        ports = free_ports(8)
+        agent = self.up(2, ports=ports)
+        self.write_config(4, ports=ports)
+        agent.send_signal(signal.SIGHUP)
+        self.soon(lambda: len(self.connected()) == 4, "four")
+        with open(os.path.join(self.folder, "agent.toml"), "a", encoding="utf-8") as file:
+            file.write("cuont = 7\n")
+        agent.send_signal(signal.SIGHUP)
+        self.soon(lambda: self.logged(r"Config not reloaded: .*did you mean count"), "refused")
+        self.assertEqual(len(self.games()), 4)
+
+    def test_G_5_a_build_that_crashes_at_once_is_a_crash_loop_told_once(self):
+        """fault 90"""
+        self.start_agent(self.write_config(1, command=["/bin/false"]))
+        self.soon(lambda: self.logged("is in a crash loop \\(exit code 1\\)"), "told")
+        self.assertEqual(self.agent_log().count("Started process"), 5)
+
+
+class Up(AgentCase):
+    def launched(self, *arguments):
+        name, value = self.mark.split("=")
+        up = subprocess.Popen([self.muster, "up", "--folder", os.path.join(self.folder, "up"), *arguments],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(**{name: value}))
+        self.addCleanup(up.stdout.close)
+        self.addCleanup(up.stderr.close)
+        self.addCleanup(up.wait)
+        self.addCleanup(up.kill)
+        return up
+
+    def test_G_2_one_command_brings_the_daemon_and_eight_servers_and_ctrl_c_ends_it_all(self):
+        first, last = free_ports(10)
+        up = self.launched("--count", "8", "--ports", f"{first}-{last}", "--region", "2", "--", self.game)
+        said = "".join(up.stdout.readline() for _ in range(7))
+        page = re.search(r"http://(\S+)/", said)
+        self.assertTrue(page, said)
+        self.daemon.ports["http"] = page[1]  # it is asked from now on
+        self.soon(lambda: len(self.connected()) == 8, "eight servers")
+        os.kill(self.games()[0], signal.SIGKILL)
+        self.soon(lambda: len(self.games()) == 7, "one is gone")
+        self.soon(lambda: len(self.games()) == 8 and len(self.connected()) == 8, "and back")
+        up.send_signal(signal.SIGINT)
+        self.assertEqual(up.wait(30), 0)
+        self.assertEqual(self.games(), [])
+        self.assertIn("All servers and the daemon have ended", up.stdout.read())
+        self.assertRegex(up.stderr.read(), r"signal 9 \(SIGKILL\)")
+
+    def test_G_2_nothing_survives_a_kill_9_of_the_command(self):
+        first, last = free_ports(4)
+        up = self.launched("--ports", f"{first}-{last}", "--", self.game)
+        self.soon(lambda: self.games(), "it runs")
+        up.kill()
+        self.soon(lambda: not with_mark(self.mark), "nothing is left")
+
+    def test_G_2_what_cannot_work_is_said_and_nothing_is_left(self):
+        for arguments, code, words in ((("--", "./none"), 78, "./none is no program that may be run"),
+                                       (("--count", "0", "--", "x"), 64, "--count"), (("--ports", "1-2", "--", "x"), 64, "--ports"),
+                                       ((), 64, "give the command after --")):
+            up = self.launched(*arguments)
+            self.assertEqual(up.wait(30), code)
+            self.assertIn(words, up.stderr.read())
+        self.assertEqual(with_mark(self.mark), [])
+
+
+class Refused(AgentCase):
+    def refusal(self, path):
+        done = subprocess.run([self.muster, "agent", "--config", path], capture_output=True, text=True, timeout=20,
+                              env=environment(), check=False)
+        self.assertEqual(done.returncode, 78, done.stderr)
+        return done.stderr
+
+    def test_G_11_what_cannot_work_is_refused_at_the_start(self):
+        self.assertIn("run arena: command: ./none is no program that may be run",
+                      self.refusal(self.write_config(1, command=["./none"])))
+        self.assertIn("directory: /no/such is not there", self.refusal(self.write_config(1, run='directory = "/no/such"')))
+        self.assertIn("the runs may have 9 processes", self.refusal(self.write_config(9, ports=(20000, 20001))))
+        path = self.write_config(1)
+        with open(path, "a", encoding="utf-8") as file:
+            file.write('\n[agent2]\nstate = "/proc/x"\n')
+        self.assertIn("agent2: unknown table; did you mean agent?", self.refusal(path))
+        self.assertIn("cannot be read", self.refusal("/no/such.toml"))
+        path = self.write_config(1)
+        self.start_agent(path)
+        self.soon(lambda: self.games(), "it runs")
+        self.assertIn("another agent uses this folder", self.refusal(path))
+
+
+if __name__ == "__main__":
+    AgentCase.game = os.path.abspath(sys.argv.pop(2))
+    served.main()
