@@ -258,7 +258,10 @@ void LoadFleet::end(std::uint32_t index, std::int32_t lobby_id) {
 
 void LoadFleet::heartbeat(std::uint32_t index) {
     const GameServer& server = servers_[index];
-    links_.send(index, ServerHeartbeat{server.id, static_cast<std::int32_t>(server.held.size()), 20, 30});
+    // An offer counts from its acknowledgement on (F-7).
+    const auto matches = std::count_if(server.held.begin(), server.held.end(),
+                                       [&](const auto& held) { return lobby(held.first).server == index; });
+    links_.send(index, ServerHeartbeat{server.id, static_cast<std::int32_t>(matches), 20, 30});
 }
 
 void LoadFleet::ask() {

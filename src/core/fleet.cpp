@@ -172,7 +172,7 @@ Result<void, Refusal> Fleet::heartbeat(const Pass& pass, ConnectionId from, cons
     }
     if (planted(Bug::draining_lost_on_heartbeat)) server->drained_by_server = server->drained_by_operator = false;
     server->reported_matches = beat.match_count;
-    server->reported_at = pass.now;
+    ++server->reports;
     server->ended_since_report = 0;
     server->cpu_percent = beat.cpu_percent;
     server->memory_percent = beat.memory_percent;
@@ -312,10 +312,10 @@ void Fleet::acknowledged(ServerId id) {
     refresh(*server);
 }
 
-void Fleet::end_reported(ServerId id, Time acknowledged) {
+void Fleet::end_reported(ServerId id, std::uint32_t reports_before) {
     Server* server = mutable_find(id);
-    // A report of the same pass may be from before the acknowledgement.
-    if (!server || acknowledged >= server->reported_at) return;
+    // Counted, not timed: one pass may take an acknowledgement and the report after it.
+    if (!server || reports_before == server->reports) return;
     if (server->ended_since_report < server->reported_matches) ++server->ended_since_report;
     refresh(*server);
 }

@@ -124,8 +124,8 @@ public:
     void offer_over(ServerId server);
     void acknowledged(ServerId server);
     void match_over(ServerId server);
-    // The server says that a match has ended which it acknowledged then: its last report may have counted it.
-    void end_reported(ServerId server, Time acknowledged);
+    // The server says that a match has ended which it acknowledged after so many reports: a later one has counted it.
+    void end_reported(ServerId server, std::uint32_t reports_before);
     // Restores a slot held in the last run.
     void restore_held(ServerId server);
     // The server speaks of its matches itself (F-7).

@@ -307,6 +307,18 @@ TEST_CASE_FIXTURE(CoreWorld,
     CHECK(core->fleet().find(one.id)->load() == 1);
 }
 
+TEST_CASE_FIXTURE(CoreWorld, "F-7, A-12: an acknowledgement and the report that counts it may come at one instant") {
+    const TestServer one = join(*this, 7777);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    allocate(*this, matchmaker, one, 1);
+    CHECK(heartbeat_error(*this, one, beat_of(one, 1)) == "");
+    allocate(*this, matchmaker, one, 2);  // after the report
+    CHECK(report_error<MatchEndedReport>(*this, one, 2) == "");
+    CHECK(core->fleet().find(one.id)->load() == 1);
+    CHECK(report_error<MatchEndedReport>(*this, one, 1) == "");
+    CHECK(core->fleet().find(one.id)->load() == 0);
+}
+
 TEST_CASE_FIXTURE(CoreWorld,
                   "F-7, fault 48: a server that restarted loses its earlier matches after three low reports") {
     const TestServer server = join(*this, 7777);

@@ -33,7 +33,7 @@ struct Match {
     bool durable = false;      // the promise may be answered
     bool ended_early = false;  // the server reported its end before it was durable
     bool answered = false;     // a success has left on a link of its matchmaker, in this run or perhaps in the last
-    Time acknowledged{};
+    std::uint32_t reports_before = 0;  // load reports of its server before it acknowledged (F-7)
     Time token_expires{};
     TimerId expiry;
     TimerId look;                 // whether anybody came, while it is ready; running time

@@ -90,7 +90,7 @@ Result<void, Refusal> Matches::ended(const Pass& pass, const Server& from, Lobby
         return Failure(found.error());
     }
     Match& match = **found;
-    if (!match.ended_early) fleet_.end_reported(from.id, match.acknowledged);
+    if (!match.ended_early) fleet_.end_reported(from.id, match.reports_before);
     if (match.durable) {
         this->over(pass, match, MatchState::ended, "");
     } else {

@@ -161,7 +161,6 @@ void Matches::acknowledge(const Pass& pass, const Server& from, const AllocateMa
 void Matches::accept(const Pass&, Match& match) {
     match.record.state = MatchState::allocated;
     match.record.allocated_at = wall();
-    match.acknowledged = time_.now();
     start_expiry(match, config_.token_ttl);
     const LobbyId lobby = match.lobby();
     const std::uint64_t serial = match.serial;

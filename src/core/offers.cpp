@@ -69,6 +69,7 @@ Offers::Answer Offers::answered(const Server& from, const AllocateMatchAck& ack)
     parts_.timers.cancel(match->offer);
     parts_.matches.offer_over(*match);
     parts_.fleet.acknowledged(match->record.server);
+    match->reports_before = from.reports;
     parts_.matches.held(*match);
     return Answer::yes;
 }

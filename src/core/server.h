@@ -45,7 +45,7 @@ struct Server {
     // The latest load report that made sense (F-4).
     std::int32_t reported_matches = 0;
     std::int32_t ended_since_report = 0;  // of those it counted, by its own word
-    Time reported_at{};                   // real time
+    std::uint32_t reports = 0;            // how many so far
     float cpu_percent = 0;
     float memory_percent = 0;
 

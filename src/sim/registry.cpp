@@ -65,7 +65,7 @@ void Registry::heard(const Scene& scene, LinkNumber link, const ServerHeartbeat&
     touch(known.id);
     if (!makes_sense(beat)) return;
     known.reported = beat.match_count;
-    known.reported_at = scene.now;
+    known.report = ++reports_;
     known.ended_since = 0;
     known.cpu = beat.cpu_percent;
     known.memory = beat.memory_percent;

@@ -36,7 +36,7 @@ struct KnownServer {
     Time last_beat;       // or handshake, or the run's beginning; running time
     Time silent_since;    // when its link was lost, or its heartbeat will be overdue by half an interval
     std::int32_t reported = 0;
-    Time reported_at;              // real time
+    std::uint64_t report = 0;      // the number of its last report among those of all servers
     std::int32_t ended_since = 0;  // of those reported, by its own word
     float cpu = 0;
     float memory = 0;
@@ -93,6 +93,8 @@ public:
     void touch(ServerId id) { touched_.insert(id); }
     void clear_touched() { touched_.clear(); }
 
+    // Load reports so far, of all servers: what came first.
+    std::uint64_t reports() const { return reports_; }
     // Registrations so far, resumed ones too.
     std::uint64_t registrations() const { return registrations_; }
 
@@ -110,6 +112,7 @@ private:
     std::map<ServerId, std::int64_t> epochs_;
     std::map<ServerId, ServerRecord> durable_;
     std::uint64_t registrations_ = 0;
+    std::uint64_t reports_ = 0;
 };
 
 }  // namespace muster::sim

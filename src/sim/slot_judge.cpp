@@ -125,6 +125,7 @@ void SlotJudge::hold(const Scene& scene, LobbyId id, SeenLobby& lobby, SeenOffer
     }
     offer.state = SeenOffer::State::held;
     offer.held_since = scene.now;
+    offer.reports_before = registry_.reports();
     --counts_[offer.server].offered;
     ++counts_[offer.server].held;
     registry_.touch(offer.server);
@@ -139,7 +140,7 @@ void SlotJudge::heard(const Scene&, LinkNumber link, const MatchEndedReport& rep
     SeenOffer* offer = on_server(found->second, speaking->id);
     if (!offer || offer->state != SeenOffer::State::held || std::exchange(offer->end_reported, true)) return;
     KnownServer& server = *registry_.server(speaking->id);
-    if (offer->held_since < server.reported_at && server.ended_since < server.reported) ++server.ended_since;
+    if (offer->reports_before < server.report && server.ended_since < server.reported) ++server.ended_since;
     registry_.touch(server.id);
 }
 

@@ -25,7 +25,8 @@ struct SeenOffer {
     State state = State::offered;
     Time offered_at;  // running time
     bool timed_out = false;
-    Time held_since;  // real time of the acknowledgement
+    Time held_since;                   // real time of the acknowledgement
+    std::uint64_t reports_before = 0;  // load reports before it
     bool end_reported = false;
 };
 
