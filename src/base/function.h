@@ -1,4 +1,5 @@
-// A callable kept in place: owning, move-only, never on the heap. What does not fit does not compile.
+// A callable kept in place: owning, move-only. What does not fit does not compile, or is kept on the heap where the
+// type says so.
 #pragma once
 
 #include <concepts>
@@ -11,11 +12,13 @@
 
 namespace muster {
 
-template <class Signature, std::size_t Capacity = 48>
+enum class TooLarge { refused, on_heap };
+
+template <class Signature, std::size_t Capacity = 48, TooLarge too_large = TooLarge::refused>
 class Function;
 
-template <class R, class... Args, std::size_t Capacity>
-class Function<R(Args...), Capacity> {
+template <class R, class... Args, std::size_t Capacity, TooLarge too_large>
+class Function<R(Args...), Capacity, too_large> {
 public:
     Function() = default;
     explicit(false) Function(std::nullptr_t) {}
@@ -26,14 +29,21 @@ public:
                  std::is_invocable_r_v<R, std::remove_cvref_t<F>&, Args...>)
     explicit(false) Function(F&& callable) {
         using Callable = std::remove_cvref_t<F>;
-        static_assert(sizeof(Callable) <= Capacity, "capture less, or raise the capacity");
-        static_assert(alignof(Callable) <= alignof(std::max_align_t));
+        constexpr bool fits = sizeof(Callable) <= Capacity;
+        static_assert(fits || too_large == TooLarge::on_heap, "capture less, or raise the capacity");
+        static_assert(alignof(Callable) <= alignof(void*), "capture what needs a wider alignment by reference");
         static_assert(std::is_nothrow_move_constructible_v<Callable>);
         if constexpr (std::is_constructible_v<bool, Callable&>) {
             if (!static_cast<bool>(callable)) return;
         }
-        ::new (storage()) Callable(std::forward<F>(callable));
-        ops_ = &ops_of<Callable>;
+        if constexpr (fits) {
+            ::new (storage()) Callable(std::forward<F>(callable));
+            ops_ = &ops_of<Callable>;
+        } else {
+            using Kept = OnHeap<Callable>;
+            ::new (storage()) Kept{std::make_unique<Callable>(std::forward<F>(callable))};
+            ops_ = &ops_of<Kept>;
+        }
     }
 
     Function(Function&& other) noexcept { take(other); }
@@ -64,6 +74,12 @@ private:
     };
 
     template <class Callable>
+    struct OnHeap {
+        std::unique_ptr<Callable> callable;
+        R operator()(Args... args) { return std::invoke(*callable, std::forward<Args>(args)...); }
+    };
+
+    template <class Callable>
     static constexpr Ops ops_of{
         [](void* self, Args&&... args) -> R {
             return std::invoke(*static_cast<Callable*>(self), std::forward<Args>(args)...);
@@ -82,7 +98,7 @@ private:
     }
     void* storage() { return static_cast<void*>(bytes_); }
 
-    alignas(std::max_align_t) std::byte bytes_[Capacity];
+    alignas(void*) std::byte bytes_[Capacity];
     const Ops* ops_ = nullptr;
 };
 

@@ -1,5 +1,7 @@
 #include "base/function.h"
 
+#include <array>
+#include <cstddef>
 #include <functional>
 #include <memory>
 
@@ -37,4 +39,17 @@ TEST_CASE("moving a Function moves what it owns, once") {
     CHECK(second() == 1);
     second.reset();
     CHECK_FALSE(second);
+}
+
+TEST_CASE("a Function that may use the heap keeps there only what does not fit") {
+    using Small = Function<int(int), 24, muster::TooLarge::on_heap>;
+    static_assert(sizeof(Small) == 32);
+    auto owned = std::make_shared<int>(7);
+    const std::array<int, 100> large{1, 2, 3};
+    Small first([owned, large](int n) { return *owned + large[static_cast<std::size_t>(n)]; });
+    CHECK(owned.use_count() == 2);
+    Small second(std::move(first));
+    CHECK(second(2) == 10);
+    second.reset();
+    CHECK(owned.use_count() == 1);
 }

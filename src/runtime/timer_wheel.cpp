@@ -31,13 +31,13 @@ std::optional<std::uint32_t> first_set(const Bits& bits, std::uint32_t from) {
 
 TimerWheel::TimerWheel(Time start)
     : pool_(first_timer), present_(std::chrono::floor<Tick>(start.time_since_epoch()).count()) {
-    for (std::uint32_t list = 0; list < first_timer; ++list) pool_[list] = {list, list, 0, 0};
+    for (std::uint32_t list = 0; list < first_timer; ++list) pool_[list] = {list, list, 0, 0, 0};
 }
 
 TimerId TimerWheel::schedule(Time deadline, std::uint64_t payload) {
     const std::int64_t tick = tick_for(deadline);
     const std::uint32_t entry = take_entry();
-    payloads_[entry - first_timer] = payload;
+    pool_[entry].payload = payload;
     arm(entry, tick);
     ++size_;
     return {entry - first_timer, pool_[entry].generation};
@@ -54,7 +54,7 @@ bool TimerWheel::reschedule(TimerId id, Time deadline) {
 
 bool TimerWheel::reschedule(TimerId id, Time deadline, std::uint64_t payload) {
     if (!reschedule(id, deadline)) return false;
-    payloads_[id.index] = payload;
+    pool_[first_timer + id.index].payload = payload;
     return true;
 }
 
@@ -92,7 +92,7 @@ Time TimerWheel::deadline(TimerId id) const {
 
 std::uint64_t TimerWheel::payload(TimerId id) const {
     MUSTER_CHECK(contains(id), "only a timer that exists has a payload");
-    return payloads_[id.index];
+    return pool_[first_timer + id.index].payload;
 }
 
 void TimerWheel::advance(Time now) {
@@ -131,7 +131,6 @@ std::optional<Time> TimerWheel::next_wake() const {
 
 void TimerWheel::reserve(std::size_t timers) {
     pool_.reserve(first_timer + timers);
-    payloads_.reserve(timers);
 }
 
 // The entry of a timer that exists, or none.
@@ -155,9 +154,7 @@ std::uint32_t TimerWheel::take_entry() {
 void TimerWheel::grow() {
     MUSTER_CHECK(pool_.size() < first_timer + timers_max, "the pool of timers is bounded");
     const auto entry = static_cast<std::uint32_t>(pool_.size());
-    // The pool grows last: it alone says which timers there are, should memory run out in between.
-    payloads_.resize(entry - first_timer + 1);
-    pool_.push_back({none, none, 0, 0});
+    pool_.push_back({none, none, 0, 0, 0});
     free_ = entry;
 }
 
@@ -242,7 +239,7 @@ void TimerWheel::empty_slot(std::uint32_t list) {
 TimerWheel::Due TimerWheel::due_of(std::uint32_t entry) const {
     const std::uint32_t late = static_cast<std::uint32_t>(present_) - pool_[entry].deadline;
     const std::uint32_t index = entry - first_timer;
-    return {{index, pool_[entry].generation}, payloads_[index], time_of(present_ - late)};
+    return {{index, pool_[entry].generation}, pool_[entry].payload, time_of(present_ - late)};
 }
 
 std::optional<TimerWheel::Next> TimerWheel::next_occupied() const {

@@ -52,6 +52,9 @@ public:
     bool contains(TimerId id) const { return find(id) != none; }
     bool armed(TimerId id) const;
 
+    // The timer of that index, which exists.
+    TimerId id_at(std::uint32_t index) const { return {index, pool_[first_timer + index].generation}; }
+
     // Only for a timer that exists; the deadline only for one that is armed.
     Time deadline(TimerId id) const;
     std::uint64_t payload(TimerId id) const;
@@ -78,7 +81,7 @@ public:
     void reserve(std::size_t timers);
 
     // What one timer takes of the pool.
-    static constexpr std::size_t bytes_per_timer() { return sizeof(Entry) + sizeof(std::uint64_t); }
+    static constexpr std::size_t bytes_per_timer() { return sizeof(Entry); }
 
 private:
     static constexpr std::uint32_t levels = 4;
@@ -96,8 +99,9 @@ private:
         std::uint32_t prev;
         std::uint32_t deadline;    // the low half of its tick
         std::uint32_t generation;  // odd while the entry is a timer, even while it is free
+        std::uint64_t payload;     // beside the links: who moves a timer touches both
     };
-    static_assert(sizeof(Entry) == 16);
+    static_assert(sizeof(Entry) == 24);
 
     using Occupancy = std::array<std::uint64_t, slots / 64>;
 
@@ -122,7 +126,6 @@ private:
     std::int64_t tick_for(Time deadline) const;
 
     std::vector<Entry> pool_;
-    std::vector<std::uint64_t> payloads_;       // of the timers, without the list heads
     std::array<Occupancy, levels> occupied_{};  // a bit per slot that holds a timer
     std::int64_t present_;                      // in ticks; whatever was armed for it or before is due
     std::uint32_t free_ = none;                 // the first free entry, linked by `next`

@@ -30,6 +30,12 @@ Duration within_bounds(Duration delay) {
     return std::clamp<Duration>(delay, Timers::delay_least, Timers::delay_most);
 }
 
+// The wheel rounds a deadline up to a whole millisecond.
+std::uint32_t rounded_by(Time deadline) {
+    const auto exact = deadline.time_since_epoch();
+    return static_cast<std::uint32_t>((std::chrono::ceil<std::chrono::milliseconds>(exact) - exact).count());
+}
+
 }  // namespace
 
 Timers::Timers(const LoopTime& time, Log& log)
@@ -52,15 +58,18 @@ Result<TimerId, TimerError> Timers::schedule(const TimerSpec& spec, TimerCallbac
     Base& on = base(spec.base);
     const auto group = spec.group ? groups_.find_or_add(*spec.group) : none;
     if (on.records.size() == on.wheel.size()) on.records.emplace_back();
+    const bool is_plain = group == none && spec.interval == Duration::zero();
+    if (!is_plain) make_room_for_details();
     const Time deadline = time_.now(spec.base) + spec.first_delay;
     const TimerId id = outside(on.wheel.schedule(deadline, armed_++), spec.base);
 
     Record& made = record(id.index);
     made.callback = std::move(callback);
-    made.deadline = deadline;
-    made.interval = spec.interval;
-    made.generation = id.generation;
-    made.paused = false;
+    made.early_ns = rounded_by(deadline);
+    made.details = none;
+    if (is_plain) return id;
+    made.details = take_details();
+    details_[made.details].interval = spec.interval;
     if (group != none) {
         join_group(id.index, group);
         if (groups_[group].paused) pause(id);
@@ -80,7 +89,7 @@ TimerId Timers::start(const TimerSpec& spec, TimerCallback callback) {
 bool Timers::cancel(TimerId id) {
     guard_.check();
     if (!contains(id)) return false;
-    leave_group(id.index);
+    drop_details(id.index);
     // Taken out first: what its captures do when they are destroyed finds the timer gone.
     const TimerCallback dying = std::move(record(id.index).callback);
     base(id).wheel.cancel(in_wheel(id));
@@ -91,10 +100,12 @@ Result<void, TimerError> Timers::reschedule(TimerId id, Duration delay) {
     guard_.check();
     if (!contains(id)) return Failure<TimerError>(TimerError::unknown_timer);
     if (const auto fault = fault_of_delay(delay)) return Failure<TimerError>(*fault);
-    Record& moved = record(id.index);
-    const bool group_paused = moved.group != none && groups_[moved.group].paused;
-    moved.left = delay;
-    moved.paused = group_paused;
+    Details* const more = details(id.index);
+    const bool group_paused = more && more->group != none && groups_[more->group].paused;
+    if (more) {
+        more->left = delay;
+        more->paused = group_paused;
+    }
     if (!group_paused) arm(id, time_.now(base_of(id.index)) + delay);
     return {};
 }
@@ -107,10 +118,9 @@ void Timers::restart(TimerId id, Duration delay) {
 std::optional<Duration> Timers::remaining(TimerId id) const {
     guard_.check();
     if (!contains(id)) return std::nullopt;
-    const Record& asked = record(id.index);
-    if (asked.paused) return asked.left;
+    if (const Details* more = details(id.index); more && more->paused) return more->left;
     if (!base(id).wheel.armed(in_wheel(id))) return std::nullopt;
-    return std::max(asked.deadline - time_.now(base_of(id.index)), Duration::zero());
+    return std::max(exact_deadline(id) - time_.now(base_of(id.index)), Duration::zero());
 }
 
 bool Timers::contains(TimerId id) const {
@@ -145,7 +155,7 @@ Result<std::size_t, TimerError> Timers::pause_group(std::string_view name) {
     if (group.paused) return 0;
     group.paused = true;
     std::size_t paused = 0;
-    for (std::uint32_t at = group.first; at != none; at = record(at).next_in_group) {
+    for (std::uint32_t at = group.first; at != none; at = details(at)->next_in_group) {
         const TimerId id = id_of(at);
         // A one-shot whose callback runs now has no time left to keep.
         if (!base(id).wheel.armed(in_wheel(id))) continue;
@@ -162,8 +172,8 @@ Result<std::size_t, TimerError> Timers::resume_group(std::string_view name) {
     if (index == none || !groups_[index].paused) return 0;
     groups_[index].paused = false;
     std::size_t resumed = 0;
-    for (std::uint32_t at = groups_[index].first; at != none; at = record(at).next_in_group) {
-        if (!record(at).paused) continue;
+    for (std::uint32_t at = groups_[index].first; at != none; at = details(at)->next_in_group) {
+        if (!details(at)->paused) continue;
         resume(id_of(at));
         ++resumed;
     }
@@ -188,8 +198,8 @@ std::size_t Timers::run_due(const Pass& pass, PassBudget& budget) {
         TimerWheel::Due due;
         base(*from).wheel.pop_due(due);
         const TimerId id = outside(due.id, *from);
-        const TimerGroups::Index group = record(id.index).group;
-        fire(id, pass);
+        const TimerGroups::Index group = group_of(id.index);
+        fire(id, due.deadline, pass);
         ++ran;
         ++fired_;
         budget.ended(HandlerKind::timer, [&] { return name_of(id, group); });
@@ -225,6 +235,47 @@ TimerId Timers::outside(TimerId in_wheel, TimeBase base) {
     return {in_wheel.index << 1 | static_cast<std::uint32_t>(base), in_wheel.generation};
 }
 
+Timers::Details* Timers::details(std::uint32_t index) {
+    const std::uint32_t at = record(index).details;
+    return at == none ? nullptr : &details_[at];
+}
+
+const Timers::Details* Timers::details(std::uint32_t index) const {
+    const std::uint32_t at = record(index).details;
+    return at == none ? nullptr : &details_[at];
+}
+
+TimerGroups::Index Timers::group_of(std::uint32_t index) const {
+    const Details* more = details(index);
+    return more ? more->group : none;
+}
+
+void Timers::make_room_for_details() {
+    if (free_details_ != none) return;
+    details_.emplace_back();
+    free_details_ = static_cast<std::uint32_t>(details_.size() - 1);
+}
+
+// There is room for it.
+std::uint32_t Timers::take_details() {
+    const std::uint32_t taken = free_details_;
+    free_details_ = std::exchange(details_[taken], {}).next_in_group;
+    return taken;
+}
+
+void Timers::drop_details(std::uint32_t index) {
+    if (record(index).details == none) return;
+    leave_group(index);
+    const std::uint32_t dropped = std::exchange(record(index).details, none);
+    details_[dropped].next_in_group = free_details_;
+    free_details_ = dropped;
+}
+
+// Of a timer that is armed.
+Time Timers::exact_deadline(TimerId id) const {
+    return base(id).wheel.deadline(in_wheel(id)) - std::chrono::nanoseconds(record(id.index).early_ns);
+}
+
 // The base whose first due timer comes before that of the other.
 std::optional<TimeBase> Timers::first_due() const {
     const auto running = base(TimeBase::running).wheel.first_due();
@@ -237,25 +288,27 @@ std::optional<TimeBase> Timers::first_due() const {
     return running_order < real_order ? TimeBase::running : TimeBase::real;
 }
 
-void Timers::fire(TimerId id, const Pass& pass) {
+void Timers::fire(TimerId id, Time rounded_deadline, const Pass& pass) {
     TimerFired fired{id, pass, {}, 0};
     const TimeBase on = base_of(id.index);
     const Time now = on == TimeBase::running ? pass.running : pass.now;
     Record& due = record(id.index);
-    fired.deadline = on == TimeBase::running ? time_.real_time_of(due.deadline) : due.deadline;
-    if (due.interval > Duration::zero()) {
+    const Time deadline = rounded_deadline - std::chrono::nanoseconds(due.early_ns);
+    fired.deadline = on == TimeBase::running ? time_.real_time_of(deadline) : deadline;
+    if (const Details* more = details(id.index); more && more->interval > Duration::zero()) {
         // Armed again before the call, so that the callback finds the timer as anyone else would.
-        fired.missed = static_cast<std::uint64_t>((now - due.deadline) / due.interval);
-        arm(id, due.deadline + due.interval * static_cast<Duration::rep>(fired.missed + 1));
+        fired.missed = static_cast<std::uint64_t>((now - deadline) / more->interval);
+        arm(id, deadline + more->interval * static_cast<Duration::rep>(fired.missed + 1));
     }
 
     // It runs from here: the callback may let the records grow, or cancel itself and have its record taken by another.
-    const TimerGroups::Index group = due.group;
+    const TimerGroups::Index group = group_of(id.index);
     TimerCallback callback = std::move(due.callback);
     guarded_call([&] { callback(fired); }, [&](std::string_view why) { callback_failed(id, group, why); });
 
     if (!contains(id)) return;
-    const bool goes_on = record(id.index).paused || base(id).wheel.armed(in_wheel(id));
+    const Details* const more = details(id.index);
+    const bool goes_on = (more && more->paused) || base(id).wheel.armed(in_wheel(id));
     if (goes_on) {
         record(id.index).callback = std::move(callback);
     } else {
@@ -278,42 +331,42 @@ std::string Timers::name_of(TimerId id, TimerGroups::Index group) const {
 }
 
 void Timers::arm(TimerId id, Time deadline) {
-    record(id.index).deadline = deadline;
+    record(id.index).early_ns = rounded_by(deadline);
     base(id).wheel.reschedule(in_wheel(id), deadline, armed_++);
 }
 
 void Timers::pause(TimerId id) {
-    Record& paused = record(id.index);
-    paused.left = std::max(paused.deadline - time_.now(base_of(id.index)), Duration::zero());
+    Details& paused = *details(id.index);
+    paused.left = std::max(exact_deadline(id) - time_.now(base_of(id.index)), Duration::zero());
     paused.paused = true;
     base(id).wheel.disarm(in_wheel(id));
 }
 
 void Timers::resume(TimerId id) {
-    Record& resumed = record(id.index);
+    Details& resumed = *details(id.index);
     resumed.paused = false;
     arm(id, time_.now(base_of(id.index)) + resumed.left);
 }
 
 void Timers::join_group(std::uint32_t index, TimerGroups::Index into) {
     TimerGroups::Group& group = groups_[into];
-    Record& joining = record(index);
+    Details& joining = *details(index);
     joining.group = into;
     joining.prev_in_group = group.last;
     joining.next_in_group = none;
-    (group.last == none ? group.first : record(group.last).next_in_group) = index;
+    (group.last == none ? group.first : details(group.last)->next_in_group) = index;
     group.last = index;
     ++group.size;
 }
 
 void Timers::leave_group(std::uint32_t index) {
-    Record& leaving = record(index);
+    Details& leaving = *details(index);
     if (leaving.group == none) return;
     TimerGroups::Group& group = groups_[leaving.group];
     const std::uint32_t before = leaving.prev_in_group;
     const std::uint32_t after = leaving.next_in_group;
-    (before == none ? group.first : record(before).next_in_group) = after;
-    (after == none ? group.last : record(after).prev_in_group) = before;
+    (before == none ? group.first : details(before)->next_in_group) = after;
+    (after == none ? group.last : details(after)->prev_in_group) = before;
     --group.size;
     groups_.release(leaving.group);
     leaving.group = none;

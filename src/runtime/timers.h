@@ -34,7 +34,8 @@ struct TimerFired {
     std::uint64_t missed = 0;
 };
 
-using TimerCallback = Function<void(const TimerFired&)>;
+// Three words of captures are kept in place, so that a timer lives in 64 bytes; more go to the heap.
+using TimerCallback = Function<void(const TimerFired&), 24, TooLarge::on_heap>;
 
 struct TimerSpec {
     Duration first_delay;
@@ -117,14 +118,17 @@ private:
 
     // What the wheel does not know about a timer.
     struct Record {
-        TimerCallback callback;  // empty while it runs
-        Time deadline;           // exact, in the timer's base; the wheel rounds it
+        TimerCallback callback;        // empty while it runs
+        std::uint32_t early_ns = 0;    // how far the exact deadline lies before the wheel's whole millisecond
+        std::uint32_t details = none;  // index, of a timer that repeats or is in a group
+    };
+
+    struct Details {
         Duration interval{0};
         Duration left{0};  // while paused
         TimerGroups::Index group = none;
         std::uint32_t next_in_group = none;  // indexes of ids
         std::uint32_t prev_in_group = none;
-        std::uint32_t generation = 0;  // that of its id
         bool paused = false;
     };
 
@@ -145,10 +149,20 @@ private:
     const Base& base(TimerId id) const { return base(base_of(id.index)); }
     Record& record(std::uint32_t index) { return base(base_of(index)).records[index >> 1]; }
     const Record& record(std::uint32_t index) const { return base(base_of(index)).records[index >> 1]; }
-    TimerId id_of(std::uint32_t index) const { return {index, record(index).generation}; }
+    TimerId id_of(std::uint32_t index) const {
+        return outside(base(base_of(index)).wheel.id_at(index >> 1), base_of(index));
+    }
+    // Null for a timer that fires once and is in no group.
+    Details* details(std::uint32_t index);
+    const Details* details(std::uint32_t index) const;
+    TimerGroups::Index group_of(std::uint32_t index) const;
 
+    void make_room_for_details();
+    std::uint32_t take_details();
+    void drop_details(std::uint32_t index);
+    Time exact_deadline(TimerId id) const;
     std::optional<TimeBase> first_due() const;
-    void fire(TimerId id, const Pass& pass);
+    void fire(TimerId id, Time rounded_deadline, const Pass& pass);
     void callback_failed(TimerId id, TimerGroups::Index group, std::string_view why);
     std::string name_of(TimerId id, TimerGroups::Index group) const;
     void arm(TimerId id, Time deadline);
@@ -161,6 +175,8 @@ private:
     Log& log_;
     ThreadGuard guard_;
     std::array<Base, 2> bases_;
+    std::vector<Details> details_;       // most timers have none
+    std::uint32_t free_details_ = none;  // the first of those that nobody uses, linked by next_in_group
     TimerGroups groups_;
     std::uint64_t armed_ = 0;  // how often a timer was armed: the order among equal deadlines
     std::uint64_t fired_ = 0;

@@ -335,6 +335,7 @@ TEST_CASE_FIXTURE(TimersFixture,
     const std::uint64_t before = allocations();
     for (int i = 0; i < 10; ++i) round();
     CHECK(allocations() - before == 10);  // the test's own ids
+    CHECK(Timers::bytes_per_timer() == 64);
 }
 
 TEST_CASE_FIXTURE(TimersFixture,
