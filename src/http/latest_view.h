@@ -53,15 +53,15 @@ public:
     }
 
     // The game thread made the view of that number; it took `cost`.
-    void made(std::uint64_t number, std::shared_ptr<const View> view, Duration cost) {
+    void made(std::uint64_t number, const std::shared_ptr<const View>& view, Duration cost) {
         saved_up_ = std::max<Duration>(saved_up() - cost, -saved_up_max);
-        view_ = std::move(view);
+        view_ = view;
         answers_.clear();
         made_at_ = clock_.now();
         outdated_ = number <= changed_;
         if (number != asked_) return;  // stale: the readers that wait now wait for a later view
         for (OnView& on_view : next_waiting())
-            thread_.in_turn([on_view = std::move(on_view), kept = view_] { on_view(kept.get()); });
+            thread_.in_turn([on_view = std::move(on_view), view] { on_view(view.get()); });
     }
 
     // An action changed something: the latest view is stale, and so is one that is being made.
@@ -95,6 +95,9 @@ private:
 
     void ask() {
         const std::uint64_t number = ++asked_;
+        // Nobody gets it any more: two views of a large fleet are not held at once.
+        view_.reset();
+        answers_.clear();
         try {
             thread_.after(patience, [this, number] { gave_up(number); });
             if (ask_(number, clock_.now() + patience)) return;

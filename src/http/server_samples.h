@@ -2,10 +2,13 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
+#include <functional>
 #include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
 
 #include "base/fields.h"
 #include "base/ids.h"
@@ -14,36 +17,47 @@
 
 namespace muster {
 
-// HTTP thread only. All servers are sampled at the same moments, so that a server costs 16 bytes a sample; one that is
-// gone is forgotten with its last sample.
+// HTTP thread only. All servers are sampled at the same moments. Equal samples in a row are one run of 8 bytes, so that
+// a server that does nothing costs next to nothing, and a busy one 8 bytes a sample. A server that is gone is forgotten
+// with its last sample.
 class ServerSamples {
 public:
     static constexpr std::size_t kept = 60;
     static constexpr std::chrono::seconds every{10};
 
-    struct Sample {
-        std::int32_t load = -1;  // -1: it was not there
-        float cpu_percent = 0;
-        float memory_percent = 0;
-        std::uint32_t rtt_us = 0;
-    };
-
     void add(const FleetView& view);
 
-    // Tells "history": [{"time_ms","matches","cpu","memory","rtt_ms"}], oldest first.
+    // Tells "history": [{"time_ms","matches","cpu","memory","rtt_ms"}], oldest first. Percentages in steps of 0.4,
+    // round trips in steps of 10 us up to 655 ms.
     void describe(ServerId server, FieldSink& out) const;
 
-    std::size_t servers() const { return rings_.size(); }
+    std::size_t servers() const { return histories_.size(); }
 
 private:
-    struct Ring {
-        std::array<Sample, kept> samples{};
+    struct Sample {
+        std::int16_t load = -1;  // -1: it was not there
+        std::uint8_t cpu = 0;    // of 250
+        std::uint8_t memory = 0;
+        std::uint16_t rtt_10us = 0;
+
+        bool operator==(const Sample&) const = default;
+    };
+    struct Run {
+        Sample sample;
+        std::uint16_t times = 0;
+    };
+    static_assert(sizeof(Run) == 8);
+    struct History {
+        std::vector<Run> runs;   // oldest first; together as many times as there are moments, or fewer
         std::uint64_t last = 0;  // which sampling it was last seen in
     };
 
+    static Sample sample_of(const ServerRow& row);
+    static void append(History& history, const Sample& sample);
+
     std::array<UnixMs, kept> times_{};
     std::uint64_t samplings_ = 0;
-    std::unordered_map<ServerId, Ring> rings_;
+    boost::unordered_flat_map<ServerId, History, std::hash<ServerId>> histories_;
 };
 
 }  // namespace muster

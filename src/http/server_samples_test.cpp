@@ -1,5 +1,7 @@
 #include "http/server_samples.h"
 
+#include <string>
+
 #include <doctest/doctest.h>
 
 #include "base/json_fields.h"
@@ -51,4 +53,22 @@ TEST_CASE("O-2: only the last samples are kept, and a server that is gone is for
     CHECK(history(samples, 2).find("\"time_ms\":1,") == std::string::npos);
     CHECK(history(samples, 2).find("\"time_ms\":100,") != std::string::npos);
     CHECK(samples.servers() == 1);
+}
+
+TEST_CASE("O-2: equal samples in a row are shown at each of their moments, and figures out of range at their limit") {
+    ServerSamples samples;
+    FleetView view = view_at(5, {1});
+    view.servers[0].load = 1'000'000;
+    view.servers[0].rtt_us = 4'000'000'000;
+    for (int i = 0; i < 61; ++i) {
+        view.time = UnixMs{i};
+        samples.add(view);
+    }
+    const std::string shown = history(samples, 1);
+    CHECK(shown.find("\"time_ms\":0,") == std::string::npos);
+    for (int i = 1; i < 61; ++i) {
+        const std::string moment = "\"time_ms\":" + std::to_string(i) + ",\"matches\":32767,\"cpu\":45.2,";
+        CHECK(shown.find(moment) != std::string::npos);
+    }
+    CHECK(shown.find("\"rtt_ms\":655.35") != std::string::npos);
 }
