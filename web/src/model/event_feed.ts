@@ -14,12 +14,14 @@ export class EventFeed {
     readonly shown = new Store<readonly FleetEvent[]>([]);
 
     private events: FleetEvent[] = [];
+    private hasPast = false;
     private timer: ReturnType<typeof setTimeout> | null = null;
 
     constructor(private readonly most: number = EVENTS_MAX) {}
 
-    isEmpty(): boolean {
-        return this.events.length === 0;
+    // Until it was given what happened before. That events are here says nothing: the stream may be the faster one.
+    wantsPast(): boolean {
+        return !this.hasPast;
     }
 
     // In the order they happened. What is already here (a resume may repeat) is left out.
@@ -35,6 +37,7 @@ export class EventFeed {
 
     // Events from before those that are here.
     addOlder(batch: readonly FleetEvent[]): void {
+        this.hasPast = true;
         const oldest = this.events[0]?.id ?? Infinity;
         const older = batch.filter((event) => event.id < oldest).sort((left, right) => left.id - right.id);
         this.events = [...older, ...this.events];

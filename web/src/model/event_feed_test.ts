@@ -33,6 +33,14 @@ it("takes older events before its own, whatever came first", () => {
     expect(ids(feed)).toEqual([10, 9, 8]);
 });
 
+it("wants its past until it has it, though the stream was faster", () => {
+    const feed = new EventFeed();
+    feed.add([event(10)]);
+    expect(feed.wantsPast()).toBe(true);
+    feed.addOlder([]);
+    expect(feed.wantsPast()).toBe(false);
+});
+
 it("begins anew when the daemon numbers from the start again", () => {
     const feed = new EventFeed();
     feed.add([event(500, 1000)]);

@@ -56,8 +56,8 @@ export function buildPageState(): PageState {
         const now = watch.link.value.state;
         if (now === "live" && before !== "live") {
             stream.reconnect();
-            if (feed.isEmpty()) void recentEvents(api, feed, HISTORY_AT_START, "");
-            if (notable.isEmpty()) void recentEvents(api, notable, NOTABLE_AT_START, `&type=${NOTABLE_TYPES.join()}`);
+            if (feed.wantsPast()) void recentEvents(api, feed, HISTORY_AT_START, "");
+            if (notable.wantsPast()) void recentEvents(api, notable, NOTABLE_AT_START, `&type=${NOTABLE_TYPES.join()}`);
         }
         before = now;
     });
