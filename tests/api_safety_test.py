@@ -120,6 +120,7 @@ class Safety(Api):
         wrong, all_failures = self.figures('muster_auth_failures_total{port="http"}', "muster_admin_auth_failures_total")
         self.assertGreater(wrong, 10)
         self.assertEqual(all_failures, wrong + 1)
+        self.soon(lambda: "Wrong admin token" in self.daemon.log_text(), "it is not in the log")
         self.assertEqual(self.daemon.log_text().count("Wrong admin token"), 1)
         self.assertEqual(self.got("/clock")["speed"], 2)
 
@@ -157,10 +158,13 @@ class Safety(Api):
         self.soon(lambda: self.figures(
             'muster_registrations_refused_total{port="servers",reason="invalid_token"}',
             'muster_registrations_refused_total{port="matchmakers",reason="invalid_token"}') == (5, 1), "they are not counted")
+        self.soon(lambda: self.got("/events?type=matchmaker.refused")["events"], "the last event is not durable")
         events = [(e["type"], e["reason"], e["peer"]) for e in self.got("/events?type=server.refused")["events"]]
         self.assertEqual(events, [("server.refused", "Invalid token", "127.0.0.1")])
         self.assertEqual(len(self.got("/events?type=matchmaker.refused")["events"]), 1)
-        self.assertEqual(self.daemon.log_text().count("Refused a game server: Invalid token peer=127.0.0.1"), 1)
+        line = "Refused a game server: Invalid token peer=127.0.0.1"
+        self.soon(lambda: line in self.daemon.log_text(), "it is not in the log")
+        self.assertEqual(self.daemon.log_text().count(line), 1)
         health = self.got("/overview")["health"]
         self.assertEqual(health["status"], "warn")
         self.assertIn('5 registrations of game servers refused in the last minutes, most with "Invalid token"', health["reasons"][0])

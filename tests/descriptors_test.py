@@ -61,7 +61,8 @@ class OneIdleAddress(FewFiles):
         limits = pathlib.Path(f"/proc/{self.daemon.process.pid}/limits").read_text()
         line = next(line for line in limits.splitlines() if line.startswith("Max open files"))
         self.assertEqual(line.split()[3:5], ["1024", "1024"])
-        self.assertIn("limits.connections_per_port is 100000, but the open files limit of 1024 leaves", self.daemon.log_text())
+        said = "limits.connections_per_port is 100000, but the open files limit of 1024 leaves"
+        self.soon(lambda: said in self.daemon.log_text(), "the log does not say so")
 
     def shuts_nobody_out(self, *ports):
         for port in ports:

@@ -61,7 +61,7 @@ class Reload(Served):
         self.soon(lambda: not self.events_of_matches(), "the events of the past go")
         # The number of a match that is over stays for fleet.lobby_memory.
         self.assertEqual(self.matches_in_history(), ["1", "2"])
-        self.assertIn("history_keep", self.daemon.log_text())
+        self.soon(lambda: "history_keep" in self.daemon.log_text(), "the log does not say what changed")
 
 
 if __name__ == "__main__":

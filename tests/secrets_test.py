@@ -59,6 +59,7 @@ class WrongSecrets(Served):
                 self.assertIn(self.refusal(peer, port), ("Invalid token", "Invalid credential"))
             self.assertGreater(time.monotonic() - began, 3)
             self.soon(lambda: self.figure(f'muster_auth_failures_total{{port="{port}"}}') == 40, "not all were counted")
+        self.soon(lambda: "Wrong player credential from 127.0.0.4" in self.daemon.log_text(), "the last is not in the log")
         log = self.daemon.log_text()
         for secret, source in (("server token", "127.0.0.2"), ("matchmaker token", "127.0.0.3"),
                                ("player credential", "127.0.0.4")):
