@@ -81,6 +81,22 @@ class Agent(AgentCase):
         self.assertIn(self.pid_of(ports[1]), self.games())
         self.assertIn(self.match(91)["state"], ("ready", "started"))
 
+    def test_G_7_fault_91_what_runs_without_a_record_is_ended_by_the_next_agent(self):
+        agent = self.up(3)
+        self.soon(lambda: len(self.connected()) == 3, "three servers")
+        agent.kill()
+        agent.wait()
+        before = self.games()
+        self.assertEqual(len(before), 3)
+        records = os.path.join(self.folder, "state", "processes")
+        os.remove(os.path.join(records, "arena-1.json"))  # killed between the start and its record
+        with open(os.path.join(records, "arena-2.json"), "w", encoding="utf-8") as file:
+            file.write('{"version":99}')  # of a newer agent, or damaged
+        self.start_agent(os.path.join(self.folder, "agent.toml"))
+        self.soon(lambda: len(self.connected()) == 3 and len(self.games()) == 3, "three again, and no fourth")
+        self.assertEqual(len(set(before) & set(self.games())), 1, "the one with a record is adopted")
+        self.assertTrue(self.logged(r"left no record of it"), self.agent_log())
+
     def test_fault_92_a_restart_of_muster_is_survived(self):
         self.up(2)
         self.allocate(95)
@@ -189,6 +205,14 @@ class Up(AgentCase):
         self.assertEqual(self.games(), [])
         self.assertIn("All servers and the daemon have ended", up.stdout.read())
         self.assertRegex(up.stderr.read(), r"signal 9 \(SIGKILL\)")
+
+    def test_G_2_a_closed_terminal_ends_it_all(self):
+        first, last = free_ports(4)
+        up = self.launched("--ports", f"{first}-{last}", "--", self.game)
+        self.soon(lambda: self.games(), "it runs")
+        up.send_signal(signal.SIGHUP)
+        self.soon(lambda: not with_mark(self.mark), "nothing is left")
+        self.assertEqual(up.wait(30), 0)
 
     def test_G_2_nothing_survives_a_kill_9_of_the_command(self):
         first, last = free_ports(4)

@@ -129,7 +129,8 @@ private:
     }
 
     void take_signal(int signal) {
-        if (signal == SIGHUP) return reload();
+        // Without a config file, as in muster up, it means that the terminal is gone.
+        if (signal == SIGHUP && !options_.file.empty()) return reload();
         if (signal == SIGCHLD) return;
         if (signal == SIGTERM && !options_.term_ends_all) {
             manager_.stopping();
@@ -143,7 +144,6 @@ private:
     }
 
     void reload() {
-        if (options_.file.empty()) return;
         auto loaded = load_agent_config(options_.file, options_.environment, options_.host_name);
         std::vector<std::string> problems = loaded ? problems_of_host(loaded->config) : loaded.error();
         for (const std::string& problem : problems) log_.error("Config not reloaded: {}", problem);

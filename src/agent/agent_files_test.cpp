@@ -148,5 +148,27 @@ TEST_CASE("G-11: a state folder that cannot be made is told with its path") {
     CHECK(folder.error().starts_with("/proc/no/such: cannot be made"));
 }
 
+TEST_CASE("G-7: a state folder keeps its id, and one that is no id is replaced") {
+    const TestFolder folder;
+    const auto state = folder.path() / "state";
+    std::string id;
+    {
+        const auto opened = StateFolder::open(state);
+        REQUIRE(opened);
+        id = opened->id();
+        CHECK(id.size() == 36);
+    }
+    {
+        const auto again = StateFolder::open(state);
+        REQUIRE(again);
+        CHECK(again->id() == id);
+    }
+    std::ofstream(state / "id") << "half";
+    const auto damaged = StateFolder::open(state);
+    REQUIRE(damaged);
+    CHECK(damaged->id().size() == 36);
+    CHECK(damaged->id() != id);
+}
+
 }  // namespace
 }  // namespace muster

@@ -249,8 +249,9 @@ void AgentLoop::do_order(Moment at, const OfferMatch& order) {
     if (SdkSide* sdk = sdk_of(order.process)) return sdk->offer(at.now, order.match);
     if (host_.tell_match(order.process, order.match))
         return supervisor_.heard(at, order.process, {SdkFact::Kind::match_ready, order.match.lobby});
-    muster_.tell({order.process, order.match.lobby, TellMatch::What::decline});
-    supervisor_.aborted(at, order.process, order.match.lobby, "the process could not be told");
+    log_.warning("Match {} is declined: its process could not be told; is the disk of the state folder full?",
+                 order.match.lobby.value);
+    supervisor_.not_told(order.process, order.match.lobby);
 }
 
 void AgentLoop::do_order(Moment at, const DropMatch& order) {

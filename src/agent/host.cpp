@@ -19,6 +19,7 @@ namespace muster {
 namespace {
 
 constexpr const char* life_variable = "MUSTER_LIFE";
+constexpr const char* agent_variable = "MUSTER_AGENT";  // the id of the state folder
 // How often what an ended process left behind is looked for: what forks while it is being killed is found the next
 // time.
 constexpr int looks = 5;
@@ -59,6 +60,7 @@ std::vector<EnvironmentEntry> Host::environment_of(const StartProcess& order, co
     set(entries, "MUSTER_HOST", options_.name);
     set(entries, "MUSTER_REGION", std::to_string(options_.region.value));
     set(entries, life_variable, order.life);
+    set(entries, agent_variable, folder_.id());
     if (order.run->sdk == SdkKind::muster) {
         set(entries, "MUSTER_SERVERS", fmt::format("{}", fmt::join(options_.join, ",")));
         set(entries, "MUSTER_SERVER_TOKEN", options_.server_token);
@@ -316,7 +318,23 @@ std::vector<ProcessRecord> Host::find_survivors() {
             if (record.boot == boot_) ended_lives_.push_back({record.life, record.cgroup, looks});
         }
     }
+    end_unrecorded(survivors);
     return survivors;
+}
+
+// The agent before died between a start and its record, or the record was damaged.
+void Host::end_unrecorded(const std::vector<ProcessRecord>& survivors) {
+    std::set<std::string> known;
+    for (const ProcessRecord& record : survivors) known.insert(record.life);
+    for (const EndedLife& each : ended_lives_) known.insert(each.life);
+    for (const std::int32_t pid : all_processes()) {
+        if (pid == getpid() || !environment_has(pid, agent_variable, folder_.id())) continue;
+        std::string life = environment_value(pid, life_variable);
+        if (life.empty() || !known.insert(life).second) continue;
+        log_.warning("Ending process {} (pid {}): an earlier agent started it and left no record of it",
+                     environment_value(pid, "MUSTER_PROCESS"), pid);
+        ended_lives_.push_back({std::move(life), {}, looks});
+    }
 }
 
 bool Host::adopt(ProcessId process, const ProcessRecord& record, const RunConfig& run) {

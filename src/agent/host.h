@@ -71,7 +71,8 @@ public:
     void end_leftovers();
     bool leftovers() const { return !ended_lives_.empty(); }
 
-    // What earlier agents left running: each record that fits a process to the last detail.
+    // What earlier agents of this folder left running: each record that fits a process to the last detail. What runs
+    // without such a record has no owner, and is ended.
     std::vector<ProcessRecord> find_survivors();
     // Watches it from now on. False when it is gone meanwhile.
     bool adopt(ProcessId process, const ProcessRecord& record, const RunConfig& run);
@@ -118,6 +119,7 @@ private:
     ProcessLog log_of(const Entry& entry) const;
     void ended(Entry& entry);
     void watch(Entry& entry, ProcessId process);
+    void end_unrecorded(const std::vector<ProcessRecord>& survivors);
     // SIGKILL to every process of that life that can be found. True when there was none.
     bool kill_life(const std::string& life);
     // Orphans of ours that belong to no life any more, or hide which.

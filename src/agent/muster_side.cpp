@@ -168,11 +168,20 @@ void MusterSide::tell(const TellMatch& what) {
 
 void MusterSide::tidy(Time now) {
     std::erase_if(leaving_, [now](const Client& client) { return client.gone_at <= now; });
-    if (options_.join.size() < 2) return;
     for (auto& [process, client] : clients_) {
-        if (client.online) client.since = now;
+        if (client.online) {
+            client.since = now;
+            client.told = false;
+        }
         if (now - client.since < address_patience) continue;
         client.since = now;
+        if (!std::exchange(client.told, true)) {
+            const std::string& address = options_.join[client.address];
+            said({.process = process,
+                  .kind = Kind::error,
+                  .text = "no link to Muster yet: nobody answers at " + address});
+        }
+        if (options_.join.size() < 2) continue;
         client.address = (client.address + 1) % options_.join.size();
         runner_.remove(*client.server);
         runner_.add(*client.server, options_.join[client.address]);

@@ -66,7 +66,8 @@ private:
         std::size_t address = 0;
         Time since{};  // it is not online
         bool online = false;
-        Time gone_at{};  // of one that is leaving
+        bool told = false;  // that nobody answers
+        Time gone_at{};     // of one that is leaving
     };
 
     void said(MusterSaid what);

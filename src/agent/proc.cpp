@@ -112,6 +112,15 @@ bool environment_has(std::int32_t pid, std::string_view name, std::string_view v
     return text.find(fmt::format("{}{}={}{}", '\0', name, value, '\0')) != std::string::npos;
 }
 
+std::string environment_value(std::int32_t pid, std::string_view name) {
+    const std::string text = '\0' + read_small_file(fmt::format("/proc/{}/environ", pid)) + '\0';
+    const std::string entry = fmt::format("{}{}=", '\0', name);
+    const std::size_t at = text.find(entry);
+    if (at == std::string::npos) return {};
+    const std::size_t from = at + entry.size();
+    return text.substr(from, text.find('\0', from) - from);
+}
+
 std::vector<std::int32_t> all_processes() {
     std::vector<std::int32_t> found;
     DIR* folder = opendir("/proc");

@@ -28,6 +28,8 @@ std::optional<ProcStat> parse_stat(std::string_view text);
 
 // Whether the environment that the process was started with has that entry. False when it may not be read.
 bool environment_has(std::int32_t pid, std::string_view name, std::string_view value);
+// The same entry's value; empty when there is none.
+std::string environment_value(std::int32_t pid, std::string_view name);
 
 // Every process there is.
 std::vector<std::int32_t> all_processes();

@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "agent/proc.h"
+#include "base/entropy.h"
+#include "base/uuid.h"
 
 namespace muster {
 
@@ -32,7 +34,18 @@ Result<StateFolder, std::string> StateFolder::open(const std::filesystem::path& 
     if (flock(lock.number(), LOCK_EX | LOCK_NB) != 0)
         return Failure(
             fmt::format("{}: another agent uses this folder; stop it, or give this one another state", whole.string()));
-    return StateFolder(whole, std::move(lock));
+    StateFolder opened(whole, std::move(lock));
+    if (!opened.find_id()) return Failure(fmt::format("{}: cannot be written", (whole / "id").string()));
+    return opened;
+}
+
+bool StateFolder::find_id() {
+    constexpr std::size_t uuid_length = 36;
+    id_ = read_small_file(path_ / "id", uuid_length);
+    if (id_.size() == uuid_length && id_.find_first_not_of("0123456789abcdef-") == std::string::npos) return true;
+    SystemEntropy entropy;
+    id_ = random_uuid(entropy);
+    return write_file(path_ / "id", id_);
 }
 
 std::filesystem::path StateFolder::log_file(std::string_view process) const {

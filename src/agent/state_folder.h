@@ -20,6 +20,9 @@ public:
     // it.
     static Result<StateFolder, std::string> open(const std::filesystem::path& path);
 
+    // Names this folder and no other: what its agents start carries it (G-7).
+    const std::string& id() const { return id_; }
+
     std::filesystem::path log_file(std::string_view process) const;
     std::filesystem::path match_file(std::string_view process) const;
     std::filesystem::path process_folder(std::string_view process) const;  // for its SDK's files
@@ -37,10 +40,13 @@ public:
 
 private:
     StateFolder(std::filesystem::path path, FileDescriptor lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+    // Reads the folder's id, or gives it one. False when the disk refuses.
+    bool find_id();
     std::filesystem::path record_file(std::string_view process) const;
 
     std::filesystem::path path_;  // absolute
     FileDescriptor lock_;
+    std::string id_;
 };
 
 }  // namespace muster

@@ -73,6 +73,8 @@ public:
     // What Muster says of the process's game server.
     void offered(Moment at, ProcessId id, const SdkMatch& match);
     void aborted(Moment at, ProcessId id, LobbyId lobby, std::string_view reason);
+    // The host could not tell the process of the match that it was offered: it is declined, and the process goes on.
+    void not_told(ProcessId id, LobbyId lobby);
     // How many matches a process that registered itself holds (sdk = "muster").
     void matches_held(Moment at, ProcessId id, std::int32_t count);
 

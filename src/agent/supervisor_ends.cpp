@@ -90,6 +90,14 @@ void Supervisor::offered(Moment, ProcessId id, const SdkMatch& match) {
     orders_.push_back(OfferMatch{id, match});
 }
 
+void Supervisor::not_told(ProcessId id, LobbyId lobby) {
+    Process* process = find_process(id);
+    if (!process || !process->match || process->match->match.lobby != lobby) return;
+    if (process->match->stage != Stage::offered) return;
+    process->match.reset();
+    orders_.push_back(TellMatch{id, lobby, Tell::decline});
+}
+
 void Supervisor::aborted(Moment at, ProcessId id, LobbyId lobby, std::string_view reason) {
     Process* process = find_process(id);
     if (!process || !process->match || process->match->match.lobby != lobby) return;
@@ -205,7 +213,11 @@ void Supervisor::end_all(Moment at, bool at_once) {
     for (const auto& [name, run] : runs_) balance(at, name);
     if (!at_once) return;
     for (auto& [place, process] : processes_) {
-        if (!process.pid || process.being_ended()) continue;
+        if (!process.pid) continue;
+        if (process.being_ended()) {
+            process.kill_at = at.now;  // it was asked already, and nobody waits any more
+            continue;
+        }
         process.end_is_wished = true;
         end(at, process, ProcessState::stopping, "the agent ends");
     }

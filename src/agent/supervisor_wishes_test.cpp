@@ -146,10 +146,33 @@ TEST_CASE_FIXTURE(SupervisorFixture, "G-2: ending everything waits for matches u
         CHECK(state("arena-1") == ProcessState::stopping);
         exit({.signal = SIGTERM}, "arena-1");
     }
+    SUBCASE("at once, and then without its grace") {
+        supervisor.end_all(now(), true);
+        work();
+        const auto kills = [&] { return count_of<KillProcess>(); };
+        const auto killed = kills();
+        supervisor.end_all(now(), true);
+        work();
+        CHECK(kills() == killed + 1);
+        exit({.signal = SIGKILL}, "arena-1");
+    }
     CHECK(supervisor.all_ended());
     run_for(10min);
     CHECK(alive() == 0);
     CHECK_FALSE(supervisor.next_tick());
+}
+
+TEST_CASE_FIXTURE(SupervisorFixture, "G-10: a process that cannot be told of its match declines it and goes on") {
+    configure({arena()});
+    bind_port();
+    offer(7);
+    supervisor.not_told(id(), LobbyId(7));
+    work();
+    CHECK(told() == std::vector{Tell::decline});
+    CHECK(state() == ProcessState::ready);
+    CHECK(count_of<StopProcess>() == 0);
+    offer(8);
+    CHECK(count_of<OfferMatch>() == 2);
 }
 
 TEST_CASE_FIXTURE(SupervisorFixture, "G-21: ready again ends the match and frees the process") {
