@@ -393,14 +393,21 @@ class Hostile(unittest.TestCase):
         self.assertIn("\\x1b[2J\\x07evil\\x0d\\x0a\\x9b31m", muster("players", MUSTER_URL=fake.url).stdout)
 
     def test_what_is_not_muster_is_an_error_and_no_crash(self):
-        for status, body in ((200, "<html>"), (200, "[" * 100000), (500, ""), (200, "null"), (301, "{}")):
-            fake = FakeDaemon(self, {"/overview": (status, body), "/servers": (status, body), "/regions": (200, "[]")})
-            for command in ("status", "servers"):
-                result = muster(command, MUSTER_URL=fake.url)
-                self.assertIn(result.returncode, (0, 1), (command, status, body[:10], result.stderr))
-                if status != 200 or body != "null":
-                    self.assertEqual(result.returncode, 1, (command, status, body[:10]))
-                    self.assertTrue(result.stderr.startswith("muster: that is not Muster: another program answers"), result.stderr)
+        for status, body in ((200, "<html>"), (200, "[" * 100000), (500, ""), (200, "null"), (200, "5"), (200, "{}"), (301, "{}")):
+            paths = ("/overview", "/servers", "/servers/1/drain", "/servers/1/remove", "/matches/1/abort", "/players/1/kick")
+            fake = FakeDaemon(self, {"/regions": (200, "[]"), **{path: (status, body) for path in paths}})
+            for command in ("status", "servers", "drain 1", "remove 1", "abort 1", "kick 1"):
+                result = muster(*command.split(), MUSTER_URL=fake.url)
+                self.assertEqual(result.returncode, 1, (command, status, body[:10], result.stderr))
+                self.assertTrue(result.stderr.startswith("muster: that is not Muster: another program answers"), result.stderr)
+
+    def test_a_list_that_names_the_same_next_page_again_ends(self):
+        rows = {"matches": [{"lobby_id": 1}], "servers": [{"id": 1, "region": 2}], "next": "abc"}
+        fake = FakeDaemon(self, {"/matches": (200, rows), "/servers": (200, rows), "/regions": self.REGIONS})
+        for command in ("matches", "drain --address 1.2.3.4"):
+            result = muster(*command.split(), MUSTER_URL=fake.url)
+            self.assertEqual(result.returncode, 1, command)
+            self.assertIn("the daemon's list never ends", result.stderr)
 
     def test_the_token_goes_in_its_header_and_nowhere_else_X_2(self):
         fake = FakeDaemon(self, {"/clock": (200, {"day": 1, "hour": 0, "minute": 0, "speed": 1})})

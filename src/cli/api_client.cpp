@@ -349,7 +349,8 @@ JsonValue ApiClient::ask(const Question& question) {
     const Answer answer = exchange(question);
     if (answer.status != 200) refuse(address_, answer.status, answer.body, !token_.empty());
     auto json = JsonValue::parse(answer.body);
-    if (!json) not_muster(address_, answer.status);
+    // Every answer of ours is an object with something in it.
+    if (!json || json->fields().empty()) not_muster(address_, answer.status);
     return std::move(*json);
 }
 

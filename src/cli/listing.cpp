@@ -52,6 +52,8 @@ Listing list(ApiClient& api, const ListQuery& query) {
         for (const JsonValue& row : page[query.name].items()) all.rows.push_back(row);
         all.next = page["next"];
         const std::string last = all.next.text().empty() ? all.next.to_json() : query_encoded(all.next.text());
+        if (after == "&after=" + last)
+            throw CommandFailure(exit_failed, "the daemon's list never ends: is this Muster?");
         after = "&after=" + last;
         if (page[query.name].items().empty()) break;
     } while (!all.next.is_null() && (query.limit == 0 || static_cast<std::int64_t>(all.rows.size()) < query.limit));
