@@ -184,9 +184,9 @@ std::string why_not_run(const std::string& word, const std::filesystem::path& di
     if (word.find('/') == std::string::npos)
         return fmt::format("there is no program {} on the PATH; for one in this folder write ./{}", safe_text(word),
                            safe_text(word));
-    const std::filesystem::path file = (directory / word).lexically_normal();
-    const std::string shown = safe_text(file.string());
     std::error_code ignored;
+    const auto file = std::filesystem::absolute(directory / word, ignored).lexically_normal();
+    const std::string shown = safe_text(file.string());
     if (!std::filesystem::exists(file, ignored)) return fmt::format("there is no file {}", shown);
     return fmt::format("{} is not executable; chmod +x makes it so", shown);
 }
