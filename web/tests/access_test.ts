@@ -100,7 +100,7 @@ describe("the page for everybody", () => {
             for (const view of VIEWS) {
                 await tab.page.goto(`${driver.url}#/${view}`);
                 await tab.page.getByRole("heading", { level: 1 }).waitFor();
-                await tab.page.locator("table, .events").first().waitFor();
+                await tab.page.locator("tbody tr, .events li").first().waitFor();
                 const sideways = await tab.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
                 expect(sideways, `${view} at ${width}`).toBe(0);
             }
