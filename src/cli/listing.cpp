@@ -28,8 +28,8 @@ RegionNames::RegionNames(const JsonValue& answer) {
     for (const JsonValue& region : answer["regions"].items()) names_[region["id"].integer()] = region["name"].text();
 }
 
-RegionNames::RegionNames(const Regions& regions) {
-    for (const Region& region : regions) names_[region.id.value] = region.name;
+RegionNames::RegionNames(const Config& config) {
+    for (const auto& region : config.fleet.regions) names_[region.id.value] = region.name;
 }
 
 std::string RegionNames::name(std::int64_t id) const {

@@ -56,7 +56,7 @@ std::string text_of(const std::filesystem::path& path) {
 
 // The daemon that is started here has the default regions.
 std::int64_t region_of(const Arguments& arguments) {
-    return RegionNames(Config{}.fleet.regions).id(arguments.region);
+    return RegionNames(Config{}).id(arguments.region);
 }
 
 // The agent's config, as one would write it oneself.
