@@ -191,7 +191,7 @@ class Up(AgentCase):
 
     def test_G_2_one_command_brings_the_daemon_and_eight_servers_and_ctrl_c_ends_it_all(self):
         first, last = free_ports(10)
-        up = self.launched("--count", "8", "--ports", f"{first}-{last}", "--region", "2", "--", self.game)
+        up = self.launched("--count", "8", "--ports", f"{first}-{last}", "--region", "eu", "--", self.game)
         said = "".join(up.stdout.readline() for _ in range(7))
         page = re.search(r"http://(\S+)/", said)
         self.assertTrue(page, said)
@@ -222,7 +222,9 @@ class Up(AgentCase):
         self.soon(lambda: not with_mark(self.mark), "nothing is left")
 
     def test_G_2_what_cannot_work_is_said_and_nothing_is_left(self):
-        for arguments, code, words in ((("--", "./none"), 78, "./none is no program that may be run"),
+        for arguments, code, words in ((("--", "./none"), 78, "there is no file /"), (("--", "/"), 78, "is not executable"),
+                                       (("--", "none-such"), 78, "there is no program none-such on the PATH"),
+                                       (("--region", "MOON", "--", "x"), 1, "no region MOON; there are USE (0)"),
                                        (("--count", "0", "--", "x"), 64, "--count"), (("--ports", "1-2", "--", "x"), 64, "--ports"),
                                        ((), 64, "give the command after --")):
             up = self.launched(*arguments)
@@ -239,8 +241,7 @@ class Refused(AgentCase):
         return done.stderr
 
     def test_G_11_what_cannot_work_is_refused_at_the_start(self):
-        self.assertIn("run arena: command: ./none is no program that may be run",
-                      self.refusal(self.write_config(1, command=["./none"])))
+        self.assertRegex(self.refusal(self.write_config(1, command=["./none"])), "run arena: command: there is no file /.*/none\n")
         self.assertIn("directory: /no/such is not there", self.refusal(self.write_config(1, run='directory = "/no/such"')))
         self.assertIn("the runs may have 9 processes", self.refusal(self.write_config(9, ports=(20000, 20001))))
         path = self.write_config(1)

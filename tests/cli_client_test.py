@@ -276,6 +276,8 @@ class Actions(WithDaemon):
                          f"the match of lobby 42 is aborted; server {server.id} will be told\n")
         self.shown("by hand", "matches", "--state", "over")
         used = self.run_muster("allocate", "EU", "--lobby", "42")
+        for flag, wrong in (("--lobby", 0), ("--lobby", 2**31), ("--players", 0), ("--players", 128)):
+            self.assertIn(f"{flag} wants a whole number from 1 to", self.run_muster("allocate", "EU", flag, str(wrong)).stderr)
         self.assertEqual(used.stderr, "muster: lobby 42 is over; lobby ids are used once\n  leave out --lobby for a new one\n")
         again = self.run_muster("abort", "42")
         self.assertEqual(again.returncode, 1)

@@ -95,6 +95,8 @@ class Demo(unittest.TestCase):
         matches = json.loads(muster("matches", "--state", "started", "--json", MUSTER_URL=url).stdout)["matches"]
         there = [match["tokens_used"] / match["player_count"] for match in matches]
         self.assertGreater(sum(there) / len(there), 0.8, "most of those who are expected are there")
+        until(lambda: "server.resumed" in muster("events", "--json", "--type", "server.", MUSTER_URL=url).stdout,
+              "a server that loses its link comes back and keeps its matches")
         demo.send_signal(signal.SIGINT)
         self.ends_clean(demo)
 

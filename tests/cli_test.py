@@ -68,6 +68,11 @@ class CommandLine(Folder):
             self.assertEqual(muster(command, "--help").returncode, 0)
         self.assertIn("--ports-file", muster("serve", "--help").stdout)
 
+    def test_help_and_version_are_also_words_O_3(self):
+        self.assertEqual(muster("help").stdout, muster("--help").stdout)
+        self.assertEqual(muster("help", "drain").stdout, muster("drain", "--help").stdout)
+        self.assertEqual(muster("version").stdout, muster("--version").stdout)
+
     def test_version_is_name_and_number(self):
         result = muster("--version")
         self.assertEqual(result.returncode, 0)
@@ -81,6 +86,10 @@ class CommandLine(Folder):
             (["serve", "--config"], "--config"),
             (["serve", "more"], "too many arguments"),
             (["config", "--default", "--config", "x"], "excludes"),
+            (["servers", "--sort", "laod"], "--sort: laod is none of id, load, "),
+            (["servers", "--sort", "laod"], "; did you mean load?"),
+            (["serv", "--help"], "unknown command serv; did you mean serve?"),
+            (["help", "serv"], "unknown command serv; did you mean serve?"),
             (["--verson"], "unknown flag --verson; did you mean --version?"),
             ([], "a command is needed"),
         ):
@@ -277,7 +286,7 @@ class Serve(Folder):
         result = muster("serve", env={**listen, "MUSTER_LISTEN_HTTP": taken,
                                       "MUSTER_STORE_PATH": os.path.join(other.name, "muster.db")})
         self.assertEqual(result.returncode, 69)
-        self.assertIn(f"cannot listen on {taken} (http): address in use", result.stderr)
+        self.assertIn(f"cannot listen on {taken} (http): address in use\n  is another Muster running?", result.stderr)
         self.assertEqual(first.get("/healthz")[0].status, 200)
         self.assertEqual(first.stop(), 0)
 

@@ -179,6 +179,18 @@ private:
     bool over_ = false;
 };
 
+// What is wrong with a command that find_program() did not find.
+std::string why_not_run(const std::string& word, const std::filesystem::path& directory) {
+    if (word.find('/') == std::string::npos)
+        return fmt::format("there is no program {} on the PATH; for one in this folder write ./{}", safe_text(word),
+                           safe_text(word));
+    std::error_code ignored;
+    const auto file = std::filesystem::absolute(directory / word, ignored).lexically_normal();
+    const std::string shown = safe_text(file.string());
+    if (!std::filesystem::exists(file, ignored)) return fmt::format("there is no file {}", shown);
+    return fmt::format("{} is not executable; chmod +x makes it so", shown);
+}
+
 }  // namespace
 
 std::vector<std::string> problems_of_host(const AgentConfig& config) {
@@ -191,7 +203,7 @@ std::vector<std::string> problems_of_host(const AgentConfig& config) {
                                            safe_text(run.directory)));
         } else if (!find_program(run.command[0], run.directory, search_path())) {
             problems.push_back(
-                fmt::format("run {}: command: {} is no program that may be run", run.name, safe_text(run.command[0])));
+                fmt::format("run {}: command: {}", run.name, why_not_run(run.command[0], run.directory)));
         }
     }
     return problems;

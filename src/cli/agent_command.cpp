@@ -14,7 +14,7 @@ namespace muster {
 namespace {
 
 constexpr const char* notes =
-    R"(Commands stand in this file alone: Muster can list, restart, drain and count processes, and never send a command.
+    R"(Only this file names commands to run. Muster can list, restart, drain and count processes, never send a command.
 MUSTER_AGENT_NAME, _JOIN, _ADDRESS, _REGION, _PORTS, _STATE override [agent]; the token that Muster asks of game
 servers comes from MUSTER_AUTH_SERVER_TOKEN or auth.server_token_file.
 

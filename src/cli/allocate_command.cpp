@@ -1,4 +1,6 @@
 // `muster allocate`: asks for a game server for a match, by hand, and waits for the answer.
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -65,7 +67,17 @@ JsonValue ask(ApiClient& api, std::int64_t lobby, const std::string& wish) try {
                     failure.what(), lobby));
 }
 
+void check(const Arguments& arguments) {
+    const auto refuse = [](const char* why) { throw CommandFailure(to_int(ExitCode::usage), why); };
+    const std::int64_t lobby = arguments.lobby.value_or(1);
+    if (lobby < 1 || lobby > std::numeric_limits<std::int32_t>::max())
+        refuse("--lobby wants a whole number from 1 to 2147483647");
+    if (arguments.players < 1 || arguments.players > std::numeric_limits<std::int8_t>::max())
+        refuse("--players wants a whole number from 1 to 127");
+}
+
 int allocate(const Arguments& arguments) {
+    check(arguments);
     ApiClient api = ApiClient::from_environment();
     const std::int64_t lobby = arguments.lobby ? *arguments.lobby : some_lobby();
     JsonFields wish;

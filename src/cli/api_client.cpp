@@ -86,7 +86,7 @@ std::string token_hint(bool with_token) {
         what += token_hint(with_token);
     } else if (status == 421) {
         code = exit_not_allowed;
-        what += "\n  MUSTER_URL must name an address that the daemon listens on, or localhost";
+        what += "\n  MUSTER_URL must have an IP address, localhost, or a name in listen.http_hosts";
     } else if (status == 403 || status == 429) {
         code = exit_not_allowed;
     }

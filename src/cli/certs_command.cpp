@@ -187,13 +187,13 @@ Command certs_command() {
              role,
              {"--ip", "ADDRESS", "An address that the owner is reached at; may be repeated", &arguments->names.ip},
              {"--dns", "NAME", "A DNS name that the owner is reached at; may be repeated", &arguments->names.dns},
-             {"--days", "N", "How long it is valid; 365 unless given", &arguments->days},
+             {"--days", "N", "Days that it is valid (default 365)", &arguments->days},
              {"--json", "", "Print files and facts as one line of JSON", &arguments->json}},
-            "  muster certs init pki --dns game.example  authority and daemon\n"
+            "  muster certs init pki --dns game.example   authority and daemon\n"
             "  muster certs issue pki eu-1 --role server  a game server\n"
             "  muster certs renew pki eu-1                new dates, same key\n"
             "  muster certs show pki/eu-1.crt\n"
-            "Keys are P-256 with mode 0600. No file is ever overwritten, but a certificate by its renewal.\n",
+            "Keys are P-256 with mode 0600. No file is overwritten, except a certificate when it is renewed.\n",
             [arguments] { return run(*arguments); }};
 }
 

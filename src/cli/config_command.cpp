@@ -57,7 +57,8 @@ int check(const std::string& file) {
     print_problems(found.problems);
     for (const std::string& warning : found.warnings) print_error("warning: {}\n", warning);
     std::string text = fmt::format(
-        "{}: {}\n", file, found.problems.empty() ? "ok" : "the daemon would not start, or keep its old config");
+        "{}: {}\n", file,
+        found.problems.empty() ? "ok" : "the daemon would not start with it; a reload would keep the old config");
     for (const ConfigCheck::SecretFound& secret : found.secrets)
         text += fmt::format("  {:<23}{}: {}\n", secret.key, state_text(secret.state), secret.text);
     const int printed = to_int(print_result(text));

@@ -82,7 +82,8 @@ public:
         for (const auto& matchmaker : matchmakers_) runner_.add(*matchmaker, ports_.matchmakers);
         for (const auto& player : players_) player->join(ports_.players);
         ask_soon();
-        fail_soon();
+        lose_link_soon();
+        crash_in(random_.between(20, 40));
         if (const sdk::Outcome started = runner_.start(); !started) throw std::runtime_error(started.text);
     }
 
@@ -171,11 +172,20 @@ private:
             if (server->port() == match.port) server->let_in(match.lobby, *player.id(), match.token);
     }
 
-    // Now and then a server dies, and comes back without its matches.
-    void fail_soon() {
-        runner_.post_after(std::chrono::milliseconds(random_.between(4'000, 12'000)), [this] {
+    // A server loses its link for a moment and keeps its matches: every ten seconds or so.
+    void lose_link_soon() {
+        runner_.post_after(std::chrono::milliseconds(random_.between(5'000, 15'000)), [this] {
+            servers_[random_.below(servers_.size())]->lose_link();
+            lose_link_soon();
+        });
+    }
+
+    // A server dies and comes back without its matches. Seldom, so that the fleet is what it looks like: healthy.
+    // (Health warns from 20 matches on that were lost within 15 minutes.)
+    void crash_in(std::int64_t seconds) {
+        runner_.post_after(std::chrono::seconds(seconds), [this] {
             servers_[random_.below(servers_.size())]->crash();
-            fail_soon();
+            crash_in(random_.between(150, 300));
         });
     }
 

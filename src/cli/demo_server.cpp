@@ -38,8 +38,18 @@ void DemoServer::leave() {
     if (client_) client_->goodbye();
 }
 
+void DemoServer::lose_link() {
+    if (!client_ || away_) return;
+    away_ = true;
+    runner_.remove(*client_);
+    runner_.post_after(*client_, std::chrono::milliseconds(random_.between(500, 2'500)), [this] {
+        away_ = false;
+        runner_.add(*client_, address_);
+    });
+}
+
 void DemoServer::crash() {
-    if (!client_) return;
+    if (!client_ || away_) return;
     runner_.remove(*client_);
     client_.reset();
     runner_.post_after(std::chrono::milliseconds(random_.between(3'000, 12'000)), [this] { join(); });

@@ -1,4 +1,4 @@
-// One game server of the demo: takes matches, plays them for a while, dies now and then.
+// One game server of the demo: takes matches, plays them for a while, loses its link and comes back, and may die.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,8 @@ public:
     void join();
     // Says goodbye, for good.
     void leave();
+    // The link is gone for a few seconds; the matches go on.
+    void lose_link();
     // The process is gone without a word, and another one takes its place some seconds later.
     void crash();
 
@@ -41,6 +43,7 @@ private:
     std::string address_;
     sdk::GameServerOptions options_;
     std::unique_ptr<sdk::GameServer> client_;  // none while the process is gone
+    bool away_ = false;                        // it has no link for a while
 };
 
 }  // namespace muster

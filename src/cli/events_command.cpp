@@ -1,4 +1,4 @@
-// `muster events`: what happened, and with --follow what happens.
+// `muster events`: past events; with --follow also new ones, as they happen.
 #include <algorithm>
 #include <array>
 #include <chrono>

@@ -28,6 +28,10 @@ RegionNames::RegionNames(const JsonValue& answer) {
     for (const JsonValue& region : answer["regions"].items()) names_[region["id"].integer()] = region["name"].text();
 }
 
+RegionNames::RegionNames(const Config& config) {
+    for (const auto& region : config.fleet.regions) names_[region.id.value] = region.name;
+}
+
 std::string RegionNames::name(std::int64_t id) const {
     const auto found = names_.find(id);
     return found == names_.end() ? fmt::to_string(id) : safe_text(found->second);
@@ -77,7 +81,7 @@ std::string Listing::to_json(std::string_view name) const {
 }
 
 CommandOption json_option(bool& target) {
-    return {"--json", "", "The API's JSON instead of text", &target};
+    return {"--json", "", "Print JSON instead of text", &target};
 }
 
 CommandOption limit_option(ListArguments& arguments) {

@@ -11,6 +11,7 @@
 #include "cli/api_client.h"
 #include "cli/command.h"
 #include "cli/text_table.h"
+#include "config/config.h"
 
 namespace muster {
 
@@ -18,8 +19,9 @@ namespace muster {
 class RegionNames {
 public:
     explicit RegionNames(ApiClient& api) : RegionNames(api.get("/regions")) {}
-    // Of the API's answer.
+    // Of the API's answer, or of a config.
     explicit RegionNames(const JsonValue& answer);
+    explicit RegionNames(const Config& config);
 
     // Safe to show; the number where there is no name.
     std::string name(std::int64_t id) const;

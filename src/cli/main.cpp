@@ -17,7 +17,7 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "cli/command.h"
 #include "cli/program.h"
@@ -44,6 +44,20 @@ std::string whole_number(const std::string& text) {
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool good = failure == std::errc() && end == text.data() + text.size();
     return good ? "" : "a whole number is wanted, such as 7";
+}
+
+std::string did_you_mean(std::string_view typed, std::span<const std::string> known) {
+    const auto nearest = muster::nearest_name(typed, known);
+    return nearest ? fmt::format("; did you mean {}?", *nearest) : std::string();
+}
+
+// Takes these values alone; the help lists them, and the refusal names the nearest.
+CLI::Validator one_of(const std::vector<std::string>& choices) {
+    const auto check = [choices](const std::string& typed) -> std::string {
+        if (std::find(choices.begin(), choices.end(), typed) != choices.end()) return {};
+        return fmt::format("{} is none of {}{}", typed, fmt::join(choices, ", "), did_you_mean(typed, choices));
+    };
+    return {check, fmt::format("{{{}}}", fmt::join(choices, ","))};
 }
 
 CLI::Option* add_option(CLI::App& parser, const CommandOption& option) {
@@ -110,7 +124,7 @@ void add_command(CLI::App& app, const Command& command) {
     for (const CommandOption& option : command.options) {
         CLI::Option* one = add_option(*parser, option);
         if (option.required) one->required();
-        if (!option.choices.empty()) one->check(CLI::IsMember(option.choices));
+        if (!option.choices.empty()) one->check(one_of(option.choices));
         added[option.name] = one;
     }
     for (const CommandOption& option : command.options)
@@ -124,14 +138,9 @@ std::vector<std::string> flags_of(const CLI::App& command) {
     return flags;
 }
 
-std::string did_you_mean(std::string_view typed, std::span<const std::string> known) {
-    const auto nearest = muster::nearest_name(typed, known);
-    return nearest ? fmt::format("; did you mean {}?", *nearest) : std::string();
-}
-
 // The first argument that is no known flag or command, in words. What follows a flag is never repeated: it may be a
 // secret that does not belong there.
-std::string complaint(const CLI::App& app, std::span<char* const> arguments, const CLI::ParseError& error) {
+std::string complaint(const CLI::App& app, std::span<const char* const> arguments, const CLI::ParseError& error) {
     const CLI::App* command = &app;
     std::vector<std::string> commands;
     for (const CLI::App* each : app.get_subcommands({})) commands.push_back(each->get_name());
@@ -156,7 +165,7 @@ std::string complaint(const CLI::App& app, std::span<char* const> arguments, con
 }
 
 // The command that was meant: the first word that is no flag, if it names one.
-const Command* command_in(const muster::Program& program, std::span<char* const> arguments) {
+const Command* command_in(const muster::Program& program, std::span<const char* const> arguments) {
     const auto word = std::find_if(arguments.begin(), arguments.end(),
                                    [](const char* each) { return !std::string_view(each).starts_with('-'); });
     if (word == arguments.end()) return nullptr;
@@ -165,7 +174,7 @@ const Command* command_in(const muster::Program& program, std::span<char* const>
     return nullptr;
 }
 
-int usage_error(const CLI::App& app, const muster::Program& program, std::span<char* const> arguments,
+int usage_error(const CLI::App& app, const muster::Program& program, std::span<const char* const> arguments,
                 const CLI::ParseError& error) {
     const std::string wrong = complaint(app, arguments, error);
     if (const Command* command = command_in(program, arguments)) {
@@ -180,8 +189,23 @@ int usage_error(const CLI::App& app, const muster::Program& program, std::span<c
     return to_int(ExitCode::usage);
 }
 
-int run(int argc, char** argv) {
+// What the parser is given: `muster help`, `muster help COMMAND` and `muster version` as flags. Of a command that does
+// not exist the word alone, since a --help behind it would pass for that of the whole program.
+std::vector<const char*> for_parser(const muster::Program& program, std::span<char* const> typed) {
+    std::vector<const char*> words(typed.begin(), typed.end());
+    if (words.size() == 1 && std::string_view(words[0]) == "version") return {"--version"};
+    if (!words.empty() && words.size() <= 2 && std::string_view(words[0]) == "help") {
+        words.erase(words.begin());
+        words.push_back("--help");
+    }
+    const bool is_command = !words.empty() && !std::string_view(words[0]).starts_with('-');
+    if (is_command && command_in(program, words) == nullptr) words.resize(1);
+    return words;
+}
+
+int run(std::span<char* const> typed) {
     const muster::Program program = muster::whole_program();
+    const std::vector<const char*> arguments = for_parser(program, typed);
     CLI::App app{program.about, program.name};
     app.set_version_flag("--version", fmt::format("{} {}", program.name, program.version), "Show the version");
     app.set_help_flag("-h,--help", "Show this help");
@@ -191,11 +215,12 @@ int run(int argc, char** argv) {
                help_list("Exit codes", program.exit_codes));
     for (const Command& command : program.commands) add_command(app, command);
     try {
-        app.parse(argc, argv);
+        // The parser takes them from the last to the first.
+        app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     } catch (const CLI::Success& asked) {  // --help, --version
         return app.exit(asked);
     } catch (const CLI::ParseError& error) {
-        return usage_error(app, program, std::span(argv + 1, argv + argc), error);
+        return usage_error(app, program, arguments, error);
     }
     const std::string wanted = app.get_subcommands().front()->get_name();
     const auto command = std::find_if(program.commands.begin(), program.commands.end(),
@@ -207,7 +232,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     try {
-        return run(argc, argv);
+        return run(std::span(argv, argv + argc).subspan(argc > 0 ? 1 : 0));
     } catch (const muster::CommandFailure& failure) {
         print_error("muster: {}\n", failure.what());
         return failure.exit_code;

@@ -17,6 +17,7 @@ constexpr const char* about =
 
 std::vector<HelpLine> examples() {
     return {
+        {"muster help drain", "the arguments and flags of one command"},
         {"muster demo", "run the daemon with a small simulated fleet"},
         {"muster up --count 8 -- ./server -port {port}", "run the daemon and eight of your game servers"},
         {"muster config --default > muster.toml", "write a config to start from"},
@@ -43,7 +44,7 @@ std::vector<HelpLine> exit_codes() {
         line(to_int(ExitCode::ok), "success, or stopped on request"),
         line(exit_failed, "command failed, or daemon unhealthy"),
         line(to_int(ExitCode::usage), "unknown command or bad argument"),
-        line(to_int(ExitCode::damaged_store), "the store is damaged, not ours, or from a newer version"),
+        line(to_int(ExitCode::damaged_store), "the store is damaged, not Muster's, or from a newer version"),
         line(to_int(ExitCode::unavailable), "no daemon answers, or a port cannot be opened"),
         line(to_int(ExitCode::internal), "internal error"),
         line(to_int(ExitCode::store_in_use), "another process holds the store"),

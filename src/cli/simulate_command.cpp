@@ -307,7 +307,7 @@ const char* what_happens(sim::Scenario scenario) {
 
 std::string notes() {
     std::string text =
-        "Each scenario has its own values for what is not given. Exit code 1 means that a rule of the specification "
+        "Each scenario has its own defaults. Exit code 1 means that a rule of the specification "
         "was\n"
         "broken; the output then has the command that repeats that run. Ctrl-C stops with a summary of the seeds run "
         "so "

@@ -23,6 +23,7 @@
 #include "cli/child_process.h"
 #include "cli/commands.h"
 #include "cli/json_value.h"
+#include "cli/listing.h"
 #include "cli/progress.h"
 #include "cli/standard_output.h"
 #include "config/config.h"
@@ -41,7 +42,7 @@ struct Arguments {
     std::int64_t count = 1;
     std::string ports = "7000-7999";
     std::string sdk = "none";
-    std::int64_t region = 0;
+    std::string region = "USE";
     std::string folder = "muster-up";
     std::vector<std::string> command;
 };
@@ -53,6 +54,11 @@ std::string text_of(const std::filesystem::path& path) {
     return text.str();
 }
 
+// The daemon that is started here has the default regions.
+std::int64_t region_of(const Arguments& arguments) {
+    return RegionNames(Config{}).id(arguments.region);
+}
+
 // The agent's config, as one would write it oneself.
 std::string agent_config(const Arguments& arguments, const std::filesystem::path& folder, const std::string& join) {
     std::vector<std::string> words;
@@ -61,7 +67,7 @@ std::string agent_config(const Arguments& arguments, const std::filesystem::path
         "# Written by `muster up`. `muster agent --config` takes it as well.\n"
         "[agent]\njoin = [{}]\nregion = {}\nports = {}\nstate = {}\n\n"
         "[[run]]\nname = \"server\"\ncommand = [{}]\ndirectory = {}\ncount = {}\nsdk = {}\n",
-        json_quoted(join), arguments.region, json_quoted(arguments.ports), json_quoted((folder / "agent").string()),
+        json_quoted(join), region_of(arguments), json_quoted(arguments.ports), json_quoted((folder / "agent").string()),
         fmt::join(words, ", "), json_quoted(std::filesystem::current_path().string()), arguments.count,
         json_quoted(arguments.sdk));
 }
@@ -141,7 +147,7 @@ void check(const Arguments& arguments) {
     const auto refuse = [](const std::string& why) { throw CommandFailure(to_int(ExitCode::usage), why); };
     if (arguments.command.empty()) refuse("give the command after --, such as: muster up -- ./server -port {port}");
     if (arguments.count < 1 || arguments.count > 1000) refuse("--count wants a whole number from 1 to 1000");
-    if (arguments.region < 0 || arguments.region > 127) refuse("--region wants a whole number from 0 to 127");
+    region_of(arguments);
     const auto range = parse_port_range(arguments.ports);
     if (!range) refuse("--ports wants a range from 1024 to 65535, such as 7000-7999");
     if (range->size() < static_cast<std::size_t>(arguments.count))
@@ -184,24 +190,28 @@ int up(const Arguments& arguments) {
 
 Command up_command() {
     const auto arguments = std::make_shared<Arguments>();
+    CommandOption command{"COMMAND", "-- COMMAND…", "The game server, after --; {port} stands for its port",
+                          &arguments->command};
+    command.required_or_other = true;
     return {
         "up",
         "Run the daemon and your game server, in one command",
-        {{"--count", "N", "How many of it", &arguments->count},
-         {"--ports", "A-B", "The ports they get", &arguments->ports},
+        {{"--count", "N", "Number of game servers", &arguments->count},
+         {"--ports", "A-B", "Range of ports; each game server gets one of them", &arguments->ports},
          {"--sdk",
           "KIND",
-          "What they link: none, muster, agones or gsdk",
+          "SDK that the game server uses, if any",
           &arguments->sdk,
           false,
           {"none", "muster", "agones", "gsdk"}},
-         {"--region", "R", "The region that they serve", &arguments->region},
-         {"--folder", "FOLDER", "Where logs, config and data go", &arguments->folder},
-         {"COMMAND", "-- COMMAND…", "The game server, after --; {port} stands for its port", &arguments->command}},
+         {"--region", "REGION", "Region of the game servers, by name or number", &arguments->region},
+         {"--folder", "FOLDER", "Folder for logs, config and store", &arguments->folder},
+         command},
         "    muster up --count 8 -- ./server -port {port}\n\n"
-        "Each server gets a port, in PORT and for {port}, is registered once it has bound it, and is started again\n"
-        "when it ends. Ctrl-C ends the matches, the servers and the daemon, in this order. The config that the agent\n"
-        "was given is in the folder: `muster agent --config` takes it from there.\n",
+        "Each server gets a port of its own: in the variable PORT, and in place of {port}. It is registered once it "
+        "has\n"
+        "bound that port, and restarted when it ends. Ctrl-C ends the matches, then the servers, then the daemon. The\n"
+        "folder has agent.toml, which `muster agent --config` takes too.\n",
         [arguments] { return up(*arguments); }};
 }
 

@@ -383,7 +383,7 @@ struct ClockJump {
     }
 };
 
-// Much of a region fell silent at once: nobody is removed for it yet (fault 29).
+// The eviction brake engaged: many servers of a region fell silent at once, and removals are suspended (fault 29).
 struct BrakeOn {
     static constexpr std::string_view name = "brake.on";
     RegionId region;

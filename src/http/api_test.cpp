@@ -132,7 +132,7 @@ TEST_CASE_FIXTURE(Asking, "O-2: matchmakers, regions and the clock") {
     CHECK(get("/overview").body.starts_with("{\"time_ms\":"));
 }
 
-TEST_CASE_FIXTURE(Asking, "O-2: who asks now and then sees what is now, and who asks all the time shares") {
+TEST_CASE_FIXTURE(Asking, "O-2: infrequent readers get a fresh view and frequent ones share a view") {
     add_servers(1);
     // A view costs 1 ms here, and 20 are saved up.
     for (int i = 1; i <= 20; ++i) {

@@ -94,6 +94,19 @@ describe("the page for everybody", () => {
         }
     });
 
+    it("O-2: no view is wider than its screen, from a small tablet to a desk", async () => {
+        for (const width of [701, 768, 1001, 1280]) {
+            await tab.page.setViewportSize({ width, height: 900 });
+            for (const view of VIEWS) {
+                await tab.page.goto(`${driver.url}#/${view}`);
+                await tab.page.getByRole("heading", { level: 1 }).waitFor();
+                await tab.page.locator("tbody tr, .events li").first().waitFor();
+                const sideways = await tab.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+                expect(sideways, `${view} at ${width}`).toBe(0);
+            }
+        }
+    });
+
     it("is dark when the system is, and light again by its own switch, which is kept", async () => {
         const ground = () => tab.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
         await tab.page.emulateMedia({ colorScheme: "light" });

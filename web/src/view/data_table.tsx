@@ -13,8 +13,10 @@ export interface Column<Row> {
     value?: (row: Row) => Cell;
     show: (row: Row) => ComponentChildren;
     numeric?: boolean;
-    // Left out on a narrow screen.
+    // Left out on a phone.
     wide?: boolean;
+    // Left out on a tablet too: wanted least.
+    widest?: boolean;
 }
 
 interface DataTableProps<Row> {
@@ -137,7 +139,9 @@ function TickAll<Row>({ rows, selection }: { rows: readonly Row[]; selection: Ro
 }
 
 function classes<Row>(column: Column<Row>): string | undefined {
-    const names = [column.numeric === true && "number", column.wide === true && "wide"].filter((name) => name !== false);
+    const names = [column.numeric === true && "number", column.wide === true && "wide", column.widest === true && "widest"].filter(
+        (name) => name !== false,
+    );
     return names.length > 0 ? names.join(" ") : undefined;
 }
 

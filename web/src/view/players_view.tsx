@@ -117,7 +117,7 @@ function columns(now: number, changed: () => void): Column<Player>[] {
             value: (player) => player.last_message_ms_ago,
             show: (player) => ago(player.last_message_ms_ago),
             numeric: true,
-            wide: true,
+            widest: true,
         },
         {
             name: "ping",
@@ -125,7 +125,7 @@ function columns(now: number, changed: () => void): Column<Player>[] {
             value: (player) => player.last_ping_received_ms_ago,
             show: (player) => ago(player.last_ping_received_ms_ago),
             numeric: true,
-            wide: true,
+            widest: true,
         },
         {
             name: "heartbeats",
@@ -133,7 +133,7 @@ function columns(now: number, changed: () => void): Column<Player>[] {
             value: (player) => player.entity,
             show: (player) => <Entity player={player} />,
             numeric: true,
-            wide: true,
+            widest: true,
         },
         { name: "kick", label: "Action", show: (player) => <KickButton player={player} changed={changed} /> },
     ];

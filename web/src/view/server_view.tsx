@@ -84,7 +84,7 @@ function Facts({ server, gone, changed }: { server: ServerWithHistory; gone: boo
                 <Fact label="Matches">
                     {server.matches} of {server.max_matches}
                 </Fact>
-                <Fact label="Reports itself">{server.reported_matches}</Fact>
+                <Fact label="Reported matches">{server.reported_matches}</Fact>
                 <Fact label="CPU">{percent(server.cpu)}</Fact>
                 <Fact label="Memory">{percent(server.memory)}</Fact>
                 <Fact label="Last heartbeat">{ago(server.last_heartbeat_ms_ago)}</Fact>

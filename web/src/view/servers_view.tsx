@@ -130,14 +130,14 @@ function columns(regionName: (id: number) => string, changed: () => void): Colum
             show: (server) => <Load server={server} />,
             numeric: true,
         },
-        { name: "cpu", label: "CPU", value: (server) => server.cpu, show: (server) => percent(server.cpu), numeric: true, wide: true },
+        { name: "cpu", label: "CPU", value: (server) => server.cpu, show: (server) => percent(server.cpu), numeric: true, widest: true },
         {
             name: "memory",
             label: "Memory",
             value: (server) => server.memory,
             show: (server) => percent(server.memory),
             numeric: true,
-            wide: true,
+            widest: true,
         },
         {
             name: "heartbeat",
@@ -153,7 +153,7 @@ function columns(regionName: (id: number) => string, changed: () => void): Colum
             value: (server) => measured(server.rtt_ms),
             show: (server) => roundTrip(measured(server.rtt_ms)),
             numeric: true,
-            wide: true,
+            widest: true,
         },
         {
             name: "choices",
@@ -161,7 +161,7 @@ function columns(regionName: (id: number) => string, changed: () => void): Colum
             value: (server) => server.choices,
             show: (server) => count(server.choices),
             numeric: true,
-            wide: true,
+            widest: true,
         },
         { name: "drain", label: "Action", show: (server) => <DrainButton server={server} changed={changed} /> },
     ];
