@@ -22,7 +22,7 @@ namespace {
 // The daemon gives up after 25 s; it answers before we do.
 constexpr std::chrono::seconds patience{40};
 
-struct Arguments {
+struct AllocateArguments {
     std::string region;
     std::optional<std::int64_t> lobby;
     std::int64_t players = 10;
@@ -65,7 +65,7 @@ JsonValue ask(ApiClient& api, std::int64_t lobby, const std::string& wish) try {
                     failure.what(), lobby));
 }
 
-int allocate(const Arguments& arguments) {
+int allocate(const AllocateArguments& arguments) {
     ApiClient api = ApiClient::from_environment();
     const std::int64_t lobby = arguments.lobby ? *arguments.lobby : some_lobby();
     JsonFields wish;
@@ -92,7 +92,7 @@ int allocate(const Arguments& arguments) {
 }  // namespace
 
 Command allocate_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<AllocateArguments>();
     return {"allocate",
             "Allocate a game server for a match and wait for the answer",
             {{"REGION", "", "Region, by name or number", &arguments->region, true},
