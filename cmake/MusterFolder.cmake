@@ -5,7 +5,8 @@
 #   LINKS    muster::x fmt   what the library needs, public
 #   TEST_LINKS …             what only the tests need
 #   COST …                   CTest timeout in seconds per test case; 900 by default, against a hang
-#   ONE_BY_ONE lib tests     sources that share names and cannot be compiled together)
+#   ONE_BY_ONE lib tests     sources that share names and cannot be compiled together; for single ones set the property
+#                            SKIP_UNITY_BUILD_INCLUSION)
 #
 # Declares the library muster::base with the warnings and flags of the house.
 function(muster_folder)
@@ -34,11 +35,9 @@ function(muster_folder)
     if(NOT F_COST)
       set(F_COST 900)
     endif()
-    add_executable(${F_NAME}_tests ${F_TESTS} ${CMAKE_SOURCE_DIR}/tests/doctest_main.cpp)
-    target_link_libraries(${F_NAME}_tests PRIVATE muster_build ${lib} doctest::doctest ${F_TEST_LINKS})
+    add_executable(${F_NAME}_tests ${F_TESTS})
+    target_link_libraries(${F_NAME}_tests PRIVATE ${lib} ${F_TEST_LINKS})
     muster_unit_tests(${F_NAME}_tests)
-    # It defines doctest itself, which its neighbours would only declare.
-    set_source_files_properties(${CMAKE_SOURCE_DIR}/tests/doctest_main.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     if(NOT "tests" IN_LIST F_ONE_BY_ONE)
       muster_together(${F_NAME}_tests)
     endif()
@@ -56,11 +55,17 @@ function(muster_together target)
   endif()
 endfunction()
 
-# muster_unit_tests(program): it is built with the target unit_tests, which is all that a sanitized build is for.
+# muster_unit_tests(program): a program of doctest's test cases, which is built with the target unit_tests.
 function(muster_unit_tests program)
   if(NOT TARGET unit_tests)
     add_custom_target(unit_tests)
+    # doctest itself, compiled once. An assertion is one call, which compiles faster than code at each place; an exception
+    # in it still fails the test case.
+    add_library(muster_doctest OBJECT ${CMAKE_SOURCE_DIR}/tests/doctest_main.cpp)
+    target_link_libraries(muster_doctest PUBLIC muster_build doctest::doctest)
+    target_compile_definitions(muster_doctest PUBLIC DOCTEST_CONFIG_SUPER_FAST_ASSERTS)
   endif()
+  target_link_libraries(${program} PRIVATE muster_doctest)
   add_dependencies(unit_tests ${program})
   # Most of a build's time goes into optimising tests, which nobody waits for. The libraries under test are optimised as
   # ever; what stands in headers only is as the test is.

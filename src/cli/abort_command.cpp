@@ -17,14 +17,14 @@
 namespace muster {
 namespace {
 
-struct Arguments {
+struct AbortArguments {
     std::optional<std::int64_t> lobby;
     std::optional<std::int64_t> server;
     std::string reason;
     bool json = false;
 };
 
-std::string body_of(const Arguments& arguments) {
+std::string body_of(const AbortArguments& arguments) {
     JsonFields body;
     if (!arguments.reason.empty()) body.text("reason", arguments.reason);
     return body.finish();
@@ -44,7 +44,7 @@ std::string told_text(ApiClient& api, std::int64_t lobby) try {
     return {};
 }
 
-int abort_one(ApiClient& api, const Arguments& arguments, std::int64_t lobby) try {
+int abort_one(ApiClient& api, const AbortArguments& arguments, std::int64_t lobby) try {
     const std::string told = told_text(api, lobby);
     const JsonValue done = api.post(fmt::format("/matches/{}/abort", lobby), body_of(arguments));
     if (arguments.json) return print_json(done.to_json());
@@ -56,7 +56,7 @@ int abort_one(ApiClient& api, const Arguments& arguments, std::int64_t lobby) tr
     throw CommandFailure(exit_failed, fmt::format("lobby {}: {}", lobby, failure.what()));
 }
 
-int abort_all(ApiClient& api, const Arguments& arguments, std::int64_t server) try {
+int abort_all(ApiClient& api, const AbortArguments& arguments, std::int64_t server) try {
     const JsonValue done = api.post(fmt::format("/servers/{}/abort", server), body_of(arguments));
     if (arguments.json) return print_json(done.to_json());
     return to_int(
@@ -65,7 +65,7 @@ int abort_all(ApiClient& api, const Arguments& arguments, std::int64_t server) t
     throw CommandFailure(exit_failed, fmt::format("no server {}; `muster servers` lists them", server));
 }
 
-int abort(const Arguments& arguments) {
+int abort(const AbortArguments& arguments) {
     if (!arguments.lobby && !arguments.server)
         throw CommandFailure(to_int(ExitCode::usage), "which match? Give its lobby, or --server");
     ApiClient api = ApiClient::from_environment();
@@ -76,7 +76,7 @@ int abort(const Arguments& arguments) {
 }  // namespace
 
 Command abort_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<AbortArguments>();
     CommandOption lobby{"LOBBY", "", "The lobby, as `muster matches` shows it", &arguments->lobby};
     lobby.required_or_other = true;
     CommandOption server{"--server", "ID", "All matches of this server", &arguments->server};

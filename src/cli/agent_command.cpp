@@ -13,7 +13,7 @@
 namespace muster {
 namespace {
 
-constexpr const char* notes =
+constexpr const char* agent_notes =
     R"(Only this file names commands to run. Muster can list, restart, drain and count processes, never send a command.
 MUSTER_AGENT_NAME, _JOIN, _ADDRESS, _REGION, _PORTS, _STATE override [agent]; the token that Muster asks of game
 servers comes from MUSTER_AUTH_SERVER_TOKEN or auth.server_token_file.
@@ -22,7 +22,7 @@ Ctrl-C (SIGINT) ends all processes, their matches first; a second one does not w
 processes run on, and the next agent adopts them. SIGHUP reads the config again.
 )";
 
-struct Arguments {
+struct AgentArguments {
     std::string config;
     bool ends_all = false;
 };
@@ -32,7 +32,7 @@ std::string machine_name() {
     return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string();
 }
 
-int run(const Arguments& arguments) {
+int run(const AgentArguments& arguments) {
     AgentOptions options{.file = arguments.config,
                          .environment = process_environment(),
                          .host_name = machine_name(),
@@ -50,13 +50,13 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 Command agent_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<AgentArguments>();
     CommandOption config{"--config", "FILE", "The agent's config (TOML)", &arguments->config, true};
     config.is_file = true;
     return {"agent",
             "Run the game servers of this host",
             {config, {"--ends-all", "", "SIGTERM ends the processes too, as Ctrl-C does", &arguments->ends_all}},
-            notes,
+            agent_notes,
             [arguments] { return run(*arguments); }};
 }
 

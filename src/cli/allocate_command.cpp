@@ -24,7 +24,7 @@ namespace {
 // The daemon gives up after 25 s; it answers before we do.
 constexpr std::chrono::seconds patience{40};
 
-struct Arguments {
+struct AllocateArguments {
     std::string region;
     std::optional<std::int64_t> lobby;
     std::int64_t players = 10;
@@ -67,7 +67,7 @@ JsonValue ask(ApiClient& api, std::int64_t lobby, const std::string& wish) try {
                     failure.what(), lobby));
 }
 
-void check(const Arguments& arguments) {
+void check(const AllocateArguments& arguments) {
     const auto refuse = [](const char* why) { throw CommandFailure(to_int(ExitCode::usage), why); };
     const std::int64_t lobby = arguments.lobby.value_or(1);
     if (lobby < 1 || lobby > std::numeric_limits<std::int32_t>::max())
@@ -76,7 +76,7 @@ void check(const Arguments& arguments) {
         refuse("--players wants a whole number from 1 to 127");
 }
 
-int allocate(const Arguments& arguments) {
+int allocate(const AllocateArguments& arguments) {
     check(arguments);
     ApiClient api = ApiClient::from_environment();
     const std::int64_t lobby = arguments.lobby ? *arguments.lobby : some_lobby();
@@ -104,7 +104,7 @@ int allocate(const Arguments& arguments) {
 }  // namespace
 
 Command allocate_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<AllocateArguments>();
     return {"allocate",
             "Allocate a game server for a match and wait for the answer",
             {{"REGION", "", "Region, by name or number", &arguments->region, true},

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::int64_t day_seconds = 86'400;
 
-struct Arguments {
+struct CertsArguments {
     std::string action;
     std::vector<std::string> places;
     std::optional<std::string> role;
@@ -77,7 +77,7 @@ std::string made_text(const IssuedFiles& made) {
                        date_text(made.facts.not_after, now_seconds()), made.facts.serial);
 }
 
-std::string init(const Arguments& arguments) {
+std::string init(const CertsArguments& arguments) {
     if (arguments.role || arguments.days) wrong_usage("init takes --ip and --dns only");
     const std::string& folder = arguments.places[0];
     Authority authority(folder, now_seconds());
@@ -96,7 +96,7 @@ std::string init(const Arguments& arguments) {
         quoted(made.key), quoted(authority.file("ca", ".crt")));
 }
 
-std::string issue(const Arguments& arguments) {
+std::string issue(const CertsArguments& arguments) {
     if (!arguments.role) wrong_usage("issue wants --role");
     const auto role = parse_peer_role(*arguments.role);
     Authority authority(arguments.places[0], now_seconds());
@@ -112,7 +112,7 @@ std::string issue(const Arguments& arguments) {
         absolute(made.certificate), absolute(made.key));
 }
 
-std::string renew(const Arguments& arguments) {
+std::string renew(const CertsArguments& arguments) {
     Authority authority(arguments.places[0], now_seconds());
     const IssuedFiles made = authority.renew(arguments.places[1]);
     if (arguments.json) return facts_json(made.facts, made.certificate, made.key);
@@ -122,7 +122,7 @@ std::string renew(const Arguments& arguments) {
         made.certificate, date_text(made.facts.not_after, now_seconds()), made.facts.serial);
 }
 
-std::string show(const Arguments& arguments) {
+std::string show(const CertsArguments& arguments) {
     const auto chain = read_certificates(arguments.places[0]);
     if (!chain) throw CommandFailure(to_int(ExitCode::io), chain.error());
     const CertificateFacts facts = facts_of(*chain->leaf);
@@ -145,12 +145,12 @@ std::string show(const Arguments& arguments) {
     return text;
 }
 
-int run(const Arguments& arguments) {
+int run(const CertsArguments& arguments) {
     struct Action {
         std::string_view name;
         std::size_t places;
         const char* wants;
-        std::string (*run)(const Arguments&);
+        std::string (*run)(const CertsArguments&);
     };
     static constexpr Action actions[] = {{"init", 1, "init wants a folder", init},
                                          {"issue", 2, "issue wants a folder and a name", issue},
@@ -172,7 +172,7 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 Command certs_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<CertsArguments>();
     CommandOption action{"ACTION", "", "What to do", &arguments->action, true};
     action.choices = {"init", "issue", "renew", "show"};
     CommandOption places{"WHERE", "", "DIR for init; DIR NAME for issue and renew; FILE for show", &arguments->places,

@@ -20,7 +20,7 @@
 namespace muster {
 namespace {
 
-struct Arguments {
+struct ClockArguments {
     std::vector<std::string> words;
     std::optional<std::int64_t> speed;
     bool json = false;
@@ -60,7 +60,7 @@ void add_time(JsonFields& wish, const std::string& day_word, const std::string& 
     wish.integer("minute", *minute);
 }
 
-int run(const Arguments& arguments) {
+int run(const ClockArguments& arguments) {
     const auto& words = arguments.words;
     const bool time = words.size() == 3;
     if (!words.empty() && words[0] != "set") misused(how);
@@ -80,7 +80,7 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 Command clock_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<ClockArguments>();
     return {"clock",
             "Show or set the world clock",
             {{"ACTION", "set [DAY HH:MM]", "`set DAY HH:MM`, or `set` with --speed; omit it to show the clock",

@@ -16,7 +16,7 @@
 namespace muster {
 namespace {
 
-struct Arguments {
+struct ConfigArguments {
     std::optional<std::string> config;
     std::optional<std::string> check;
     bool default_file = false;
@@ -24,7 +24,7 @@ struct Arguments {
     bool json = false;
 };
 
-int print_effective(const Arguments& arguments) {
+int print_effective(const ConfigArguments& arguments) {
     const auto loaded = load_config({arguments.config, process_environment()});
     if (!loaded) {
         print_problems(loaded.error());
@@ -65,7 +65,7 @@ int check(const std::string& file) {
     return found.problems.empty() ? printed : to_int(ExitCode::config);
 }
 
-int print(const Arguments& arguments) {
+int print(const ConfigArguments& arguments) {
     if (arguments.check) return check(*arguments.check);
     if (arguments.default_file) return to_int(print_result(default_config_text()));
     if (arguments.reference) return to_int(print_result(config_reference()));
@@ -75,7 +75,7 @@ int print(const Arguments& arguments) {
 }  // namespace
 
 Command config_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<ConfigArguments>();
     CommandOption file{"--config", "FILE", "The config file (TOML)", &arguments->config};
     file.is_file = true;
     CommandOption check_file{

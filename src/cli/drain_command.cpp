@@ -18,7 +18,7 @@
 namespace muster {
 namespace {
 
-struct Arguments {
+struct DrainArguments {
     std::vector<std::int64_t> ids;
     std::string region;
     std::string address;
@@ -26,7 +26,7 @@ struct Arguments {
     bool json = false;
 };
 
-int set_region_draining(ApiClient& api, const Arguments& arguments, bool draining, const std::string& body) {
+int set_region_draining(ApiClient& api, const DrainArguments& arguments, bool draining, const std::string& body) {
     const RegionNames regions(api);
     const std::int64_t region = regions.id(arguments.region);
     const JsonValue done = api.post(fmt::format("/regions/{}/drain", region), body);
@@ -46,7 +46,7 @@ std::vector<std::int64_t> ids_at(ApiClient& api, const std::string& address) {
 }
 
 // One that is not there does not keep the others from it.
-int set_draining(const Arguments& arguments, bool draining) {
+int set_draining(const DrainArguments& arguments, bool draining) {
     if (arguments.ids.empty() && arguments.region.empty() && arguments.address.empty())
         throw CommandFailure(to_int(ExitCode::usage), "which servers? Give their ids, --region or --address");
     ApiClient api = ApiClient::from_environment();
@@ -73,7 +73,7 @@ int set_draining(const Arguments& arguments, bool draining) {
 }
 
 Command command(const char* name, const char* summary, bool draining) {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<DrainArguments>();
     CommandOption id{"ID", "", "Server id; several may be given", &arguments->ids};
     id.required_or_other = true;
     CommandOption region{"--region", "REGION", "All servers of this region, by name or number", &arguments->region};

@@ -31,7 +31,7 @@ constexpr std::chrono::milliseconds attempt_first{200};
 constexpr std::chrono::milliseconds attempt_every{1000};
 constexpr std::int64_t limit_max = 1000;
 
-struct Arguments {
+struct EventsArguments {
     bool follow = false;
     std::optional<std::string> type;
     std::optional<std::string> since;
@@ -108,7 +108,7 @@ private:
     EventLineForm form_{.colours = colours_wanted()};
 };
 
-std::string filter_of(const Arguments& arguments) {
+std::string filter_of(const EventsArguments& arguments) {
     std::string filter;
     if (arguments.type) check_types(*arguments.type);
     if (arguments.type) filter += "&type=" + query_encoded(*arguments.type);
@@ -156,7 +156,7 @@ std::int64_t newest_id(const JsonValue& page) {
     }
 }
 
-int run(const Arguments& arguments) {
+int run(const EventsArguments& arguments) {
     const std::string filter = filter_of(arguments);
     const std::int64_t limit =
         std::clamp<std::int64_t>(arguments.limit.value_or(arguments.follow ? 10 : 100), 1, limit_max);
@@ -174,7 +174,7 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 Command events_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<EventsArguments>();
     return {"events",
             "List past events; --follow streams new ones",
             {{"--follow", "", "Stream new events until Ctrl-C", &arguments->follow},

@@ -11,13 +11,13 @@
 namespace muster {
 namespace {
 
-struct Arguments {
+struct KickArguments {
     std::int64_t id = 0;
     std::string reason;
     bool json = false;
 };
 
-int kick(const Arguments& arguments) try {
+int kick(const KickArguments& arguments) try {
     ApiClient api = ApiClient::from_environment();
     JsonFields body;
     if (!arguments.reason.empty()) body.text("reason", arguments.reason);
@@ -31,7 +31,7 @@ int kick(const Arguments& arguments) try {
 }  // namespace
 
 Command kick_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<KickArguments>();
     return {"kick",
             "End a player's session",
             {{"ID", "", "The player's id, as `muster players` shows it", &arguments->id, true},

@@ -16,7 +16,7 @@ namespace {
 // A page looks at 20,000 events at most: so far back an old match is found.
 constexpr int pages_max = 50;
 
-struct Arguments {
+struct MatchArguments {
     std::int64_t lobby = 0;
     bool json = false;
 };
@@ -68,7 +68,7 @@ std::string facts_of(const JsonValue& match, const RegionNames& regions, bool co
     return described(facts, colours);
 }
 
-int show(const Arguments& arguments) {
+int show(const MatchArguments& arguments) {
     ApiClient api = ApiClient::from_environment();
     const JsonValue match = match_of(api, arguments.lobby);
     const std::vector<JsonValue> events = events_of(api, arguments.lobby, match);
@@ -95,7 +95,7 @@ int show(const Arguments& arguments) {
 }  // namespace
 
 Command match_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<MatchArguments>();
     return {"match",
             "Show one match from its request to its end",
             {{"LOBBY", "", "Its lobby, as `muster matches` shows it", &arguments->lobby, true},

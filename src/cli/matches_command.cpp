@@ -16,7 +16,7 @@
 namespace muster {
 namespace {
 
-struct Arguments : ListArguments {
+struct MatchesArguments : ListArguments {
     std::optional<std::string> region;
     std::optional<std::string> state;
     std::optional<std::int64_t> server;
@@ -41,7 +41,7 @@ void sort_matches(std::vector<JsonValue>& matches) {
                      [&](const JsonValue& one, const JsonValue& other) { return key(one) < key(other); });
 }
 
-int show(const Arguments& arguments) {
+int show(const MatchesArguments& arguments) {
     ApiClient api = ApiClient::from_environment();
     const RegionNames regions(api);
     // The first to be shown may be the last of the API's.
@@ -85,7 +85,7 @@ int show(const Arguments& arguments) {
 }  // namespace
 
 Command matches_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<MatchesArguments>();
     CommandOption state{"--state", "STATE", "Only matches in this state; live (default), over and all are groups",
                         &arguments->state};
     state.choices = {"offering", "allocated", "ready", "started", "ended", "aborted", "live", "over", all_states};

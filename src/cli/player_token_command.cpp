@@ -21,7 +21,7 @@
 namespace muster {
 namespace {
 
-struct Arguments {
+struct PlayerTokenArguments {
     std::string name;
     std::int64_t account = 0;
     std::string valid_for = "1h";
@@ -34,7 +34,7 @@ int refuse(const std::string& why, ExitCode code) {
     return to_int(code);
 }
 
-int make(const Arguments& arguments) {
+int make(const PlayerTokenArguments& arguments) {
     const auto valid_for = parse_duration(arguments.valid_for);
     if (!valid_for || *valid_for < std::chrono::seconds(1))
         return refuse("--for wants a time such as 30s, 10m, 1h or 7d, not " + arguments.valid_for, ExitCode::usage);
@@ -71,7 +71,7 @@ int make(const Arguments& arguments) {
 }  // namespace
 
 Command player_token_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<PlayerTokenArguments>();
     CommandOption config{"--config", "FILE", "The config file that names the key's file", &arguments->config};
     config.is_file = true;
     return {"player-token",

@@ -14,7 +14,7 @@
 namespace muster {
 namespace {
 
-struct Arguments : ListArguments {
+struct PlayersArguments : ListArguments {
     bool idle = false;
     bool away = false;
     std::optional<std::string> name;
@@ -26,7 +26,7 @@ Cell state_of(const JsonValue& player) {
     return {"active", Style::green};
 }
 
-int show(const Arguments& arguments) {
+int show(const PlayersArguments& arguments) {
     ApiClient api = ApiClient::from_environment();
     ListQuery query{"players", {}, arguments.limit};
     if (arguments.idle) query.filter += "&idle=true";
@@ -59,7 +59,7 @@ int show(const Arguments& arguments) {
 }  // namespace
 
 Command players_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<PlayersArguments>();
     return {"players",
             "List players",
             {{"--name", "TEXT", "Only players whose name contains this", &arguments->name},

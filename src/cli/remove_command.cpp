@@ -15,14 +15,14 @@
 namespace muster {
 namespace {
 
-struct Arguments {
+struct RemoveArguments {
     std::vector<std::int64_t> ids;
     std::string reason;
     bool json = false;
 };
 
 // One that is not there does not keep the others from it.
-int remove(const Arguments& arguments) {
+int remove(const RemoveArguments& arguments) {
     ApiClient api = ApiClient::from_environment();
     JsonFields body;
     if (!arguments.reason.empty()) body.text("reason", arguments.reason);
@@ -47,7 +47,7 @@ int remove(const Arguments& arguments) {
 }  // namespace
 
 Command remove_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<RemoveArguments>();
     return {"remove",
             "Remove servers; their matches are aborted",
             {{"ID", "", "Server id; several may be given", &arguments->ids, true},

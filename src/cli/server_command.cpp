@@ -12,7 +12,7 @@
 namespace muster {
 namespace {
 
-struct Arguments {
+struct ServerArguments {
     std::int64_t id = 0;
     bool json = false;
 };
@@ -67,7 +67,7 @@ JsonValue server_of(ApiClient& api, std::int64_t id) try {
     throw CommandFailure(exit_failed, fmt::format("no server {}; `muster servers` lists them", id));
 }
 
-int show(const Arguments& arguments) {
+int show(const ServerArguments& arguments) {
     ApiClient api = ApiClient::from_environment();
     const JsonValue server = server_of(api, arguments.id);
     if (arguments.json) return print_json(server.to_json());
@@ -107,7 +107,7 @@ int show(const Arguments& arguments) {
 }  // namespace
 
 Command server_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<ServerArguments>();
     return {"server",
             "Show one game server and its recent load",
             {{"ID", "", "Its id, as `muster servers` shows it", &arguments->id, true}, json_option(arguments->json)},

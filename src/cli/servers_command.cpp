@@ -12,7 +12,7 @@
 namespace muster {
 namespace {
 
-struct Arguments : ListArguments {
+struct ServersArguments : ListArguments {
     std::optional<std::string> region;
     std::optional<std::string> status;
     std::optional<std::string> address;
@@ -20,7 +20,7 @@ struct Arguments : ListArguments {
     bool reverse = false;
 };
 
-int show(const Arguments& arguments) {
+int show(const ServersArguments& arguments) {
     ApiClient api = ApiClient::from_environment();
     const RegionNames regions(api);
     ListQuery query{"servers", {}, arguments.limit};
@@ -43,7 +43,7 @@ int show(const Arguments& arguments) {
 }  // namespace
 
 Command servers_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<ServersArguments>();
     CommandOption status{"--status", "STATUS", "Only servers with this status", &arguments->status};
     status.choices = {"available", "full", "draining", "offline"};
     CommandOption order{"--sort", "KEY", "Sort key; id and region ascend, the others descend", &arguments->order};

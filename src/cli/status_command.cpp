@@ -16,7 +16,7 @@
 namespace muster {
 namespace {
 
-struct Arguments {
+struct StatusArguments {
     bool json = false;
 };
 
@@ -81,7 +81,7 @@ std::string status_text(const JsonValue& overview, bool colours) {
     return text + "\n" + region_table(overview["regions"]).to_text(colours);
 }
 
-int show(const Arguments& arguments) {
+int show(const StatusArguments& arguments) {
     ApiClient api = ApiClient::from_environment();
     const JsonValue overview = api.get("/overview");
     const bool bad = overview["health"]["status"].text() == "bad";
@@ -94,7 +94,7 @@ int show(const Arguments& arguments) {
 }  // namespace
 
 Command status_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<StatusArguments>();
     return {"status",
             "Health, and the fleet by region",
             {json_option(arguments->json)},

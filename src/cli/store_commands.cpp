@@ -20,33 +20,33 @@
 namespace muster {
 namespace {
 
-struct Arguments {
+struct StoreArguments {
     std::string what;
     std::optional<std::string> config;
     std::optional<std::string> store;
 };
 
-CommandOption config_option(Arguments& arguments) {
+CommandOption config_option(StoreArguments& arguments) {
     CommandOption option{"--config", "FILE", "The config file (TOML) that names the store", &arguments.config};
     option.is_file = true;
     return option;
 }
 
-CommandOption store_option(Arguments& arguments) {
+CommandOption store_option(StoreArguments& arguments) {
     CommandOption option{"--store", "FILE", "The store's file, in place of the config's store.path", &arguments.store};
     option.is_file = true;
     option.excludes = {"--config"};
     return option;
 }
 
-CommandOption file_place(Arguments& arguments, const char* help) {
+CommandOption file_place(StoreArguments& arguments, const char* help) {
     CommandOption option{"FILE", "", help, &arguments.what};
     option.required = true;
     option.is_file = true;
     return option;
 }
 
-std::string store_of(const Arguments& arguments) {
+std::string store_of(const StoreArguments& arguments) {
     if (arguments.store) return *arguments.store;
     const auto loaded = load_config({arguments.config, process_environment()});
     if (loaded) return loaded->config.store.path;
@@ -63,7 +63,7 @@ int done(Call call) {
     }
 }
 
-int run_backup(const Arguments& arguments) {
+int run_backup(const StoreArguments& arguments) {
     return done([&] {
         const std::string store = store_of(arguments);
         back_up(store, arguments.what);
@@ -71,7 +71,7 @@ int run_backup(const Arguments& arguments) {
     });
 }
 
-int run_restore(const Arguments& arguments) {
+int run_restore(const StoreArguments& arguments) {
     return done([&] {
         const std::string store = store_of(arguments);
         const Restored restored = restore(arguments.what, store);
@@ -82,7 +82,7 @@ int run_restore(const Arguments& arguments) {
     });
 }
 
-int run_compact(const Arguments& arguments) {
+int run_compact(const StoreArguments& arguments) {
     return done([&] {
         const std::string store = store_of(arguments);
         const Compacted compacted = compact(store);
@@ -91,7 +91,7 @@ int run_compact(const Arguments& arguments) {
 }
 
 // One JSON object a line, as the API shows events, oldest first.
-int run_events(const Arguments& arguments) {
+int run_events(const StoreArguments& arguments) {
     constexpr std::size_t page = 10'000;
     return done([&] {
         EventReader reader(store_of(arguments), {});
@@ -116,7 +116,7 @@ int run_events(const Arguments& arguments) {
 }  // namespace
 
 Command backup_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<StoreArguments>();
     return {
         "backup",
         "Copy the store to a new file, while the daemon runs or not",
@@ -128,7 +128,7 @@ Command backup_command() {
 }
 
 Command restore_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<StoreArguments>();
     return {"restore",
             "Put a backup in place of the store; stop the daemon first",
             {file_place(*arguments, "The backup"), config_option(*arguments), store_option(*arguments)},
@@ -139,7 +139,7 @@ Command restore_command() {
 }
 
 Command store_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<StoreArguments>();
     CommandOption action{"ACTION", "",
                          "`events`: print the event history; `compact`: give free space back to the disk, stop the "
                          "daemon first",

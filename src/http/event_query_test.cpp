@@ -58,7 +58,7 @@ std::vector<std::int64_t> ids(const EventPage& page) {
     for (const EventRecord& one : page.events) out.push_back(one.id);
     return out;
 }
-using Ids = std::vector<std::int64_t>;
+using EventIds = std::vector<std::int64_t>;
 
 struct Past {
     Past() {
@@ -126,7 +126,7 @@ TEST_CASE("O-2: a filter matches types by their beginning and ids as whole numbe
 
 TEST_CASE_FIXTURE(Past, "O-2: without an id the newest events come, oldest of them first, from memory alone") {
     const EventPage page = ask("limit=3");
-    CHECK(ids(page) == Ids{998, 999, 1000});
+    CHECK(ids(page) == EventIds{998, 999, 1000});
     CHECK_FALSE(page.next);
     CHECK(page.previous == 998);
     CHECK(shelf.reads == 0);
@@ -162,11 +162,11 @@ TEST_CASE_FIXTURE(Past, "O-2: going on from an id meets every event once, the on
 
 TEST_CASE_FIXTURE(Past, "O-2: a span of time ends the search as soon as it is over") {
     const EventPage page = ask("since_ms=9950&limit=1000");
-    CHECK(ids(page) == Ids{995, 996, 997, 998, 999, 1000});
+    CHECK(ids(page) == EventIds{995, 996, 997, 998, 999, 1000});
     CHECK_FALSE(page.previous);
     CHECK(shelf.reads == 0);
     const EventPage forward = ask("after=0&until_ms=40");
-    CHECK(ids(forward) == Ids{1, 2, 3});
+    CHECK(ids(forward) == EventIds{1, 2, 3});
     CHECK_FALSE(forward.next);
 }
 

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-EventRecord event(std::int64_t id, std::string type = "match.ready") {
+EventRecord stream_event(std::int64_t id, std::string type = "match.ready") {
     PackedFields fields;
     fields.integer("lobby_id", 1);
     return {id, UnixMs{id * 10}, std::move(type), fields.finish()};
@@ -37,12 +37,12 @@ struct Feeding {
 }  // namespace
 
 TEST_CASE_FIXTURE(Feeding, "O-2: a feed begins with what comes from now on, framed as server-sent events") {
-    ring.append(event(1));
+    ring.append(stream_event(1));
     EventStream feed = stream();
     CHECK(take(feed) == "retry: 2000\n\n");
     CHECK(take(feed).empty());
-    ring.append(event(2));
-    ring.append(event(3));
+    ring.append(stream_event(2));
+    ring.append(stream_event(3));
     CHECK(take(feed) ==
           "id: 2\nevent: match.ready\ndata: {\"id\":2,\"time_ms\":20,\"type\":\"match.ready\",\"lobby_id\":1}\n\n"
           "id: 3\nevent: match.ready\ndata: {\"id\":3,\"time_ms\":30,\"type\":\"match.ready\",\"lobby_id\":1}\n\n");
@@ -50,7 +50,7 @@ TEST_CASE_FIXTURE(Feeding, "O-2: a feed begins with what comes from now on, fram
 }
 
 TEST_CASE_FIXTURE(Feeding, "O-2: a feed resumes after the last event its reader has seen") {
-    for (int id = 1; id <= 4; ++id) ring.append(event(id));
+    for (int id = 1; id <= 4; ++id) ring.append(stream_event(id));
     EventStream feed = stream(2);
     const std::string first = take(feed);
     CHECK(first.starts_with("retry: 2000\n\nid: 3\n"));
@@ -60,26 +60,26 @@ TEST_CASE_FIXTURE(Feeding, "O-2: a feed resumes after the last event its reader 
 }
 
 TEST_CASE_FIXTURE(Feeding, "O-2: a feed that resumes too late is told of the gap first") {
-    for (int id = 1; id <= 9; ++id) ring.append(event(id));
+    for (int id = 1; id <= 9; ++id) ring.append(stream_event(id));
     EventStream feed = stream(2);
     CHECK(take(feed).starts_with("retry: 2000\n\nevent: gap\ndata: {\"after\":2,\"up_to\":4}\n\nid: 5\n"));
 }
 
 TEST_CASE_FIXTURE(Feeding, "O-2: a feed that resumes from another history is told so, and begins at now") {
-    ring.append(event(1));
+    ring.append(stream_event(1));
     EventStream feed = stream(77);
     CHECK(take(feed) == "retry: 2000\n\nevent: gap\ndata: {\"after\":77,\"up_to\":1}\n\n");
-    ring.append(event(2));
+    ring.append(stream_event(2));
     CHECK(take(feed).starts_with("id: 2\n"));
 }
 
 TEST_CASE_FIXTURE(Feeding, "O-2: a reader that the ring has gone on without is dropped") {
     EventStream feed = stream();
     take(feed);
-    for (int id = 1; id <= 5; ++id) ring.append(event(id));
+    for (int id = 1; id <= 5; ++id) ring.append(stream_event(id));
     std::string out;
     CHECK(feed.next(out));  // just in time
-    for (int id = 6; id <= 11; ++id) ring.append(event(id));
+    for (int id = 6; id <= 11; ++id) ring.append(stream_event(id));
     out.clear();
     CHECK_FALSE(feed.next(out));
 }
@@ -89,9 +89,9 @@ TEST_CASE_FIXTURE(Feeding, "O-2: a feed gives only what was asked for, and does 
     filter.types = {"server."};
     EventStream feed = stream(std::nullopt, filter);
     take(feed);
-    ring.append(event(1, "match.ready"));
+    ring.append(stream_event(1, "match.ready"));
     CHECK(take(feed).empty());
-    ring.append(event(2, "server.offline"));
+    ring.append(stream_event(2, "server.offline"));
     CHECK(take(feed).starts_with("id: 2\nevent: server.offline\n"));
 }
 

@@ -13,7 +13,7 @@ using namespace muster;
 
 namespace {
 
-using Kind = FrameSplit::Kind;
+using SplitKind = FrameSplit::Kind;
 
 Bytes length_bytes(std::uint16_t length, ByteOrder order) {
     const auto high = static_cast<std::byte>(length >> 8);
@@ -37,8 +37,8 @@ public:
         std::span<const std::byte> left = rest_;
         for (;;) {
             const FrameSplit split = next_frame(left, order_, 65'535);
-            REQUIRE(split.kind != Kind::error);
-            if (split.kind == Kind::need_more) break;
+            REQUIRE(split.kind != SplitKind::error);
+            if (split.kind == SplitKind::need_more) break;
             frames.push_back({split.code, Bytes(split.payload.begin(), split.payload.end())});
             left = left.subspan(split.size);
         }
@@ -62,13 +62,13 @@ TEST_CASE("W-1, fault 24: all 65,536 lengths against the limits are judged by th
                 const FrameSplit split = next_frame(length_bytes(static_cast<std::uint16_t>(length), order), order,
                                                     static_cast<std::uint16_t>(limit));
                 if (length < 2) {
-                    REQUIRE(split.kind == Kind::error);
+                    REQUIRE(split.kind == SplitKind::error);
                     REQUIRE(split.error == WireError::bad_length);
                 } else if (length > limit) {
-                    REQUIRE(split.kind == Kind::error);
+                    REQUIRE(split.kind == SplitKind::error);
                     REQUIRE(split.error == WireError::too_large);
                 } else {
-                    REQUIRE(split.kind == Kind::need_more);
+                    REQUIRE(split.kind == SplitKind::need_more);
                     REQUIRE(split.size == 2 + length);
                 }
             }
@@ -90,7 +90,7 @@ TEST_CASE("W-7: the default limits take 8192 from servers and players and 65535 
 TEST_CASE("W-1: with fewer than two bytes nothing is known but that a length comes") {
     for (const std::size_t size : {0U, 1U}) {
         const FrameSplit split = next_frame(Bytes(size), ByteOrder::big, 8'192);
-        CHECK(split.kind == Kind::need_more);
+        CHECK(split.kind == SplitKind::need_more);
         CHECK(split.size == 2);
     }
 }
@@ -100,11 +100,11 @@ TEST_CASE("W-1, fault 22: every split point of every message gives the same fram
         CAPTURE(sample.name);
         Bytes bytes = sample.frame;
         for (std::size_t size = 0; size < bytes.size(); ++size) {
-            REQUIRE(next_frame(std::span(bytes).first(size), sample.order, 65'535).kind == Kind::need_more);
+            REQUIRE(next_frame(std::span(bytes).first(size), sample.order, 65'535).kind == SplitKind::need_more);
         }
         bytes.push_back(std::byte{0xFF});  // the next frame's first byte
         const FrameSplit split = next_frame(bytes, sample.order, 65'535);
-        REQUIRE(split.kind == Kind::frame);
+        REQUIRE(split.kind == SplitKind::frame);
         REQUIRE(split.code == sample.code);
         REQUIRE(split.size == sample.frame.size());
         REQUIRE(split.payload.data() == bytes.data() + 4);

@@ -13,11 +13,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-struct Happened {
-    static constexpr std::string_view name = "test.happened";
-    void describe(FieldSink&) const {}
-};
-
 struct OverloadFixture : LoopFixture {
     using LoopFixture::LoopFixture;
 

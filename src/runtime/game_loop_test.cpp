@@ -15,11 +15,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-struct Happened {
-    static constexpr std::string_view name = "test.happened";
-    void describe(FieldSink&) const {}
-};
-
 using Heard = std::vector<std::string>;
 
 std::uint64_t errors(const LoopSnapshot& shot, HandlerKind kind) {

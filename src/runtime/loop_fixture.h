@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/log.h"
 #include "base/virtual_clock.h"
 #include "runtime/game_loop.h"
@@ -26,6 +27,12 @@ public:
     }
 
     std::vector<std::string> lines;
+};
+
+// An event with nothing to say but its name.
+struct Happened {
+    static constexpr std::string_view name = "test.happened";
+    void describe(FieldSink&) const {}
 };
 
 // A source whose messages are what to do. It is filled by the test, on the test's own thread.

@@ -10,29 +10,29 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Time start{100s};
+constexpr Time metrics_start{100s};
 
 }  // namespace
 
 TEST_CASE("L-6: average, maximum and deviation of tick durations and work, over the last 10 s") {
     PassMetrics metrics;
-    metrics.pass_ended({start, 900ms, 0, 0, 0});
+    metrics.pass_ended({metrics_start, 900ms, 0, 0, 0});
     for (const Duration took : {2ms, 4ms, 4ms, 4ms, 5ms, 5ms, 7ms, 9ms}) {
-        metrics.pass_ended({start + 5s, took, 1, 2, 3});
+        metrics.pass_ended({metrics_start + 5s, took, 1, 2, 3});
     }
 
-    const LoopSnapshot both = metrics.snapshot(start + 9'999ms);
+    const LoopSnapshot both = metrics.snapshot(metrics_start + 9'999ms);
     CHECK(both.tick_duration_max_ms == doctest::Approx(900));
     CHECK(both.tick_duration_avg_ms == doctest::Approx(940.0 / 9));
 
-    const LoopSnapshot lately = metrics.snapshot(start + 10s);
+    const LoopSnapshot lately = metrics.snapshot(metrics_start + 10s);
     CHECK(lately.tick_duration_max_ms == doctest::Approx(9));
     CHECK(lately.tick_duration_avg_ms == doctest::Approx(5));
     CHECK(lately.tick_duration_deviation_ms == doctest::Approx(2));
     CHECK(lately.work_units_avg == doctest::Approx(6));
     CHECK(lately.ticks == 9);
 
-    const LoopSnapshot later = metrics.snapshot(start + 60s);
+    const LoopSnapshot later = metrics.snapshot(metrics_start + 60s);
     CHECK(later.tick_duration_avg_ms == 0);
     CHECK(later.tick_duration_deviation_ms == 0);
     CHECK(later.ticks == 9);
@@ -40,15 +40,15 @@ TEST_CASE("L-6: average, maximum and deviation of tick durations and work, over 
 
 TEST_CASE("L-6: a second of the ring is used again for a later one, without what it held") {
     PassMetrics metrics;
-    metrics.pass_ended({start, 100ms, 0, 0, 0});
-    metrics.pass_ended({start + 10s, 10ms, 0, 0, 0});
-    CHECK(metrics.snapshot(start + 10s).tick_duration_max_ms == doctest::Approx(10));
+    metrics.pass_ended({metrics_start, 100ms, 0, 0, 0});
+    metrics.pass_ended({metrics_start + 10s, 10ms, 0, 0, 0});
+    CHECK(metrics.snapshot(metrics_start + 10s).tick_duration_max_ms == doctest::Approx(10));
 }
 
 TEST_CASE("L-6: equal durations deviate by nothing") {
     PassMetrics metrics;
-    for (int i = 0; i < 100'000; ++i) metrics.pass_ended({start, 333'333ns, 0, 0, 0});
-    const LoopSnapshot shot = metrics.snapshot(start);
+    for (int i = 0; i < 100'000; ++i) metrics.pass_ended({metrics_start, 333'333ns, 0, 0, 0});
+    const LoopSnapshot shot = metrics.snapshot(metrics_start);
     CHECK_FALSE(std::isnan(shot.tick_duration_deviation_ms));
     CHECK(shot.tick_duration_deviation_ms < 0.001);
 }
@@ -56,9 +56,9 @@ TEST_CASE("L-6: equal durations deviate by nothing") {
 TEST_CASE("L-6: the histogram counts ticks of at most each bound, and all of them at its end") {
     PassMetrics metrics;
     for (const Duration took : {Duration(0ms), Duration(50us), Duration(50'001ns), Duration(1s), Duration(5s)}) {
-        metrics.pass_ended({start, took, 0, 0, 0});
+        metrics.pass_ended({metrics_start, took, 0, 0, 0});
     }
-    const TickHistogram histogram = metrics.snapshot(start).tick_durations;
+    const TickHistogram histogram = metrics.snapshot(metrics_start).tick_durations;
     CHECK(histogram.at_most[0] == 2);
     CHECK(histogram.at_most[1] == 3);
     CHECK(histogram.at_most[TickHistogram::bounds.size() - 1] == 4);
@@ -76,7 +76,7 @@ TEST_CASE("L-6: totals of what passes told") {
     metrics.callback_failed(HandlerKind::message);
     metrics.callback_failed(HandlerKind::update);
     metrics.callback_failed(HandlerKind::update);
-    const LoopSnapshot shot = metrics.snapshot(start);
+    const LoopSnapshot shot = metrics.snapshot(metrics_start);
     CHECK(shot.idle_sleeps == 1);
     CHECK(shot.overruns == 1);
     CHECK(shot.failed_ticks == 1);

@@ -1,7 +1,6 @@
 // Searches in the history of the SQLite store, and what they and the events themselves cost.
 #include "core/event_search.h"
 
-#include <ctime>
 #include <filesystem>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "store/event_reader.h"
 #include "store/scratch_directory.h"
 #include "store/store.h"
+#include "store/thread_cpu_time.h"
 
 using namespace muster;
 using namespace std::chrono_literals;
@@ -70,13 +70,6 @@ struct SearchFixture {
 };
 using Ids = std::vector<std::int64_t>;
 using enum EventSearch::Towards;
-
-// Of this thread: what it needs when nobody else wants the machine.
-Duration cpu_time() {
-    timespec used{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
-}
 
 }  // namespace
 
@@ -149,11 +142,11 @@ TEST_CASE_FIXTURE(SearchFixture, "O-2: a million events are searched by type and
     for (int i = 0; i < 10'000; ++i) commit(100);
     committer.empty_log();
     const std::int64_t lobby = 100'000 + 900'000 / 5;
-    const Duration began = cpu_time();
+    const Duration began = thread_cpu_time();
     CHECK(ids({newer, 0, 100, {.types = {"match."}, .lobby = lobby}}).size() == 5);
-    const Duration newer_took = cpu_time() - began;
+    const Duration newer_took = thread_cpu_time() - began;
     CHECK(ids({older, last + 1, 100, {.types = {"match."}, .lobby = lobby}}).size() == 5);
-    const Duration older_took = cpu_time() - began - newer_took;
+    const Duration older_took = thread_cpu_time() - began - newer_took;
     MESSAGE("towards newer ones " << to_milliseconds(newer_took) << " ms, towards older ones "
                                   << to_milliseconds(older_took) << " ms");
 #ifdef NDEBUG  // the promise is an optimised build's

@@ -8,14 +8,11 @@ using namespace muster;
 
 namespace {
 
-constexpr UnixMs now{1'700'000'000'000};
-constexpr UnixMs week_ago{now.value - 7LL * 24 * 3600 * 1000};
-
 struct Folding {
     LatestState fold;
 
-    void apply(const Record& record) { fold.apply(record, now); }
-    RecoveredState state() const { return fold.recovered(week_ago); }
+    void apply(const Record& record) { fold.apply(record, sample_now); }
+    RecoveredState state() const { return fold.recovered(sample_week_ago); }
 };
 
 }  // namespace
@@ -33,17 +30,17 @@ TEST_CASE_FIXTURE(Folding, "X-4: a server is known from its registration to its 
 }
 
 TEST_CASE_FIXTURE(Folding, "X-4: the latest record of a lobby counts, and of one that is over little is left") {
-    apply(sample_match(5, MatchState::offering, now));
-    apply(sample_match(5, MatchState::started, now));
-    REQUIRE(state().matches == std::vector{sample_match(5, MatchState::started, now)});
+    apply(sample_match(5, MatchState::offering, sample_now));
+    apply(sample_match(5, MatchState::started, sample_now));
+    REQUIRE(state().matches == std::vector{sample_match(5, MatchState::started, sample_now)});
     CHECK(state().over.empty());
-    apply(sample_match(5, MatchState::ended, now));
+    apply(sample_match(5, MatchState::ended, sample_now));
     CHECK(state().matches.empty());
-    CHECK(state().over == std::vector{LobbyOver{now, LobbyId(5), ServerId(7), MatchState::ended}});
+    CHECK(state().over == std::vector{LobbyOver{sample_now, LobbyId(5), ServerId(7), MatchState::ended}});
 }
 
 TEST_CASE_FIXTURE(Folding, "A-10: a match that is over stays whole until its matchmaker was told") {
-    MatchRecord untold = sample_match(5, MatchState::aborted, now);
+    MatchRecord untold = sample_match(5, MatchState::aborted, sample_now);
     untold.untold_event = 4;
     apply(untold);
     CHECK(state().matches == std::vector{untold});
@@ -64,7 +61,7 @@ TEST_CASE_FIXTURE(Folding, "F-6: an abort is owed to its endpoint until that was
 }
 
 TEST_CASE_FIXTURE(Folding, "K-3: the token goes when the match is over, even when the record still names it") {
-    MatchRecord careless = sample_match(5, MatchState::ended, now);
+    MatchRecord careless = sample_match(5, MatchState::ended, sample_now);
     careless.token = "MATCH_5_secret";
     careless.untold_event = 3;
     apply(careless);
@@ -75,21 +72,21 @@ TEST_CASE_FIXTURE(Folding, "K-3: the token goes when the match is over, even whe
 TEST_CASE_FIXTURE(Folding, "K-3: a token use counts once per account and only while its match lives") {
     apply(TokenUsed{LobbyId(5), AccountId(1)});
     CHECK(state().tokens_used.empty());
-    apply(sample_match(5, MatchState::allocated, now));
+    apply(sample_match(5, MatchState::allocated, sample_now));
     apply(TokenUsed{LobbyId(5), AccountId(2)});
     apply(TokenUsed{LobbyId(5), AccountId(1)});
     apply(TokenUsed{LobbyId(5), AccountId(2)});
     CHECK(state().tokens_used == std::vector{TokenUsed{LobbyId(5), AccountId(1)}, TokenUsed{LobbyId(5), AccountId(2)}});
-    apply(sample_match(5, MatchState::ended, now));
+    apply(sample_match(5, MatchState::ended, sample_now));
     CHECK(state().tokens_used.empty());
-    apply(sample_match(5, MatchState::offering, now));
+    apply(sample_match(5, MatchState::offering, sample_now));
     CHECK(state().tokens_used.empty());
 }
 
 TEST_CASE_FIXTURE(Folding, "A-8: a forgotten request leaves its lobby as new, with the list of players it was given") {
     const PlayersRecord list{LobbyId(5), "chat-1", {AccountId(3), AccountId(1)}};
     apply(list);
-    apply(sample_match(5, MatchState::offering, now));
+    apply(sample_match(5, MatchState::offering, sample_now));
     apply(MatchForgotten{LobbyId(5)});
     CHECK(state().matches.empty());
     CHECK(state().over.empty());
@@ -101,7 +98,7 @@ TEST_CASE_FIXTURE(Folding, "X-4: a later list of players replaces the earlier, a
     const PlayersRecord nobody{LobbyId(5), "chat-1", {}};
     apply(nobody);
     CHECK(state().players == std::vector{nobody});
-    apply(sample_match(5, MatchState::aborted, now));
+    apply(sample_match(5, MatchState::aborted, sample_now));
     CHECK(state().players.empty());
 }
 
@@ -114,7 +111,7 @@ TEST_CASE_FIXTURE(Folding, "X-4: a list of players that is forgotten is as if it
 }
 
 TEST_CASE_FIXTURE(Folding, "K-3: a token use that is released is as if it had never been, and may come again") {
-    apply(sample_match(5, MatchState::allocated, now));
+    apply(sample_match(5, MatchState::allocated, sample_now));
     apply(TokenUsed{LobbyId(5), AccountId(1)});
     apply(TokenUsed{LobbyId(5), AccountId(2)});
     apply(TokenReleased{LobbyId(5), AccountId(1)});
@@ -139,25 +136,25 @@ TEST_CASE_FIXTURE(Folding, "C-3: the latest clock counts") {
 }
 
 TEST_CASE_FIXTURE(Folding, "A-2: what is over is remembered to the last millisecond of the history, and no longer") {
-    apply(sample_match(1, MatchState::ended, week_ago));
-    apply(sample_match(2, MatchState::ended, UnixMs{week_ago.value - 1}));
-    apply(sample_match(3, MatchState::started, UnixMs{week_ago.value - 1}));
-    apply(sample_event(1, week_ago));
-    apply(sample_event(2, UnixMs{week_ago.value - 1}));
+    apply(sample_match(1, MatchState::ended, sample_week_ago));
+    apply(sample_match(2, MatchState::ended, UnixMs{sample_week_ago.value - 1}));
+    apply(sample_match(3, MatchState::started, UnixMs{sample_week_ago.value - 1}));
+    apply(sample_event(1, sample_week_ago));
+    apply(sample_event(2, UnixMs{sample_week_ago.value - 1}));
     const std::string before = as_text(state());
-    CHECK(state().over == std::vector{LobbyOver{week_ago, LobbyId(1), ServerId(7), MatchState::ended}});
+    CHECK(state().over == std::vector{LobbyOver{sample_week_ago, LobbyId(1), ServerId(7), MatchState::ended}});
     CHECK(state().matches.size() == 1);
-    fold.prune(week_ago);
+    fold.prune(sample_week_ago);
     CHECK(as_text(state()) == before);
     CHECK(fold.events().size() == 1);
 }
 
 TEST_CASE("X-4: a list of players that nobody asked for goes with the history") {
     LatestState fold;
-    fold.apply(PlayersRecord{LobbyId(5), "chat-1", {}}, UnixMs{week_ago.value - 1});
-    fold.apply(PlayersRecord{LobbyId(6), "chat-1", {}}, UnixMs{week_ago.value - 1});
-    fold.apply(sample_match(6, MatchState::started, week_ago), week_ago);
-    const auto state = fold.recovered(week_ago);
+    fold.apply(PlayersRecord{LobbyId(5), "chat-1", {}}, UnixMs{sample_week_ago.value - 1});
+    fold.apply(PlayersRecord{LobbyId(6), "chat-1", {}}, UnixMs{sample_week_ago.value - 1});
+    fold.apply(sample_match(6, MatchState::started, sample_week_ago), sample_week_ago);
+    const auto state = fold.recovered(sample_week_ago);
     REQUIRE(state.players.size() == 1);
     CHECK(state.players[0].lobby == LobbyId(6));
 }

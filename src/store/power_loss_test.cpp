@@ -15,7 +15,6 @@ using namespace muster;
 
 namespace {
 
-constexpr UnixMs now{1'700'000'000'000};
 constexpr std::uint64_t batches = 60;
 
 // Batch n is n servers up to its triangular number, some events, and clock n: a whole one can be told from a part.
@@ -24,7 +23,7 @@ RecordBatch numbered_batch(std::uint64_t number) {
     const auto first = static_cast<std::int32_t>(number * (number - 1) / 2);
     for (std::int32_t i = 1; i <= static_cast<std::int32_t>(number); ++i)
         batch.records.emplace_back(sample_server(first + i));
-    batch.records.emplace_back(sample_event(static_cast<std::int64_t>(number), now));
+    batch.records.emplace_back(sample_event(static_cast<std::int64_t>(number), sample_now));
     return batch;
 }
 
@@ -55,11 +54,11 @@ std::vector<Loss> run_with_losses(const ScratchDirectory& scratch, Random& rando
         std::vector<RecordBatch> group;
         const std::uint64_t count = std::min(1 + random.below(4), batches - answered);
         for (std::uint64_t i = 1; i <= count; ++i) group.push_back(numbered_batch(answered + i));
-        REQUIRE(committer.commit(group, now) == StoreFault::none);
+        REQUIRE(committer.commit(group, sample_now) == StoreFault::none);
         answered += count;
         if (random.chance(0.2)) committer.shorten_log();
         if (random.chance(0.1)) committer.empty_log();
-        if (random.chance(0.1)) committer.prune_step(UnixMs{now.value + 1});
+        if (random.chance(0.1)) committer.prune_step(UnixMs{sample_now.value + 1});
     }
     disk.before_each_operation(nullptr);
     return losses;
@@ -107,7 +106,7 @@ TEST_CASE("fault 3: a start after a failed sync builds on nothing that only the 
         std::uint64_t answered = 0;
         const auto commit = [&](Committer& committer) {
             const RecordBatch batch = numbered_batch(answered + 1);
-            const StoreFault fault = committer.commit({&batch, 1}, now);
+            const StoreFault fault = committer.commit({&batch, 1}, sample_now);
             if (fault == StoreFault::none) ++answered;
             return fault;
         };

@@ -1,7 +1,6 @@
 #include "store/recovery.h"
 
 #include <chrono>
-#include <ctime>
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>
@@ -14,23 +13,10 @@
 #include "store/sample_records.h"
 #include "store/scratch_directory.h"
 #include "store/sqlite_store.h"
+#include "store/thread_cpu_time.h"
 
 using namespace muster;
 using namespace std::chrono_literals;
-
-namespace {
-
-constexpr UnixMs now{1'700'000'000'000};
-constexpr UnixMs week_ago{now.value - 7LL * 24 * 3600 * 1000};
-
-// Of this thread: what it needs when nobody else wants the machine.
-Duration cpu_time() {
-    timespec used{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
-}
-
-}  // namespace
 
 TEST_CASE("invariant 14: SQLite and memory recover the same from any batches, and twice the same") {
     constexpr std::uint64_t seeds = 30;
@@ -43,23 +29,23 @@ TEST_CASE("invariant 14: SQLite and memory recover the same from any batches, an
         auto committer = std::make_unique<Committer>(StoreFileOptions{.path = path});
         LatestState fold;
         for (std::uint64_t number = 1; number <= batches; ++number) {
-            const RecordBatch batch = random_batch(random, number, now);
+            const RecordBatch batch = random_batch(random, number, sample_now);
             // Some lists of players are given long ago.
-            const UnixMs at{now.value - random.between(0, 9LL * 24 * 3600 * 1000)};
+            const UnixMs at{sample_now.value - random.between(0, 9LL * 24 * 3600 * 1000)};
             REQUIRE(committer->commit({&batch, 1}, at) == StoreFault::none);
             fold.apply(batch, at);
             if (random.chance(0.1)) {
-                while (committer->prune_step(week_ago)) {
+                while (committer->prune_step(sample_week_ago)) {
                 }
-                fold.prune(week_ago);
+                fold.prune(sample_week_ago);
             }
             if (random.chance(0.1)) {
                 committer.reset();
                 committer = std::make_unique<Committer>(StoreFileOptions{.path = path});
             }
-            const std::string expected = as_text(fold.recovered(week_ago));
-            REQUIRE(as_text(committer->recover(week_ago)) == expected);
-            REQUIRE(as_text(committer->recover(week_ago)) == expected);
+            const std::string expected = as_text(fold.recovered(sample_week_ago));
+            REQUIRE(as_text(committer->recover(sample_week_ago)) == expected);
+            REQUIRE(as_text(committer->recover(sample_week_ago)) == expected);
         }
     }
 }
@@ -99,8 +85,8 @@ TEST_CASE("fault 6: a row that cannot be ours is refused at recovery, by file an
     const std::string path = scratch.file("muster.db");
     {
         Committer committer({.path = path});
-        const RecordBatch batch{1, {sample_server(1), sample_match(5, MatchState::started, now)}};
-        REQUIRE(committer.commit({&batch, 1}, now) == StoreFault::none);
+        const RecordBatch batch{1, {sample_server(1), sample_match(5, MatchState::started, sample_now)}};
+        REQUIRE(committer.commit({&batch, 1}, sample_now) == StoreFault::none);
     }
     std::string sql;
     std::string fault;
@@ -118,7 +104,7 @@ TEST_CASE("fault 6: a row that cannot be ours is refused at recovery, by file an
     }
     Database(path, Database::Access::read_write).run(sql);
     Committer committer({.path = path});
-    CHECK_THROWS_WITH_AS(committer.recover(week_ago), (path + " is damaged: " + fault).c_str(), StoreError);
+    CHECK_THROWS_WITH_AS(committer.recover(sample_week_ago), (path + " is damaged: " + fault).c_str(), StoreError);
 }
 
 TEST_CASE("fault 1: a store of 100,000 rows is checked and recovered within a second") {
@@ -133,17 +119,17 @@ TEST_CASE("fault 1: a store of 100,000 rows is checked and recovered within a se
         for (std::int32_t id = 1; id <= servers; ++id) batch.records.emplace_back(sample_server(id));
         for (std::int32_t lobby = 1; lobby <= matches; ++lobby)
             batch.records.emplace_back(
-                sample_match(lobby, lobby % 3 == 0 ? MatchState::started : MatchState::ended, now));
-        for (std::int64_t id = 1; id <= events; ++id) batch.records.emplace_back(sample_event(id, now));
-        REQUIRE(committer.commit({&batch, 1}, now) == StoreFault::none);
+                sample_match(lobby, lobby % 3 == 0 ? MatchState::started : MatchState::ended, sample_now));
+        for (std::int64_t id = 1; id <= events; ++id) batch.records.emplace_back(sample_event(id, sample_now));
+        REQUIRE(committer.commit({&batch, 1}, sample_now) == StoreFault::none);
         // As after kill -9: all of it still stands in the write-ahead log.
         committer.distrust();
     }
-    const Duration began = cpu_time();
+    const Duration began = thread_cpu_time();
     Committer committer({.path = path});
-    const Duration opened = cpu_time();
-    const RecoveredState state = committer.recover(week_ago);
-    const Duration recovered = cpu_time();
+    const Duration opened = thread_cpu_time();
+    const RecoveredState state = committer.recover(sample_week_ago);
+    const Duration recovered = thread_cpu_time();
     CHECK(state.servers.size() == servers);
     CHECK(state.matches.size() == matches / 3);
     CHECK(state.over.size() == matches - matches / 3);
@@ -160,8 +146,8 @@ TEST_CASE("A-2: a start reads a million lobbies that are over within a second") 
     const std::string path = scratch.file("muster.db");
     {
         Committer committer({.path = path});
-        const RecordBatch batch{1, {sample_match(1, MatchState::ended, now)}};
-        REQUIRE(committer.commit({&batch, 1}, now) == StoreFault::none);
+        const RecordBatch batch{1, {sample_match(1, MatchState::ended, sample_now)}};
+        REQUIRE(committer.commit({&batch, 1}, sample_now) == StoreFault::none);
     }
     Database(path, Database::Access::read_write)
         .run(fmt::format("WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < {})"
@@ -171,9 +157,9 @@ TEST_CASE("A-2: a start reads a million lobbies that are over within a second") 
                          " FROM n, matches WHERE lobby = 1",
                          lobbies));
     Committer committer({.path = path});
-    const Duration began = cpu_time();
-    const RecoveredState state = committer.recover({week_ago, now});
-    const Duration took = cpu_time() - began;
+    const Duration began = thread_cpu_time();
+    const RecoveredState state = committer.recover({sample_week_ago, sample_now});
+    const Duration took = thread_cpu_time() - began;
     CHECK(state.over.size() == lobbies);
     CHECK(state.over.back().lobby == LobbyId(1));
     MESSAGE("recovered in " << to_milliseconds(took) << " ms");

@@ -9,6 +9,10 @@
 
 namespace muster {
 
+// When the store's tests play.
+inline constexpr UnixMs sample_now{1'700'000'000'000};
+inline constexpr UnixMs sample_week_ago{sample_now.value - 7LL * 24 * 3600 * 1000};
+
 ServerRecord sample_server(std::int32_t id);
 // With a token while it is not over, and the times that its state implies.
 MatchRecord sample_match(std::int32_t lobby, MatchState state, UnixMs now);

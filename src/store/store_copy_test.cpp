@@ -17,8 +17,6 @@ using namespace muster;
 
 namespace {
 
-constexpr UnixMs now{1'700'000'000'000};
-
 struct CopyFixture {
     ScratchDirectory scratch;
     std::string path = scratch.file("muster.db");
@@ -26,14 +24,14 @@ struct CopyFixture {
 
     static void write(Committer& committer, std::vector<Record> records) {
         const RecordBatch batch{1, std::move(records)};
-        REQUIRE(committer.commit({&batch, 1}, now) == StoreFault::none);
+        REQUIRE(committer.commit({&batch, 1}, sample_now) == StoreFault::none);
     }
     void make(std::vector<Record> records) const {
         Committer committer({.path = path});
         write(committer, std::move(records));
     }
     static RecoveredState recovered(const std::string& file) {
-        return Committer({.path = file}).recover(UnixMs{now.value - 1'000});
+        return Committer({.path = file}).recover(UnixMs{sample_now.value - 1'000});
     }
     template <class Call>
     static int exit_of(Call call) {
@@ -50,7 +48,7 @@ struct CopyFixture {
 
 TEST_CASE_FIXTURE(CopyFixture, "X-4: a backup of a store in use is whole, its owner's alone, and overwrites nothing") {
     Committer committer({.path = path});
-    write(committer, {sample_server(1), sample_match(5, MatchState::started, now)});
+    write(committer, {sample_server(1), sample_match(5, MatchState::started, sample_now)});
     back_up(path, backup);
     write(committer, {sample_server(2)});
     struct stat found{};
@@ -60,7 +58,7 @@ TEST_CASE_FIXTURE(CopyFixture, "X-4: a backup of a store in use is whole, its ow
     CHECK(recovered(backup).servers.size() == 1);
     CHECK(recovered(backup).matches.size() == 1);
     CHECK_FALSE(std::filesystem::exists(backup + ".part"));
-    CHECK(committer.recover(now).servers.size() == 2);
+    CHECK(committer.recover(sample_now).servers.size() == 2);
 }
 
 TEST_CASE_FIXTURE(CopyFixture, "X-4: only a store of Muster is backed up or restored") {
@@ -126,9 +124,9 @@ TEST_CASE_FIXTURE(CopyFixture, "fault 19: compacting gives back what pruning has
     {
         Committer committer({.path = path});
         std::vector<Record> events;
-        for (std::int64_t id = 1; id <= 200'000; ++id) events.emplace_back(sample_event(id, now));
+        for (std::int64_t id = 1; id <= 200'000; ++id) events.emplace_back(sample_event(id, sample_now));
         write(committer, std::move(events));
-        while (committer.prune_step(UnixMs{now.value + 1})) {
+        while (committer.prune_step(UnixMs{sample_now.value + 1})) {
         }
     }
     const Compacted compacted = compact(path);

@@ -22,8 +22,6 @@ using namespace muster;
 
 namespace {
 
-constexpr UnixMs now{1'700'000'000'000};
-
 bool write_byte(int file) {
     return write(file, "x", 1) == 1;
 }
@@ -38,9 +36,9 @@ struct FileFixture {
         RecordBatch batch{1, {}};
         for (std::int32_t i = 1; i <= rows; ++i) {
             batch.records.emplace_back(sample_server(i));
-            batch.records.emplace_back(sample_event(i, now));
+            batch.records.emplace_back(sample_event(i, sample_now));
         }
-        REQUIRE(committer.commit({&batch, 1}, now) == StoreFault::none);
+        REQUIRE(committer.commit({&batch, 1}, sample_now) == StoreFault::none);
     }
 
     std::string content() const {
@@ -85,7 +83,7 @@ TEST_CASE_FIXTURE(FileFixture, "X-4: a missing file is made, with mode 0600 like
     {
         Committer committer({.path = path});
         const RecordBatch batch{1, {sample_server(1)}};
-        REQUIRE(committer.commit({&batch, 1}, now) == StoreFault::none);
+        REQUIRE(committer.commit({&batch, 1}, sample_now) == StoreFault::none);
         for (const char* suffix : {"", "-wal", "-shm", ".lock"}) CHECK(mode_of(path + suffix) == 0600);
     }
     umask(old_mask);
@@ -334,6 +332,6 @@ TEST_CASE_FIXTURE(FileFixture, "fault 7: an operator can read the store while a 
     Committer committer({.path = path});
     const RecordBatch batch{1, {sample_server(1)}};
     Database reader(path, Database::Access::read_only);
-    REQUIRE(committer.commit({&batch, 1}, now) == StoreFault::none);
+    REQUIRE(committer.commit({&batch, 1}, sample_now) == StoreFault::none);
     CHECK(reader.integer("SELECT count(*) FROM server_history") == 1);
 }

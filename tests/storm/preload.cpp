@@ -3,10 +3,12 @@
 // The date is shifted for the whole process. Disk faults hit files whose path starts as STORM_STORE says: the store's.
 // Without STORM_FAULTS it changes nothing.
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/types.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -52,6 +54,19 @@ FaultBlock* block() {
 template <class Call>
 Call real(const char* name) {
     return reinterpret_cast<Call>(::dlsym(RTLD_NEXT, name));
+}
+
+// The C library's clock. A sanitizer's allocator asks for the time while it holds its lock, first of all before
+// anything of ours has run, and to look up a name allocates: until it is looked up the kernel is asked directly.
+std::atomic<int (*)(clockid_t, timespec*)> library_clock{nullptr};
+
+[[gnu::constructor]] void look_up_clock() {
+    library_clock = real<int (*)(clockid_t, timespec*)>("clock_gettime");
+}
+
+int undated_clock(clockid_t clock, timespec* time) {
+    const auto call = library_clock.load(std::memory_order_relaxed);
+    return call ? call(clock, time) : static_cast<int>(::syscall(SYS_clock_gettime, clock, time));
 }
 
 std::string path_of(int file) {
@@ -139,8 +154,7 @@ int synced(int file, Sync sync) {
 extern "C" {
 
 int clock_gettime(clockid_t clock, timespec* time) {
-    static const auto call = real<int (*)(clockid_t, timespec*)>("clock_gettime");
-    const int result = call(clock, time);
+    const int result = undated_clock(clock, time);
     if (result != 0 || (clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE) || !block()) return result;
     const std::int64_t ns = time->tv_nsec + block()->date_offset_ms.load() % 1'000 * ns_per_ms;
     time->tv_sec += block()->date_offset_ms.load() / 1'000 + (ns < 0 ? -1 : ns / ns_per_s);
