@@ -92,13 +92,13 @@ class CommandLine(Folder):
                 self.assertIn("Usage: muster", result.stderr)
 
     def test_a_usage_line_names_the_arguments_of_its_command_O_3(self):
-        drain = "Usage: muster drain (ID… | --region REGION | --address IP[:PORT]) [--reason TEXT] [--json]\n"
+        drain = "Usage: muster drain (ID… | --region REGION | --address IP[:PORT] | --host NAME) [--reason TEXT] [--json]\n"
         self.assertIn(drain, muster("drain", "--help").stdout)
         wrong = muster("drain", "--raeson", "x")
         self.assertEqual(wrong.returncode, 64)
         self.assertIn("unknown flag --raeson; did you mean --reason?", wrong.stderr)
         self.assertIn(drain, wrong.stderr)
-        self.assertIn("which servers? Give their ids, --region or --address", muster("drain").stderr)
+        self.assertIn("which servers? Give their ids, --region, --address or --host", muster("drain").stderr)
 
     def test_x2_a_secret_on_the_command_line_is_refused_and_not_repeated(self):
         for arguments in (["serve", "--server-token=hunter2"], ["serve", "--server-token", "hunter2"],
