@@ -39,6 +39,10 @@ const TITLES: Record<string, string> = {
     "brake.on": "Eviction brake on: removals suspended",
     "brake.off": "Eviction brake off",
     "operator.action": "Operator",
+    "host.joined": "Host joined",
+    "host.left": "Host left",
+    "process.exited": "Process ended",
+    "process.crash_loop": "Process in a crash loop",
     gap: "Some events are not shown here; the history has them",
 };
 
@@ -80,8 +84,8 @@ export function manyTitle(event: FleetEvent, number: number): string {
     return many === undefined ? `${count(number)} × ${eventTitle(event)}` : `${count(number)} ${many}`;
 }
 
-const BAD = ["server.offline", "brake.on", "match.aborted"];
-const WARN = ["server.removed", "server.draining", "match.refused", "match.wrong_tokens", "server.refused", "matchmaker.refused", "operator.action"];
+const BAD = ["server.offline", "brake.on", "match.aborted", "host.left", "process.crash_loop"];
+const WARN = ["server.removed", "server.draining", "match.refused", "match.wrong_tokens", "server.refused", "matchmaker.refused", "operator.action", "process.exited"];
 
 // What deserves an eye at three in the morning.
 export function eventTone(event: FleetEvent): "bad" | "warn" | "plain" {
@@ -95,7 +99,7 @@ function isUndrain(event: FleetEvent): boolean {
 }
 
 // Everything but the everyday course of matches and players, which would wash all else away.
-export const NOTABLE_TYPES = ["server.", "matchmaker.", "brake.", "clock.", "operator.", "match.aborted", "match.refused", "match.wrong_tokens", "gap"];
+export const NOTABLE_TYPES = ["server.", "matchmaker.", "brake.", "clock.", "operator.", "host.", "process.exited", "process.crash_loop", "match.aborted", "match.refused", "match.wrong_tokens", "gap"];
 
 export function isNotable(event: FleetEvent): boolean {
     return NOTABLE_TYPES.some((type) => event.type.startsWith(type));
@@ -103,7 +107,7 @@ export function isNotable(event: FleetEvent): boolean {
 
 // Or said by the title.
 const SHOWN_ELSEWHERE = new Set(["id", "time_ms", "type", "draining"]);
-const FIRST = ["who", "target", "server_id", "lobby_id", "player_id", "name", "to", "region", "reason"];
+const FIRST = ["who", "target", "host", "server_id", "lobby_id", "player_id", "name", "to", "region", "reason"];
 const LABELS: Record<string, string> = {
     seconds: "took",
     silence_seconds: "silent for",
