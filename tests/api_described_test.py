@@ -5,6 +5,7 @@
 """
 
 import re
+import threading
 
 from api_client import Api
 from muster_peer import EU
@@ -63,6 +64,42 @@ class Described(Api):
         self.assertIn(kind, described["content"], where)
         self.fits(answer, described["content"][kind]["schema"], where)
         self.called.add(operation["operationId"])
+
+    def hosts(self):
+        host = self.daemon.host()
+        host.process("arena-1", state=5, reason="signal 9 (SIGKILL)", lines="bye", exit_at=5, signal_number=9)
+        host.process("arena-2")
+        host.report()
+        host.expect(0x102A)
+        place = {"name": "host-1", "process": "arena-1", "run": "arena"}
+        nowhere = {"name": "host-9", "process": "arena-1", "run": "arena"}
+        here = "/api/v1/hosts/{name}"
+        self.call("/api/v1/hosts", "get", {}, None, 200)
+        self.call(here, "get", place, None, 200)
+        self.call(here, "get", nowhere, None, 404)
+        for path, method, good, bad in ((here + "/drain", "post", {"draining": True, "reason": "x"}, {}),
+                                        (here + "/processes/{process}/restart", "post", {}, {"now": 1}),
+                                        (here + "/runs/{run}", "post", {"count": 2}, {"count": -1}),
+                                        (here + "/processes/{process}/log", "get", None, None)):
+            host.report()  # it is not silent
+            answering = threading.Thread(target=host.answer_next)
+            answering.start()
+            self.call(path, method, place, good, 200)
+            answering.join()
+            answering = threading.Thread(target=host.answer_next, args=("the agent says no",))
+            answering.start()
+            self.call(path, method, place, good, 409)
+            answering.join()
+            self.call(path, method, nowhere, good, 404)
+            if method == "post":
+                self.call(path, method, place, bad, 400)
+        status, answer, _ = self.ask("GET", "/api/v1/hosts/host-1/processes/arena-1/log?bytes=0")
+        self.assertEqual(status, 400, answer)
+        host.report()
+        self.call(here + "/drain", "post", place, {"draining": True}, 504)  # nobody answers
+        host.close()
+        self.soon(lambda: self.ask("GET", "/api/v1/hosts/host-1")[1]["connected"] is False, "the host is lost")
+        self.call(here + "/drain", "post", place, {"draining": True}, 503)
 
     def test_every_path_answers_as_described_O_2(self):
         status, self.description, _ = self.ask("GET", "/openapi.json")
@@ -127,6 +164,7 @@ class Described(Api):
         self.call("/api/v1/servers/{id}/remove", "post", one, {}, 404)
         self.call("/api/v1/players/{id}/kick", "post", {"id": player.id}, {"reason": "x"}, 200)
         self.call("/api/v1/players/{id}/kick", "post", nobody, {}, 404)
+        self.hosts()
         self.call("/api/v1/clock", "put", {}, {"speed": 60}, 200)
         self.call("/api/v1/clock", "put", {}, {}, 400)
         every = {operation["operationId"] for methods in self.description["paths"].values() for operation in methods.values()}

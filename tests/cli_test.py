@@ -107,7 +107,7 @@ class CommandLine(Folder):
         self.assertEqual(wrong.returncode, 64)
         self.assertIn("unknown flag --raeson; did you mean --reason?", wrong.stderr)
         self.assertIn(drain, wrong.stderr)
-        self.assertIn("which servers? Give their ids, --region or --address", muster("drain").stderr)
+        self.assertIn("which servers? Give their ids, --region, --address or --host", muster("drain").stderr)
 
     def test_x2_a_secret_on_the_command_line_is_refused_and_not_repeated(self):
         for arguments in (["serve", "--server-token=hunter2"], ["serve", "--server-token", "hunter2"],

@@ -122,6 +122,33 @@ class GameServer(Peer):
         return "" if accepted == 1 else answer.string()
 
 
+class HostPeer(Peer):
+    """The agent of a host."""
+
+    def __init__(self, address, name="host-1", token="", ip="127.0.0.1", region=EU):
+        super().__init__(address)
+        self.send(0x1020, text(token) + text(name) + text(ip) + struct.pack("<b", region) + text("1"))
+        answer = self.expect(0x1021)
+        self.refused = None if answer.take("b") == 1 else answer.string()
+
+    def report(self, cpu=1.0, memory=1.0, draining=0):
+        self.send(0x1022, struct.pack("<ffb", cpu, memory, draining))
+
+    def process(self, name, run="arena", state=1, news=0, reason="", lines="", exit_at=0, signal_number=0):
+        self.send(0x1023, struct.pack("<b", news) + text(name) + text(run)
+                  + struct.pack("<biiibqiqii", state, 77, 7001, 0, 0, 1, 0, exit_at, -1, signal_number)
+                  + text(reason) + text(lines))
+
+    def answer_next(self, refusal=""):
+        """Hears a command and answers it."""
+        while (frame := self.receive())[0] < 0x1030:
+            continue
+        question = frame[1][:4]
+        if frame[0] == 0x1033 and not refusal:
+            return self.send(0x1026, question + struct.pack("<qb", 9, 1) + text("a line\n"))
+        return self.send(0x1025, question + struct.pack("<b", 0 if refusal else 1) + text(refusal))
+
+
 class Matchmaker(Peer):
     def __init__(self, address, name="chat-1", regions=(EU,), token="", source=""):
         super().__init__(address, source)
@@ -256,6 +283,9 @@ class Daemon:
 
     def player(self, name, **more):
         return self.keep(Player(self.ports["players"], name, **more))
+
+    def host(self, name="host-1", **more):
+        return self.keep(HostPeer(self.ports["servers"], name, **more))
 
     def matchmaker(self, name="chat-1", **more):
         return self.keep(Matchmaker(self.ports["matchmakers"], name, **more))

@@ -209,6 +209,10 @@ void FakeMuster::take(Peer& /*peer*/, const ServerGoodbye&) {
     ++goodbyes_;
 }
 
+void FakeMuster::take(Peer& /*peer*/, const ServerCrashed&) {
+    ++goodbyes_;
+}
+
 void FakeMuster::take(Peer& peer, const MatchmakerHandshake&) {
     ++handshakes_;
     MatchmakerHandshakeResponse::Accepted accepted{date(), {}};

@@ -79,6 +79,8 @@ private:
     void take(Peer& peer, const MatchEndedReport& message);
     void take(Peer& peer, const SetDraining& message);
     void take(Peer& peer, const ServerGoodbye& message);
+    void take(Peer& peer, const ServerCrashed& message);
+    void take(Peer&, const HostMessage auto&) {}
     void take(Peer& peer, const MatchmakerHandshake& message);
     void take(Peer& peer, const AllocationRequest& message);
     void take(Peer& peer, const MatchmakerHeartbeat& message);

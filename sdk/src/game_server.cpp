@@ -60,6 +60,10 @@ void GameServer::drain(bool draining) {
 void GameServer::goodbye() {
     state().goodbye();
 }
+
+void GameServer::crashed() {
+    state().crashed();
+}
 void GameServer::report_load(Load load) {
     state().report_load(load);
 }

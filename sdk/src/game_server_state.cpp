@@ -93,9 +93,10 @@ void GameServer::State::drain(bool draining) {
     send_draining();
 }
 
-void GameServer::State::goodbye() {
+template <Message M>
+void GameServer::State::leave() {
     if (link_state_ == LinkState::closed) return;
-    if (link_.online()) link_.send(ServerGoodbye{.server = wire_id()});
+    if (link_.online()) link_.send(M{.server = wire_id()});
     link_.close();
     heartbeats_.stop();
     matches_.clear();
@@ -104,6 +105,9 @@ void GameServer::State::goodbye() {
     }
     left(LinkState::closed);
 }
+
+template void GameServer::State::leave<ServerGoodbye>();
+template void GameServer::State::leave<ServerCrashed>();
 
 // The match, with its offer accepted if that was still open.
 HeldMatch* GameServer::State::held(LobbyId lobby) {

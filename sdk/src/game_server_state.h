@@ -37,13 +37,16 @@ public:
     void take_over(const Offer& match, MatchStage stage);
     void validate(Validation validation);
     void drain(bool draining);
-    void goodbye();
+    void goodbye() { leave<ServerGoodbye>(); }
+    void crashed() { leave<ServerCrashed>(); }
     void report_load(Load load) { load_ = load; }
 
     std::optional<ServerId> id() const { return id_; }
     const MatchTable& matches() const { return matches_; }
 
 private:
+    template <Message M>
+    void leave();
     void greet() override;
     std::string_view no_greeting() const override { return "No answer to the handshake"; }
     void link_lost() override;
@@ -62,6 +65,8 @@ private:
     void take(const AbortMatch& message);
     void take(const ServerStatusNotice& message);
     void take(const ServerError& message);
+    // Muster says these to hosts only.
+    void take(const HostMessage auto&) {}
 
     // Where players reach it: 127.0.0.1:27015.
     std::string endpoint() const;

@@ -69,8 +69,10 @@ public:
           address_(address_of(config)),
           host_({config.name, config.region, config.join, token_of(config), search_path()}, folder_, log_),
           muster_({config.join, token_of(config), address_, config.region}, [this] { wake(); }),
+          host_side_({token_of(config), config.name, address_, config.region, std::string(version())}, config.join,
+                     muster_.runner(), [this] { wake(); }),
           sdk_server_({config.name, address_, config.region}, folder_, clock_, log_, [this] { wake(); }),
-          loop_(config, clock_, log_, host_, folder_, muster_, sdk_server_) {}
+          loop_(config, clock_, log_, host_, folder_, muster_, host_side_, sdk_server_) {}
 
     int run(const SignalFile& signals) {
         for (const std::string& warning : options_.warnings) log_.warning("Config: {}", warning);
@@ -154,6 +156,7 @@ private:
 
     // What was said to Muster at the end must get out.
     void say_goodbye() {
+        host_side_.goodbye();
         const Time until = clock_.now() + 3s;
         while (!muster_.all_left() && clock_.now() < until) {
             std::array<epoll_event, 1> events{};
@@ -173,6 +176,7 @@ private:
     const std::string address_;  // where players reach this host
     Host host_;
     MusterSide muster_;
+    HostSide host_side_;
     SdkServer sdk_server_;
     AgentLoop loop_;
     bool ending_ = false;

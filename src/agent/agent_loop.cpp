@@ -40,13 +40,14 @@ std::vector<std::string> last_lines(const std::string& output, std::size_t most)
 }  // namespace
 
 AgentLoop::AgentLoop(const AgentConfig& config, const Clock& clock, Log& log, Host& host, StateFolder& folder,
-                     MusterSide& muster, SdkServer& sdk_server)
+                     MusterSide& muster, HostSide& host_side, SdkServer& sdk_server)
     : config_(config),
       clock_(clock),
       log_(log),
       host_(host),
       folder_(folder),
       muster_(muster),
+      host_side_(host_side),
       sdk_server_(sdk_server),
       supervisor_(config.ports, entropy_) {}
 
@@ -54,9 +55,11 @@ void AgentLoop::begin() {
     const Moment at = moment();
     next_log_look_ = next_load_look_ = at.now;
     supervisor_.configure(at, config_.ports, config_.runs);
-    for (const auto& [run, count] : folder_.counts()) (void)supervisor_.scale(at, run, count);
+    for (const auto& [run, count] : folder_.counts())
+        if (supervisor_.scale(at, run, count)) operator_counts_[run] = count;
     adopt_survivors(at);
     supervisor_.configure(at, config_.ports, config_.runs);
+    for (const Process* each : supervisor_.processes()) report_process(*each, ReportedNews::none);
 }
 
 void AgentLoop::adopt_survivors(Moment at) {
@@ -105,6 +108,7 @@ void AgentLoop::turn() {
     const Moment at = moment();
     for (const HostExit& exit : host_.collect()) supervisor_.exited(at, exit.process, exit.status);
     hear_muster(at);
+    hear_host(at);
     hear_sdks(at);
     look_for_ports(at);
     supervisor_.tick(at);
@@ -136,6 +140,9 @@ void AgentLoop::hear_muster(Moment at) {
                 break;
             case MusterSaid::Kind::online:
                 log_.info("Process {} is game server {} at Muster", name, said.server.value);
+                if (!process) break;
+                reports_.registered(said.process, said.server);
+                report_process(*process, ReportedNews::none);
                 break;
             case MusterSaid::Kind::connecting:
                 log_.warning("Process {}: no link to Muster", name);
@@ -189,8 +196,10 @@ void AgentLoop::keep_house(Moment at) {
             muster_.report_load(each->id,
                                 {static_cast<float>(load.cpu_percent), static_cast<float>(load.memory_percent)});
         }
+        report_host();
     }
     muster_.tidy(at.now);
+    host_side_.tidy(at.now);
 }
 
 void AgentLoop::obey(Moment at) {
@@ -242,11 +251,19 @@ void AgentLoop::do_order(Moment at, const LeaveMuster& order) {
 }
 
 void AgentLoop::do_order(Moment, const DrainAtMuster& order) {
+    const Process* process = supervisor_.find(order.process);
+    // One that registered itself has a link of its own, which is not the agent's.
+    if (process && process->run->sdk == SdkKind::muster) return host_side_.ask_matches(process->name, order.draining);
     muster_.drain(order.process, order.draining);
 }
 
 void AgentLoop::do_order(Moment at, const OfferMatch& order) {
-    if (SdkSide* sdk = sdk_of(order.process)) return sdk->offer(at.now, order.match);
+    if (SdkSide* sdk = sdk_of(order.process)) {
+        sdk->offer(at.now, order.match);
+        if (const auto listed = listed_.find(order.match.lobby); listed != listed_.end())
+            sdk->set_players(listed->first, listed->second);
+        return;
+    }
     if (host_.tell_match(order.process, order.match))
         return supervisor_.heard(at, order.process, {SdkFact::Kind::match_ready, order.match.lobby});
     log_.warning("Match {} is declined: its process could not be told; is the disk of the state folder full?",
@@ -268,7 +285,9 @@ void AgentLoop::do_order(Moment at, const ProcessNews& news) {
     if (news.kind == ProcessNews::Kind::exited) {
         if (SdkSide* sdk = sdk_of(news.process)) sdk->end_life(at.now);
         sdks_.erase(news.process);
+        reports_.ended(news.process, host_.last_output(news.process));
     }
+    report_process(*process, reported(news.kind));
     tell_news(news, *process);
     write_record(*process);
 }
@@ -310,6 +329,9 @@ void AgentLoop::reload(const AgentConfig& config) {
     config_.ports = config.ports;
     config_.runs = config.runs;
     supervisor_.configure(moment(), config_.ports, config_.runs);
+    // Where the config says another count, what an operator had set is over.
+    const auto over = [this](const auto& each) { return supervisor_.wanted(each.first) != each.second; };
+    if (std::erase_if(operator_counts_, over) > 0) (void)folder_.write_counts(operator_counts_);
 }
 
 void AgentLoop::end_all(bool at_once) {

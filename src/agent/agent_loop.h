@@ -9,7 +9,10 @@
 
 #include "agent/agent_config.h"
 #include "agent/host.h"
+#include "agent/host_reports.h"
+#include "agent/host_side.h"
 #include "agent/muster_side.h"
+#include "agent/proc.h"
 #include "agent/sdk_server.h"
 #include "agent/sdk_side.h"
 #include "agent/supervisor.h"
@@ -23,7 +26,7 @@ namespace muster {
 class AgentLoop {
 public:
     AgentLoop(const AgentConfig& config, const Clock& clock, Log& log, Host& host, StateFolder& folder,
-              MusterSide& muster, SdkServer& sdk_server);
+              MusterSide& muster, HostSide& host_side, SdkServer& sdk_server);
 
     // Adopts what earlier agents left. Once, before the first turn.
     void begin();
@@ -39,9 +42,15 @@ public:
     Supervisor& supervisor() { return supervisor_; }
 
 private:
+    // Of a log, in one answer.
+    static constexpr std::int32_t log_bytes_most = 64 * 1024;
+    // Lists of players that are kept; the lowest lobby goes first.
+    static constexpr std::size_t listed_most = 1024;
+
     Moment moment() const { return {clock_.now(), clock_.wall()}; }
     void adopt_survivors(Moment at);
     void hear_muster(Moment at);
+    void hear_host(Moment at);
     void hear_sdks(Moment at);
     void look_for_ports(Moment at);
     void keep_house(Moment at);
@@ -53,10 +62,20 @@ private:
     void do_order(Moment at, const JoinMuster& order);
     void do_order(Moment at, const LeaveMuster& order);
     void do_order(Moment at, const DrainAtMuster& order);
+    void do_order(Moment at, const AskMatches& order);
     void do_order(Moment at, const OfferMatch& order);
     void do_order(Moment at, const DropMatch& order);
     void do_order(Moment at, const TellMatch& order);
     void do_order(Moment at, const ProcessNews& order);
+    void obey_host(Moment at, const HostLinkNews& news);
+    void obey_host(Moment at, const DrainHost& wish);
+    void obey_host(Moment at, const RestartProcess& wish);
+    void obey_host(Moment at, const ScaleRun& wish);
+    void obey_host(Moment at, const ReadLog& wish);
+    void obey_host(Moment at, const ProcessMatches& told);
+    void obey_host(Moment at, const HostMatchPlayers& told);
+    void report_process(const Process& process, ReportedNews news);
+    void report_host();
     void write_record(const Process& process);
     void tell_news(const ProcessNews& news, const Process& process);
     SdkSide* sdk_of(ProcessId process) const;
@@ -67,6 +86,7 @@ private:
     Host& host_;
     StateFolder& folder_;
     MusterSide& muster_;
+    HostSide& host_side_;
     SdkServer& sdk_server_;
     SystemEntropy entropy_;
     Supervisor supervisor_;
@@ -75,6 +95,10 @@ private:
         std::uint64_t written = 0;  // the revision that stands in its record
     };
     std::map<ProcessId, Sdk> sdks_;  // of the lives of now
+    HostReports reports_;
+    HostMeter meter_;
+    std::map<LobbyId, std::vector<AccountId>> listed_;     // who may play, of matches offered lately
+    std::map<std::string, std::int32_t> operator_counts_;  // over the config's
     Time next_port_look_{};
     Time next_log_look_{};
     Time next_load_look_{};

@@ -125,7 +125,7 @@ void MusterSide::command(ProcessId process, Command command) {
 
 void MusterSide::leave(Time now, ProcessId process, bool crashed) {
     command(process, [crashed](sdk::GameServer& server) {
-        static_cast<void>(crashed);
+        if (crashed) return server.crashed();
         server.goodbye();
     });
     const auto client = clients_.find(process);

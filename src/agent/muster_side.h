@@ -51,6 +51,9 @@ public:
     void tell(const TellMatch& what);
     void report_load(ProcessId process, sdk::Load load);
 
+    // For another client of the same Muster, such as the host's own link.
+    sdk::TcpRunner& runner() { return runner_; }
+
     std::vector<MusterSaid> take_said();
     // Lets those go that have said goodbye, and tries the next address for those that find nobody.
     void tidy(Time now);

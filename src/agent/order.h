@@ -43,6 +43,12 @@ struct DrainAtMuster {
     bool draining = false;
 };
 
+// Of a process that registered itself and is to end: it takes no new match, and Muster is asked how many it has.
+// Answered by matches_held().
+struct AskMatches {
+    ProcessId process{};
+};
+
 // To the process through its SDK.
 struct OfferMatch {
     ProcessId process{};
@@ -70,7 +76,7 @@ struct ProcessNews {
     std::string text{};  // why, for people
 };
 
-using Order = std::variant<StartProcess, StopProcess, KillProcess, JoinMuster, LeaveMuster, DrainAtMuster, OfferMatch,
-                           DropMatch, TellMatch, ProcessNews>;
+using Order = std::variant<StartProcess, StopProcess, KillProcess, JoinMuster, LeaveMuster, DrainAtMuster, AskMatches,
+                           OfferMatch, DropMatch, TellMatch, ProcessNews>;
 
 }  // namespace muster

@@ -12,6 +12,7 @@
 #include "agent/sdk_side.h"
 #include "base/ids.h"
 #include "base/time.h"
+#include "protocol/process_state.h"
 
 namespace muster {
 
@@ -23,18 +24,6 @@ struct Moment {
     Time now{};
     UnixMs wall{};
 };
-
-enum class ProcessState : std::uint8_t {
-    starting,    // it runs, and cannot take a match yet
-    ready,       // it can
-    allocated,   // it has one, or took one by itself
-    unhealthy,   // its SDK said so; it is being ended
-    stopping,    // it is being ended
-    backoff,     // it ended and will be started again soon
-    crash_loop,  // it ended too often; one try every five minutes
-    stopped,     // it ended and is not wanted now
-};
-std::string_view to_string(ProcessState state);
 
 // How a process ended. Of one that was adopted neither code nor signal is known: the system tells them its parent only.
 struct ExitStatus {
@@ -92,7 +81,9 @@ struct Process {
     bool drained = false;          // as Muster was told
     bool was_ready = false;        // in this life
     bool had_match = false;        // in this life
-    std::int32_t own_matches = 0;  // of a process that registered itself
+    std::int32_t own_matches = 0;  // of a process that registered itself, as is the next
+    bool asked = false;            // Muster, how many matches it has, before it is ended
+    std::optional<Time> ask_by{};  // the answer is waited for until then
     std::size_t ports_tried = 0;   // for this start
     bool end_is_wished = false;    // the end of this life is no failure
     EndWish wish = EndWish::none;

@@ -67,6 +67,12 @@ public:
 
     // At most one match at a time, and only after `ready`.
     virtual void offer(Time now, const SdkMatch& match) = 0;
+    // Who may play the match, if that is known; it may come after the offer, or not at all. Most SDKs have no word for
+    // it.
+    virtual void set_players(LobbyId lobby, const std::vector<AccountId>& accounts) {
+        static_cast<void>(lobby);
+        static_cast<void>(accounts);
+    }
     // Muster has dropped the match. What the process should do about it is for the SDK to say (G-21, G-31).
     virtual void abort(Time now, LobbyId lobby, std::string_view reason) = 0;
     // The process is to end: its stop signal follows.

@@ -164,6 +164,8 @@ void Supervisor::after_exit(Moment at, Process& process, Duration ran, bool fail
     process.end_is_wished = process.offers_off = process.was_ready = process.had_match = false;
     process.allocated_itself = process.drained = false;
     process.own_matches = 0;
+    process.asked = false;
+    process.ask_by.reset();
 
     if (wish == EndWish::leave || ending_) {
         ports_.give_back(process.port);
@@ -275,6 +277,10 @@ void Supervisor::tick(Moment at, Process& process) {
         orders_.push_back(TellMatch{process.id, process.match->match.lobby, Tell::started});
         tell(News::changed, process);
     }
+    if (process.ask_by && *process.ask_by <= at.now) {
+        process.ask_by.reset();
+        return wish_end(at, process, process.wish, process.end_reason);
+    }
     if (process.wish_by && *process.wish_by <= at.now) {
         process.end_is_wished = true;
         end(at, process, ProcessState::stopping, fmt::format("{}; its match took too long", process.end_reason));
@@ -288,6 +294,7 @@ std::optional<Time> Supervisor::due(const Process& process) const {
     if (process.kill_at) return process.kill_at;
     std::optional<Time> next = process.wish_by;
     const auto also = [&next](Time time) { next = next ? std::min(*next, time) : time; };
+    if (process.ask_by) also(*process.ask_by);
     if (process.state == ProcessState::starting) {
         also(process.started + process.run->start_timeout);
         if (ready_is_seen_from_outside(*process.run) && process.run->ready_after)

@@ -46,6 +46,8 @@ class Supervisor {
 public:
     // Muster is told this long after a match is ready that it has started: neither Agones nor a plain program says so.
     static constexpr Duration joining_time = std::chrono::seconds(30);
+    // So long Muster has to say whether a process that registered itself still has a match.
+    static constexpr Duration ask_patience = std::chrono::seconds(3);
     // What SIGKILL did not end is killed again.
     static constexpr Duration kill_again = std::chrono::seconds(1);
 

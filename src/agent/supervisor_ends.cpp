@@ -116,9 +116,12 @@ void Supervisor::matches_held(Moment at, ProcessId id, std::int32_t count) {
     Process* process = find_process(id);
     if (!process || !process->pid || process->being_ended() || process->run->sdk != SdkKind::muster) return;
     process->own_matches = count;
+    process->ask_by.reset();
     if (!process->was_ready) return;
     set_state(*process, count > 0 ? ProcessState::allocated : ProcessState::ready);
-    if (count == 0 && process->wish != EndWish::none) wish_end(at, *process, process->wish, process->end_reason);
+    if (process->wish == EndWish::none) return;
+    process->asked = true;  // it takes no new match since the wish, so this is the answer
+    wish_end(at, *process, process->wish, process->end_reason);
 }
 
 bool Supervisor::holds_match(const Process& process) const {
@@ -156,6 +159,11 @@ void Supervisor::wish_end(Moment at, Process& process, EndWish wish, std::string
         if (!process.wish_by) process.wish_by = at.now + process.run->stop_grace_allocated;
         return update_draining(process);
     }
+    if (process.run->sdk == SdkKind::muster && process.was_ready && !std::exchange(process.asked, true)) {
+        process.ask_by = at.now + ask_patience;
+        orders_.push_back(AskMatches{process.id});
+    }
+    if (process.ask_by) return;
     process.end_is_wished = true;
     end(at, process, ProcessState::stopping, std::string(process.end_reason));
 }
@@ -167,13 +175,16 @@ void Supervisor::withdraw_wish(Process& process) {
     }
     process.wish = EndWish::none;
     process.wish_by.reset();
+    process.ask_by.reset();
     process.end_reason.clear();
+    if (std::exchange(process.asked, false)) process.drained = true;  // as it was asked
     update_draining(process);
 }
 
 void Supervisor::end(Moment at, Process& process, ProcessState shown, std::string_view reason) {
     process.end_reason = std::string(reason);
     process.wish_by.reset();
+    process.ask_by.reset();
     if (process.match && process.match->stage == Stage::offered) {
         orders_.push_back(TellMatch{process.id, process.match->match.lobby, Tell::decline});
     }

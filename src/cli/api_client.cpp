@@ -1,6 +1,7 @@
 #include "cli/api_client.h"
 
 #include <cctype>
+#include <charconv>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -337,6 +338,16 @@ JsonValue ApiClient::get(const std::string& path) {
     return ask({"GET", path, {}});
 }
 
+ApiClient::Text ApiClient::get_text(const std::string& path) {
+    Answer answer = exchange({"GET", path, {}});
+    if (answer.status != 200) refuse(address_, answer.status, answer.body, !token_.empty());
+    std::int64_t position = 0;
+    const char* end = answer.log_position.data() + answer.log_position.size();
+    const auto read = std::from_chars(answer.log_position.data(), end, position);
+    if (read.ec != std::errc() || read.ptr != end) not_muster(address_, answer.status);
+    return {std::move(answer.body), position};
+}
+
 JsonValue ApiClient::post(const std::string& path, const std::string& body) {
     return ask({"POST", path, body});
 }
@@ -364,7 +375,7 @@ ApiClient::Answer ApiClient::exchange(const Question& question) {
     Exchange exchange(address_, patience_);
     exchange.send(request);
     const auto& response = exchange.receive();
-    return {response.result_int(), response.body()};
+    return {response.result_int(), response.body(), std::string(response["X-Log-Position"])};
 }
 
 void ApiClient::follow(const std::string& path, const std::function<void(std::string_view data)>& on_event) {

@@ -37,6 +37,12 @@ public:
 
     // `path` is below /api/v1, with its query.
     JsonValue get(const std::string& path);
+    // Text, and where to read on, as a log has it.
+    struct Text {
+        std::string text;
+        std::int64_t position = 0;
+    };
+    Text get_text(const std::string& path);
     // `body` is a JSON object.
     JsonValue post(const std::string& path, const std::string& body);
     JsonValue put(const std::string& path, const std::string& body);
@@ -59,6 +65,7 @@ private:
     struct Answer {
         unsigned status = 0;
         std::string body;
+        std::string log_position{};
     };
     JsonValue ask(const Question& question);
     Answer exchange(const Question& question);

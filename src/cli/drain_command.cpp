@@ -1,4 +1,5 @@
-// `muster drain N…` and `muster undrain N…`, or --region NAME: servers take no new matches, or do again.
+// `muster drain N…` and `muster undrain N…`, or --region NAME, or --host NAME: servers take no new matches, or do
+// again.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -22,6 +23,7 @@ struct DrainArguments {
     std::vector<std::int64_t> ids;
     std::string region;
     std::string address;
+    std::string host;
     std::string reason;
     bool json = false;
 };
@@ -36,6 +38,20 @@ int set_region_draining(ApiClient& api, const DrainArguments& arguments, bool dr
     return to_int(print_result(fmt::format(fmt::runtime(text), regions.name(region), done["servers"].integer())));
 }
 
+int set_host_draining(ApiClient& api, const DrainArguments& arguments, bool draining, const std::string& body) {
+    JsonValue done;
+    try {
+        done = api.post(fmt::format("/hosts/{}/drain", query_encoded(arguments.host)), body);
+    } catch (const NotThere&) {
+        throw CommandFailure(exit_failed,
+                             fmt::format("no host {}; `muster hosts` lists them", safe_text(arguments.host)));
+    }
+    if (arguments.json) return print_json(done.to_json());
+    const char* text = draining ? "host {}: its processes take no new matches; those they have may finish\n"
+                                : "host {}: its processes take matches again\n";
+    return to_int(print_result(fmt::format(fmt::runtime(text), safe_text(arguments.host))));
+}
+
 std::vector<std::int64_t> ids_at(ApiClient& api, const std::string& address) {
     std::vector<std::int64_t> ids;
     for (const JsonValue& server : list(api, {"servers", {}, 0}).rows) {
@@ -47,14 +63,15 @@ std::vector<std::int64_t> ids_at(ApiClient& api, const std::string& address) {
 
 // One that is not there does not keep the others from it.
 int set_draining(const DrainArguments& arguments, bool draining) {
-    if (arguments.ids.empty() && arguments.region.empty() && arguments.address.empty())
-        throw CommandFailure(to_int(ExitCode::usage), "which servers? Give their ids, --region or --address");
+    if (arguments.ids.empty() && arguments.region.empty() && arguments.address.empty() && arguments.host.empty())
+        throw CommandFailure(to_int(ExitCode::usage), "which servers? Give their ids, --region, --address or --host");
     ApiClient api = ApiClient::from_environment();
     JsonFields body;
     body.flag("draining", draining);
     if (!arguments.reason.empty()) body.text("reason", arguments.reason);
     const std::string body_text = body.finish();
     if (!arguments.region.empty()) return set_region_draining(api, arguments, draining, body_text);
+    if (!arguments.host.empty()) return set_host_draining(api, arguments, draining, body_text);
     int worst = 0;
     for (const std::int64_t id : arguments.address.empty() ? arguments.ids : ids_at(api, arguments.address)) {
         try {
@@ -80,11 +97,14 @@ Command command(const char* name, const char* summary, bool draining) {
     region.excludes = {"ID"};
     CommandOption address{"--address", "IP[:PORT]", "All servers at this address", &arguments->address};
     address.excludes = {"ID", "--region"};
+    CommandOption host{"--host", "NAME", "All processes of this host", &arguments->host};
+    host.excludes = {"ID", "--region", "--address"};
     return {name,
             summary,
             {id,
              region,
              address,
+             host,
              {"--reason", "TEXT", "Why, for the event history", &arguments->reason},
              json_option(arguments->json)},
             "With --json, prints one object per server and line.\n",

@@ -15,7 +15,7 @@ namespace {
 bool is_greeting(Port port, Code code) {
     switch (port) {
         case Port::servers:
-            return code == ServerHandshake::code;
+            return code == ServerHandshake::code || code == HostHello::code;
         case Port::matchmakers:
             return code == MatchmakerHandshake::code;
         case Port::players:
@@ -53,6 +53,8 @@ Core::Core(CoreConfig config, const Parts& parts, const RecoveredState& recovere
       refused_registrations_(parts.loop.events(), parts.log, fleet_.config().regions),
       server_port_(links_, replies_, fleet_, matches_, issued_, parts.loop.timers(), wrong_secrets_,
                    refused_registrations_, std::move(config.server_token)),
+      hosts_({parts.loop.timers(), parts.loop.events(), parts.log, links_, issued_}),
+      host_port_({links_, hosts_, fleet_, server_port_, issued_, wrong_secrets_, refused_registrations_}),
       matchmaker_port_(links_, replies_, matchmakers_, fleet_, matches_, issued_, wrong_secrets_,
                        refused_registrations_, std::move(config.matchmaker_token)),
       player_port_({parts.clock, parts.loop.time(), parts.log, links_, players_, world_, notices_, accounts_, issued_,
@@ -69,6 +71,9 @@ Core::Core(CoreConfig config, const Parts& parts, const RecoveredState& recovere
     matches_.recover(pass, recovered);
     parts.loop.events().subscribe<event::PlayerClosed>(
         [this](const event::PlayerClosed& closed) { notices_.player_left(closed.player); });
+    parts.loop.events().subscribe<event::MatchOffered>([this](const event::MatchOffered& offered) {
+        host_port_.match_offered(offered.server, offered.lobby, matches_.lists().accounts(offered.lobby));
+    });
     parts.loop.on_update([this](const Pass& now) {
         apply_facts(now);  // what timers found
         return players_.update(now) + world_.update(now) + matches_.update(now);
@@ -147,8 +152,13 @@ void Core::take(const Pass& pass, ConnectionId id, const PeerFrame& frame) {
     if (!link->greeted && !greeting) return refuse(pass, *link, frame, WireError::before_handshake);
     if (link->greeted && greeting) return refuse(pass, *link, frame, WireError::second_handshake);
 
+    // A link speaks for a game server or for a host, as it began.
+    const bool of_hosts = link->port == Port::servers && is_host_code(frame.code);
+    if (link->greeted && of_hosts != link->host) return refuse(pass, *link, frame, WireError::before_handshake);
+
     Result<void, WireError> read = Failure(WireError::unknown_code);
-    if (link->port == Port::servers) read = server_port_.frame(pass, *link, frame);
+    if (of_hosts) read = host_port_.frame(pass, *link, frame);
+    if (link->port == Port::servers && !of_hosts) read = server_port_.frame(pass, *link, frame);
     if (link->port == Port::matchmakers) read = matchmaker_port_.frame(pass, *link, frame);
     if (link->port == Port::players) read = player_port_.frame(pass, *link, frame);
     if (read) return;
@@ -179,6 +189,7 @@ void Core::speaks_no_more(const Pass& pass, const Link& link, std::string_view r
     if (!link.greeted) return;
     switch (link.port) {
         case Port::servers:
+            if (link.host) return hosts_.link_lost(pass, link.host_number(), link.id);
             return fleet_.link_lost(pass, link.server(), link.id);
         case Port::matchmakers:
             return matchmakers_.link_lost(link.matchmaker(), link.id);
@@ -227,6 +238,7 @@ void Core::paused(const Pass& pass, ConnectionId id) {
     if (!link || link->paused) return;
     links_.pause(*link, pass.running);
     if (!link->greeted) return;
+    if (link->host) return hosts_.paused(pass, link->host_number());
     if (link->port == Port::servers) fleet_.paused(pass, link->server(), id);
     if (link->port == Port::matchmakers) matchmakers_.paused(pass, link->matchmaker());
 }
@@ -237,6 +249,7 @@ void Core::resumed(const Pass& pass, ConnectionId id) {
     if (!link || !link->paused) return;
     const Duration unread = pass.running - links_.resume(*link);
     if (!link->greeted) return;
+    if (link->host) return hosts_.resumed(pass, link->host_number());
     if (link->port == Port::servers) fleet_.resumed(pass, link->server(), id);
     if (link->port == Port::matchmakers) matchmakers_.resumed(pass, link->matchmaker());
     if (const auto place = players_.of(*link); link->port == Port::players && place != Sessions::none)
@@ -256,6 +269,7 @@ void Core::end(const Pass& pass, const Link& link) {
     links_.closed(ended.id);
     replies_.closed(ended.id);
     if (!ended.greeted) return;
+    if (ended.host) return hosts_.link_lost(pass, ended.host_number(), ended.id);
     if (ended.port == Port::servers) fleet_.link_lost(pass, ended.server(), ended.id);
     if (ended.port == Port::matchmakers) matchmakers_.link_lost(ended.matchmaker(), ended.id);
     apply_facts(pass);

@@ -21,6 +21,8 @@
 #include "core/accounts.h"
 #include "core/event_history.h"
 #include "core/fleet.h"
+#include "core/host_port.h"
+#include "core/hosts.h"
 #include "core/id_blocks.h"
 #include "core/ledger.h"
 #include "core/link_output.h"
@@ -123,9 +125,16 @@ public:
     bool abort_match(const Pass& pass, LobbyId lobby, std::string_view reason);
     bool kick(const Pass& pass, AccountId player, std::string_view reason);
     void set_clock(const Pass& pass, std::optional<GameTime> time, std::optional<std::int32_t> speed);
+    // Asks the agent of a host. The verdict comes by take_host_verdicts().
+    void ask_host(std::uint64_t question, std::string_view host, HostCommand command) {
+        hosts_.ask(question, host, std::move(command));
+    }
 
     // The operator's questions that were answered since the last call, by their numbers.
     std::vector<AnsweredQuestion> take_answered() { return replies_.take_answered(); }
+
+    // The same of hosts.
+    std::vector<HostVerdict> take_host_verdicts() { return hosts_.take_verdicts(); }
 
     // For a program that embeds the library: the players' own messages, and who keeps an entity's heartbeat (H-1).
     void on_game_message(PlayerPort::GameHandler handler) { player_port_.on_game_message(std::move(handler)); }
@@ -139,6 +148,7 @@ public:
     const Players& players() const { return players_; }
     const World& world() const { return world_; }
     const Matchmakers& matchmakers() const { return matchmakers_; }
+    const Hosts& hosts() const { return hosts_; }
     const Ledger& ledger() const { return ledger_; }
     const RecentLosses& losses() const { return losses_; }
     const RefusedRegistrations& refused_registrations() const { return refused_registrations_; }
@@ -177,6 +187,8 @@ private:
     WrongSecrets wrong_secrets_;
     RefusedRegistrations refused_registrations_;
     ServerPort server_port_;
+    Hosts hosts_;
+    HostPort host_port_;
     MatchmakerPort matchmaker_port_;
     Matchmaker operator_;
     PlayerPort player_port_;

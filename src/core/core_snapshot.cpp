@@ -68,6 +68,7 @@ CoreSnapshot snapshot_of(const Core& core) {
     snapshot.fleet = core.fleet().figures();
     snapshot.match = core.matches().figures();
     snapshot.players = core.players().figures();
+    snapshot.hosts = core.hosts().counts();
     snapshot.entities = core.players().entities().size();
     snapshot.clock = core.world().shown();
     snapshot.clock_speed = core.world().speed();

@@ -11,6 +11,7 @@
 
 #include "base/histogram.h"
 #include "core/fleet_figures.h"
+#include "core/hosts.h"
 #include "core/match_figures.h"
 #include "core/player_figures.h"
 #include "core/records.h"
@@ -50,6 +51,7 @@ struct CoreSnapshot {
     FleetFigures fleet;
     MatchFigures match;
     PlayerFigures players;
+    HostCounts hosts;
     std::size_t entities = 0;
     GameTime clock;
     std::int32_t clock_speed = 1;

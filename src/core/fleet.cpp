@@ -349,6 +349,11 @@ const Server* Fleet::find(ServerId id) const {
     return found == by_id_.end() ? nullptr : found->second;
 }
 
+const Server* Fleet::find(const Endpoint& endpoint) const {
+    const auto found = by_endpoint_.find(endpoint);
+    return found == by_endpoint_.end() ? nullptr : find(found->second);
+}
+
 const Server* Fleet::held_by(ConnectionId from, ServerId id) const {
     const Server* server = find(id);
     return server && server->link == from ? server : nullptr;

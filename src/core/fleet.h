@@ -138,6 +138,7 @@ public:
 
     // Null when there is none.
     const Server* find(ServerId server) const;
+    const Server* find(const Endpoint& endpoint) const;
     // Null unless `from` is that server's present connection (F-3, fault 46).
     const Server* held_by(ConnectionId from, ServerId server) const;
     bool region_known(RegionId region) const { return indexes_.contains(region); }

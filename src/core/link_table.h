@@ -24,6 +24,9 @@ namespace muster {
 // The deadline of a peer whose link is not read (B-1) is checked again at this interval.
 inline constexpr Duration unread_look_every = std::chrono::seconds(1);
 
+// A host that has a link, or had one lately.
+using HostNumber = Id<struct HostTag, std::int32_t>;
+
 // One connection as core sees it.
 struct Link {
     ConnectionId id;
@@ -35,15 +38,21 @@ struct Link {
     bool greeted : 1 = false;
     bool closing : 1 = false;  // we have said our last word; whatever still comes is not heard
     bool paused : 1 = false;   // Muster does not read it (B-1)
+    bool host : 1 = false;     // of the server port: it speaks for a host, not for a game server (G-12)
     bool proven : 1 = false;   // the peer's certificate says who it is: see LinkTable::proven_name() (S-2)
 
     // Whom it speaks for, once greeted. The link of another port speaks for none of that kind.
-    ServerId server() const { return ServerId(port == Port::servers ? static_cast<std::int32_t>(owner) : 0); }
+    ServerId server() const { return ServerId(port == Port::servers && !host ? static_cast<std::int32_t>(owner) : 0); }
+    HostNumber host_number() const { return HostNumber(host ? static_cast<std::int32_t>(owner) : 0); }
     MatchmakerNumber matchmaker() const {
         return MatchmakerNumber(port == Port::matchmakers ? static_cast<std::int32_t>(owner) : 0);
     }
     SessionPlace session() const { return SessionPlace(port == Port::players ? owner : ~std::uint32_t{0}); }
     void speaks_for(ServerId server_id) { owner = static_cast<std::uint32_t>(server_id.value); }
+    void speaks_for(HostNumber number) {
+        owner = static_cast<std::uint32_t>(number.value);
+        host = true;
+    }
     void speaks_for(MatchmakerNumber number) { owner = static_cast<std::uint32_t>(number.value); }
     void speaks_for(SessionPlace place) { owner = place.value; }
 };

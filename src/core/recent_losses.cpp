@@ -1,5 +1,7 @@
 #include "core/recent_losses.h"
 
+#include <algorithm>
+
 #include "base/planted.h"
 #include "core/events.h"
 #include "protocol/error_texts.h"
@@ -17,6 +19,7 @@ RecentLosses::RecentLosses(Events& events, bool had_servers) : had_servers_(had_
     events.subscribe<event::MatchAborted>([this](const event::MatchAborted& aborted, const EventView& view) {
         if (aborted.reason == text(Reason::server_lost)) ++slice(view.time()).server_lost;
         if (aborted.reason == text(Reason::lost_by_server)) ++slice(view.time()).lost_by_server;
+        if (aborted.reason == text(Reason::server_crashed)) ++slice(view.time()).server_crashed;
     });
 }
 
@@ -43,13 +46,17 @@ std::map<RegionId, std::uint64_t> RecentLosses::servers(Time now) const {
 RecentLosses::Aborts RecentLosses::aborts(Time now) const {
     std::uint64_t server_lost = 0;
     std::uint64_t lost_by_server = 0;
+    std::uint64_t server_crashed = 0;
     for (const Slice& each : slices_) {
         if (now - each.begin > memory + slice_length) continue;
         server_lost += each.server_lost;
         lost_by_server += each.lost_by_server;
+        server_crashed += each.server_crashed;
     }
-    return {server_lost + lost_by_server,
-            text(lost_by_server > server_lost ? Reason::lost_by_server : Reason::server_lost)};
+    Reason most = Reason::server_lost;
+    if (lost_by_server > server_lost) most = Reason::lost_by_server;
+    if (server_crashed > std::max(server_lost, lost_by_server)) most = Reason::server_crashed;
+    return {server_lost + lost_by_server + server_crashed, text(most)};
 }
 
 }  // namespace muster

@@ -28,7 +28,7 @@ public:
     // How many servers of each region were removed for their silence within the memory and have not registered again.
     std::map<RegionId, std::uint64_t> servers(Time now) const;
 
-    // Matches aborted within the memory because their server was lost, or lost them.
+    // Matches aborted within the memory because their server was lost, crashed, or lost them.
     struct Aborts {
         std::uint64_t count = 0;
         std::string_view reason;  // of most of them
@@ -45,6 +45,7 @@ private:
         Time begin{};
         std::uint64_t server_lost = 0;
         std::uint64_t lost_by_server = 0;
+        std::uint64_t server_crashed = 0;
     };
     struct Server {
         RegionId region;

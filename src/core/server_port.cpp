@@ -43,7 +43,14 @@ struct ServerPort::Visitor {
     void operator()(const ServerHandshake& hello) const { port.handshake(pass, link, hello); }
     void operator()(const ServerHeartbeat& beat) const { port.heartbeat(pass, link, beat, frame); }
     void operator()(const SetDraining& wish) const { port.set_draining(pass, link, wish); }
-    void operator()(const ServerGoodbye& wish) const { port.goodbye(pass, link, wish); }
+    void operator()(const ServerGoodbye& wish) const {
+        port.leave(pass, link, wish.server, ServerGoodbye::code, Reason::server_left);
+    }
+    void operator()(const ServerCrashed& said) const {
+        port.leave(pass, link, said.server, ServerCrashed::code, Reason::server_crashed);
+    }
+    // Core sends these to the host port.
+    void operator()(const HostMessage auto&) const {}
 
     void operator()(const AllocateMatchAck& ack) const {
         if (const Server* server = port.speaker(link, link.server())) port.matches_.acknowledge(pass, *server, ack);
@@ -97,8 +104,7 @@ Result<void, WireError> ServerPort::frame(const Pass& pass, Link& link, const Pe
 }
 
 void ServerPort::handshake(const Pass& pass, Link& link, const ServerHandshake& hello) {
-    // Who has proven who it is needs no secret that all share (S-2).
-    if (!link.proven && !token_check_(hello.token.view())) {
+    if (!accepts(link, hello.token.view())) {
         refused_.note(pass.now,
                       {Port::servers, link.peer, claimed_endpoint(hello), hello.region, Refusal::invalid_token});
         const ServerHandshakeResponse refused{Refused{error(Refusal::invalid_token)}};
@@ -132,11 +138,11 @@ void ServerPort::set_draining(const Pass& pass, Link& link, const SetDraining& w
     links_.send(link.id, ServerStatusNotice{wish.server, status});
 }
 
-void ServerPort::goodbye(const Pass& pass, Link& link, const ServerGoodbye& wish) {
-    if (!speaker(link, wish.server)) {
-        return links_.send(link.id, ServerError{ServerGoodbye::code, error(Refusal::server_not_registered)});
+void ServerPort::leave(const Pass& pass, Link& link, ServerId server, Code code, Reason reason) {
+    if (!speaker(link, server)) {
+        return links_.send(link.id, ServerError{code, error(Refusal::server_not_registered)});
     }
-    fleet_.remove(pass, wish.server, Reason::server_left);
+    fleet_.remove(pass, server, reason);
     links_.close(link);
 }
 

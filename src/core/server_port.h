@@ -32,6 +32,10 @@ public:
 
     void configure(TokenCheck token_check) { token_check_ = std::move(token_check); }
 
+    // Whether the link may speak here: it shows the token, or has proven who it is and needs no secret that all share
+    // (S-2).
+    bool accepts(const Link& link, std::string_view token) { return link.proven || token_check_(token); }
+
     // A frame of a greeted link, or a handshake: the caller has judged that much. Null, or why its bytes are wrong.
     Result<void, WireError> frame(const Pass& pass, Link& link, const PeerFrame& frame);
 
@@ -45,7 +49,8 @@ private:
     void handshake(const Pass& pass, Link& link, const ServerHandshake& hello);
     void heartbeat(const Pass& pass, Link& link, const ServerHeartbeat& beat, const PeerFrame& frame);
     void set_draining(const Pass& pass, Link& link, const SetDraining& wish);
-    void goodbye(const Pass& pass, Link& link, const ServerGoodbye& wish);
+    // It goes for good; `code` is of the message that said so.
+    void leave(const Pass& pass, Link& link, ServerId server, Code code, Reason reason);
     // The server that the link speaks for, if it names itself rightly.
     const Server* speaker(const Link& link, ServerId named) const { return fleet_.held_by(link.id, named); }
 

@@ -73,6 +73,65 @@ void add_regions(const Core& core, const Pass& pass, FleetView& view) {
     });
 }
 
+ProcessRow row_of(const HostProcess& process) {
+    const ProcessReport& last = process.last;
+    ProcessRow row;
+    row.name = last.process.string();
+    row.run = last.run.string();
+    row.state = last.state;
+    row.pid = last.pid;
+    row.port = last.game_port;
+    row.server = process.own_server.value != 0 ? process.own_server : last.server;
+    row.started_at = last.started_at;
+    row.restarts = last.restarts;
+    row.exit_at = last.exit_at;
+    if (last.exit_code >= 0) row.exit_code = last.exit_code;
+    if (last.exit_signal > 0) row.exit_signal = last.exit_signal;
+    row.exit_reason = last.exit_reason.string();
+    row.last_lines = last.last_lines.string();
+    return row;
+}
+
+HostRow row_of(const KnownHost& host) {
+    HostRow row;
+    row.name = host.name;
+    row.address = host.address;
+    row.region = host.region;
+    row.connected = host.connected();
+    row.draining = host.draining;
+    row.version = host.version;
+    row.cpu_percent = host.cpu_percent;
+    row.memory_percent = host.memory_percent;
+    row.joined_at = host.joined_at;
+    row.lost_at = host.lost_at;
+    for (const auto& [name, process] : host.processes) row.processes.push_back(row_of(process));
+    return row;
+}
+
+HostTroubles troubles_of(const Core& core) {
+    constexpr std::size_t lost_told_max = 20;
+    HostTroubles troubles;
+    core.hosts().for_each([&](const KnownHost& host) {
+        if (!host.connected() && troubles.lost.size() < lost_told_max) {
+            HostTroubles::Lost lost{host.name};
+            for (const auto& [name, process] : host.processes) {
+                const ServerId id = process.own_server.value != 0 ? process.own_server : process.last.server;
+                if (id.value == 0) continue;
+                ++lost.servers;
+                if (const Server* server = core.fleet().find(id))
+                    lost.matches += static_cast<std::size_t>(server->held);
+            }
+            troubles.lost.push_back(std::move(lost));
+        }
+        if (!host.connected()) return;
+        for (const auto& [name, process] : host.processes) {
+            if (process.last.state != ProcessState::crash_loop) continue;
+            if (troubles.crash_loops++ == 0) troubles.crash_loop_example = host.name + "/" + name;
+        }
+    });
+    return troubles;
+}
+
 }  // namespace
 
 std::size_t WalkPace::rows(const Pass& pass) {
@@ -125,7 +184,14 @@ void FleetWalk::add_the_rest(const Core& core, const Pass& pass) {
         if (const auto recent = core.refused_registrations().recent(pass.now, port))
             view_.refused.push_back({port, recent->count, std::string(text(recent->most)), recent->last.to_string()});
     }
+    view_.hosts = troubles_of(core);
     view_.store_up = core.ledger().store_up();
+}
+
+bool HostsWalk::step(const Core& core, const Pass&, UnixMs) {
+    const std::string last = view_.hosts.empty() ? std::string() : view_.hosts.back().name;
+    return core.hosts().visit_after(last, hosts_per_step,
+                                    [this](const KnownHost& host) { view_.hosts.push_back(row_of(host)); });
 }
 
 bool PlayersWalk::step(const Core& core, const Pass& pass, UnixMs) {

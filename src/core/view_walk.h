@@ -63,4 +63,19 @@ private:
     Sessions::Place place_ = 0;
 };
 
+class HostsWalk {
+public:
+    using View = HostsView;
+
+    // The same.
+    bool step(const Core& core, const Pass& pass, UnixMs time);
+    HostsView take() { return std::move(view_); }
+
+private:
+    // One of them may have two thousand processes.
+    static constexpr std::size_t hosts_per_step = 4;
+
+    HostsView view_;
+};
+
 }  // namespace muster

@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "core/records.h"
 #include "protocol/port.h"
+#include "protocol/process_state.h"
 #include "protocol/server_status.h"
 
 namespace muster {
@@ -120,7 +121,55 @@ struct ClockRow {
     int speed = 1;
 };
 
-// Everything but the players' rows.
+// A process of a host, as its agent told it (G-12).
+struct ProcessRow {
+    std::string name;
+    std::string run;
+    ProcessState state = ProcessState::starting;
+    std::int32_t pid = 0;  // 0: it does not run; so have the next two no value
+    std::int32_t port = 0;
+    ServerId server;
+    UnixMs started_at;
+    std::int32_t restarts = 0;
+    UnixMs exit_at;                         // 0: it has never ended
+    std::optional<std::int32_t> exit_code;  // none: a signal, or nobody knows
+    std::optional<std::int32_t> exit_signal;
+    std::string exit_reason;
+    std::string last_lines;  // of the life that ended last
+};
+
+struct HostRow {
+    std::string name;
+    std::string address;
+    RegionId region;
+    bool connected = false;
+    bool draining = false;
+    std::string version;
+    float cpu_percent = 0;
+    float memory_percent = 0;
+    UnixMs joined_at;
+    UnixMs lost_at;                     // 0 while it is connected
+    std::vector<ProcessRow> processes;  // by ascending name
+};
+
+// Every host, by ascending name.
+struct HostsView {
+    std::vector<HostRow> hosts;
+};
+
+// What of the hosts is worth a word.
+struct HostTroubles {
+    struct Lost {
+        std::string name;
+        std::size_t servers = 0;  // that its processes were
+        std::size_t matches = 0;  // on them, now
+    };
+    std::vector<Lost> lost;
+    std::size_t crash_loops = 0;     // processes of connected hosts
+    std::string crash_loop_example;  // HOST/PROCESS
+};
+
+// Everything but the players' rows and those of the hosts.
 struct FleetView {
     UnixMs time;
     std::vector<ServerRow> servers;  // by ascending id
@@ -139,6 +188,7 @@ struct FleetView {
     bool had_servers = false;         // a game server has registered in this run, or may have in an earlier one
     std::vector<RefusedRow> refused;  // one for each port that refuses
     ClockRow clock;
+    HostTroubles hosts;
     bool store_up = true;
 };
 

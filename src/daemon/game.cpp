@@ -66,6 +66,7 @@ void Game::start(const RecoveredState& recovered, std::function<void()> on_ready
         if (stopping() && !draining_) drain(pass);
         core_->end_of_pass(pass);
         for (const AnsweredQuestion& answered : core_->take_answered()) on_answered_(answered);
+        for (HostVerdict& verdict : core_->take_host_verdicts()) on_host_verdict_(std::move(verdict));
         network_.links().flush();
         if (draining_) end_when_written();
     });

@@ -80,6 +80,10 @@ public:
     using OnAnswered = std::function<void(const AnsweredQuestion&)>;
     void on_answered(OnAnswered on_answered) { on_answered_ = std::move(on_answered); }
 
+    // The same of each Core::ask_host().
+    using OnHostVerdict = std::function<void(HostVerdict&&)>;
+    void on_host_verdict(OnHostVerdict on_host_verdict) { on_host_verdict_ = std::move(on_host_verdict); }
+
     // Any thread. The latest is at most a second old while the loop turns; none before it first turned.
     std::shared_ptr<const GameSnapshot> snapshot() const;
     const Network& network() const { return network_; }
@@ -126,6 +130,7 @@ private:
     std::array<std::unique_ptr<NetSource<Core>>, 3> sources_;
     std::function<void()> on_ready_;
     OnAnswered on_answered_;
+    OnHostVerdict on_host_verdict_;
     bool draining_ = false;
 
     // Written before the flag, which any thread may read.

@@ -165,6 +165,31 @@ void add_players(const CoreSnapshot& core, std::vector<Metric>& out) {
     for (Metric* metric : {&refused, &closed, &rtt, &length}) out.push_back(std::move(*metric));
 }
 
+// G-12.
+void add_hosts(const HostCounts& hosts, std::vector<Metric>& out) {
+    Metric known = family("muster_hosts", "Hosts whose agent is connected, or was lately", MetricType::gauge);
+    known.samples.push_back({{label_of("state", "connected")}, number(hosts.connected)});
+    known.samples.push_back({{label_of("state", "lost")}, number(hosts.lost)});
+    Metric processes = family("muster_host_processes", "Processes of connected hosts by state", MetricType::gauge);
+    for (std::size_t state = 0; state < hosts.processes.size(); ++state) {
+        processes.samples.push_back(
+            {{label_of("state", to_string(static_cast<ProcessState>(state)))}, number(hosts.processes[state])});
+    }
+    Metric exits = family("muster_process_exits_total", "Processes of hosts that ended, by how", MetricType::counter);
+    for (const char* how : {"clean", "code", "signal", "unknown"}) {
+        const auto found = hosts.exits.find(how);
+        exits.samples.push_back({{label_of("reason", how)}, found == hosts.exits.end() ? 0.0 : number(found->second)});
+    }
+    for (Metric* metric : {&known, &processes, &exits}) out.push_back(std::move(*metric));
+    out.push_back(gauge("muster_crash_loops", "Processes of connected hosts that are in a crash loop",
+                        number(hosts.processes[static_cast<std::size_t>(ProcessState::crash_loop)])));
+    out.push_back(counter("muster_crash_loops_total", "Crash loops that began", number(hosts.crash_loops)));
+    out.push_back(counter("muster_host_losses_total", "Hosts that were lost", number(hosts.losses)));
+    out.push_back(counter("muster_host_events_dropped_total",
+                          "Events of processes that were not told because their host had too many",
+                          number(hosts.events_held_back)));
+}
+
 }  // namespace
 
 std::vector<Metric> loop_metrics(const LoopSnapshot& loop) {
@@ -210,6 +235,7 @@ std::vector<Metric> core_metrics(const CoreSnapshot& core) {
     out.push_back(refusals_by_reason(core));
     out.push_back(matches_by_state(core));
     add_players(core, out);
+    add_hosts(core.hosts, out);
     Metric rtt = family("muster_server_rtt_seconds", "The kernel's round trip to game servers", MetricType::histogram);
     rtt.histograms.push_back(histogram_of(core.fleet.rtt_seconds, {}));
     Metric jitter =

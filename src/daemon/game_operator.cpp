@@ -17,7 +17,7 @@
 namespace muster {
 namespace {
 
-// An action on the game thread. Tells the outcome at once, but for an allocation's, which comes later.
+// An action on the game thread. Tells the outcome at once, but for an allocation's and a host's, which come later.
 struct Acting {
     Game::Inside& game;
     const Pass& pass;
@@ -155,6 +155,23 @@ struct Acting {
         list.accounts.items = wish.accounts;
         game.core.set_players(pass, number, list);
     }
+    void operator()(const action::AskHost& wish) const {
+        // What was read is no action, and what cannot be asked is none.
+        const KnownHost* host = game.core.hosts().find(wish.host);
+        const auto told = [this, &wish, host](const char* action, std::string target) {
+            if (!host || !host->connected()) return;
+            event::OperatorAction done = action_on(action, std::move(target));
+            done.reason = wish.reason;
+            game.events.publish(done);
+        };
+        if (const auto* drain = std::get_if<DrainHost>(&wish.command))
+            told(drain->draining ? "drain" : "undrain", fmt::format("host {}", wish.host));
+        if (const auto* restart = std::get_if<RestartProcess>(&wish.command))
+            told("restart", fmt::format("process {}/{}", wish.host, restart->process.view()));
+        if (const auto* scale = std::get_if<ScaleRun>(&wish.command))
+            told("scale", fmt::format("run {}/{} to {}", wish.host, scale->run.view(), scale->count));
+        game.core.ask_host(number, wish.host, wish.command);
+    }
 
 private:
     DrainNote note(const std::string& reason) const { return {caller.address, reason, game.wall}; }
@@ -204,6 +221,10 @@ bool GameOperator::ask_for_players(std::uint64_t number, Time not_after) {
     return walk_on(std::make_shared<Making<PlayersWalk>>(Making<PlayersWalk>{number, not_after}));
 }
 
+bool GameOperator::ask_for_hosts(std::uint64_t number, Time not_after) {
+    return walk_on(std::make_shared<Making<HostsWalk>>(Making<HostsWalk>{number, not_after}));
+}
+
 // One step in a pass: the loop does other things in between.
 template <class Walk>
 bool GameOperator::walk_on(const std::shared_ptr<Making<Walk>>& making) {
@@ -233,6 +254,13 @@ GameOperator::GameOperator(const Parts& parts) : parts_(parts), started_(parts.c
             outcome.refusal = answered.verdict.error();
         }
         acted(answered.number, std::move(outcome));
+    });
+    parts_.game.on_host_verdict([this](HostVerdict&& verdict) {
+        ActionOutcome outcome;
+        if (verdict.kind != HostVerdict::Kind::done) outcome.kind = ActionOutcome::Kind::refused;
+        const std::uint64_t number = verdict.number;
+        outcome.host = std::move(verdict);
+        acted(number, std::move(outcome));
     });
 }
 

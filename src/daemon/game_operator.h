@@ -34,6 +34,7 @@ public:
 
     bool ask_for_fleet(std::uint64_t number, Time not_after) override;
     bool ask_for_players(std::uint64_t number, Time not_after) override;
+    bool ask_for_hosts(std::uint64_t number, Time not_after) override;
     bool act(std::uint64_t number, const Action& action, const ActionCaller& caller, Time not_after) override;
     ProcessFigures figures() override;
 

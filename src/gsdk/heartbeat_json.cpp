@@ -58,9 +58,12 @@ std::string to_json(const HeartbeatAnswer& answer) {
         json::object metadata{{"muster.dev/lobby", std::to_string(answer.config->lobby.value)},
                               {"muster.dev/game-type", std::to_string(answer.config->game_type)},
                               {"muster.dev/game-mode", std::to_string(answer.config->game_mode)}};
+        json::array players;
+        for (const AccountId each : answer.config->initial_players)
+            players.push_back(json::string(std::to_string(each.value)));
         out["sessionConfig"] = json::object{{"sessionId", answer.config->session_id},
                                             {"sessionCookie", answer.config->session_cookie},
-                                            {"initialPlayers", json::array{}},
+                                            {"initialPlayers", std::move(players)},
                                             {"metadata", std::move(metadata)}};
     }
     return json::serialize(out);

@@ -52,7 +52,7 @@ TEST_CASE("G-30: an answer always has operation and interval, and Active a sessi
     CHECK(to_json(HeartbeatAnswer{}) == R"({"operation":"Continue","nextHeartbeatIntervalMs":1000})");
     CHECK(to_json(HeartbeatAnswer{Operation::terminate, nullptr}) ==
           R"({"operation":"Terminate","nextHeartbeatIntervalMs":1000})");
-    const SessionConfig config{"guid", "cookie\"", LobbyId{5}, 1, 2};
+    SessionConfig config{"guid", "cookie\"", LobbyId{5}, 1, 2, {}};
     const json::value value = json::parse(to_json(HeartbeatAnswer{Operation::active, &config}));
     CHECK(value.at("operation") == "Active");
     CHECK(value.at("nextHeartbeatIntervalMs") == 1000);
@@ -60,6 +60,9 @@ TEST_CASE("G-30: an answer always has operation and interval, and Active a sessi
     CHECK(value.at("sessionConfig").at("sessionCookie") == "cookie\"");
     CHECK(value.at("sessionConfig").at("initialPlayers") == json::array{});
     CHECK(value.at("sessionConfig").at("metadata").at("muster.dev/lobby") == "5");
+    config.initial_players = {AccountId(7), AccountId(8)};
+    const json::value listed = json::parse(to_json(HeartbeatAnswer{Operation::active, &config}));
+    CHECK(json::serialize(listed.at("sessionConfig").at("initialPlayers")) == R"(["7","8"])");
 }
 
 TEST_CASE("G-30: the config file has every key, and no map is null") {

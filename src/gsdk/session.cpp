@@ -55,8 +55,12 @@ HeartbeatAnswer Session::heartbeat(Time now, const Heartbeat& beat) {
 
 void Session::offer(const SdkMatch& match, std::string session_id) {
     if (state_ != GameState::standing_by || terminating_ || over_) return;
-    config_ = SessionConfig{std::move(session_id), match.token, match.lobby, match.game_type, match.game_mode};
+    config_ = SessionConfig{std::move(session_id), match.token, match.lobby, match.game_type, match.game_mode, {}};
     accepted_ = false;
+}
+
+void Session::set_players(LobbyId lobby, const std::vector<AccountId>& accounts) {
+    if (config_ && config_->lobby == lobby) config_->initial_players = accounts;
 }
 
 void Session::abort(Time now, LobbyId lobby) {

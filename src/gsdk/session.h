@@ -30,6 +30,7 @@ struct SessionConfig {
     LobbyId lobby{};
     std::int8_t game_type = 0;
     std::int8_t game_mode = 0;
+    std::vector<AccountId> initial_players{};
 };
 
 enum class Operation : std::uint8_t { carry_on, active, terminate };
@@ -59,6 +60,8 @@ public:
 
     // An offer to a process that does not stand by any more is left without an answer.
     void offer(const SdkMatch& match, std::string session_id);
+    // Of the match that is offered.
+    void set_players(LobbyId lobby, const std::vector<AccountId>& accounts);
     void abort(Time now, LobbyId lobby);
     void stop(Time now);
 

@@ -178,3 +178,13 @@ TEST_CASE_FIXTURE(GsdkFixture, "G-7: a saved GSDK session goes on where it was")
     CHECK(!Session::restored(Process{}, now, "{}"));
     CHECK(!Session::restored(Process{}, now, ""));
 }
+
+TEST_CASE_FIXTURE(GsdkFixture, "G-31: the accounts of 2008 are told with the match that they are for, and no other") {
+    beat(GameState::standing_by);
+    session.offer(match, "guid");
+    session.set_players(LobbyId(match.lobby.value + 1), {AccountId(1)});
+    session.set_players(match.lobby, {AccountId(7), AccountId(8)});
+    const HeartbeatAnswer answer = beat(GameState::standing_by);
+    REQUIRE(answer.config);
+    CHECK(answer.config->initial_players == std::vector{AccountId(7), AccountId(8)});
+}

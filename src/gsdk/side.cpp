@@ -181,6 +181,10 @@ void Side::offer(Time, const SdkMatch& match) {
     served_->with([&](Session& session) { session.offer(match, session_id); });
 }
 
+void Side::set_players(LobbyId lobby, const std::vector<AccountId>& accounts) {
+    served_->with([&](Session& session) { session.set_players(lobby, accounts); });
+}
+
 void Side::abort(Time now, LobbyId lobby, std::string_view) {
     served_->with([&](Session& session) { session.abort(served_->later(now), lobby); });
 }

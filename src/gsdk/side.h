@@ -46,6 +46,7 @@ public:
     std::vector<EnvironmentEntry> begin_life(Time now, std::string_view life) override;
     void end_life(Time now) override;
     void offer(Time now, const SdkMatch& match) override;
+    void set_players(LobbyId lobby, const std::vector<AccountId>& accounts) override;
     void abort(Time now, LobbyId lobby, std::string_view reason) override;
     void stop(Time now) override;
     std::vector<SdkFact> take_facts(Time now) override;

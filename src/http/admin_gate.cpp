@@ -35,6 +35,13 @@ std::optional<HttpResponse> AdminGate::refusal_of_read(HttpRequest& request) {
     return refusal_of_token(request, Right::read);
 }
 
+std::optional<HttpResponse> AdminGate::refusal_of_secret_read(HttpRequest& request, Right right) {
+    if (rules_.token_is_set) return refusal_of_token(request, right);
+    if (!rules_.on_loopback) return http_error(401, "No admin token is configured, so this is read on loopback only");
+    request.role = Role::admin;
+    return std::nullopt;
+}
+
 std::optional<HttpResponse> AdminGate::refusal_of_action(HttpRequest& request, Right right) {
     if (rules_.token_is_set) {
         if (auto refusal = refusal_of_token(request, right)) return refusal;

@@ -37,6 +37,8 @@ public:
 
     // Why not; none when the request may go on. Notes its role in it.
     std::optional<HttpResponse> refusal_of_read(HttpRequest& request);
+    // The same of what only some may read: with an admin token set, a token whose role has the right is needed.
+    std::optional<HttpResponse> refusal_of_secret_read(HttpRequest& request, Right right);
     std::optional<HttpResponse> refusal_of_action(HttpRequest& request, Right right = Right::operate);
 
     // Any thread, since the start: wrong or missing tokens, and of them those that were wrong.

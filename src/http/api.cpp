@@ -98,6 +98,7 @@ Api::Api(const Parts& parts)
       fleet_(parts_.clock, *parts_.thread, [this](auto... question) { return parts_.game.ask_for_fleet(question...); }),
       players_(parts_.clock, *parts_.thread,
                [this](auto... question) { return parts_.game.ask_for_players(question...); }),
+      hosts_(parts_.clock, *parts_.thread, [this](auto... question) { return parts_.game.ask_for_hosts(question...); }),
       actions_(parts_.game, parts_.clock, *parts_.thread),
       feeds_(std::make_shared<HttpQuota>(parts.feeds)) {}
 
@@ -124,6 +125,7 @@ void Api::add_routes(Routes& routes) {
              [this](HttpRequest&&, HttpResponder&& responder) { responder.send(json_answer(history_.json())); });
     add_event_routes(routes);
     add_action_routes(routes);
+    add_host_routes(routes);
 }
 
 void Api::add_read(Routes& routes, std::string path, HttpHandler handler) {
@@ -141,23 +143,6 @@ void Api::add_action(Routes& routes, std::string method, std::string path, HttpH
                        return responder.send(std::move(*refusal));
                    handler(std::move(request), std::move(responder));
                });
-}
-
-template <class View, class Render>
-void Api::add_view_read(Routes& routes, std::string path, LatestView<View>& views, Render render) {
-    add_read(routes, std::move(path), [&views, render](HttpRequest&& request, HttpResponder&& responder) {
-        const std::string key = request.path + "?" + request.query;
-        if (const auto kept = views.kept_answer(key)) return responder.send(json_answer(*kept));
-        // Callbacks are copied on their way; the two that may not be are shared.
-        auto asked = std::make_shared<std::pair<HttpRequest, HttpResponder>>(std::move(request), std::move(responder));
-        views.with_view([&views, asked, key, render](const View* view) {
-            if (!view) return asked->second.send(http_error(503, "The game loop did not answer in time"));
-            if (const auto kept = views.kept_answer(key, view)) return asked->second.send(json_answer(*kept));
-            HttpResponse response = render(asked->first, *view);
-            if (response.status == 200) views.keep_answer(key, view, response.body);
-            asked->second.send(std::move(response));
-        });
-    });
 }
 
 void Api::start_sampling() {
@@ -184,6 +169,7 @@ void Api::acted(std::uint64_t number, const ActionOutcome& outcome) {
     if (outcome.kind == ActionOutcome::Kind::done) {
         fleet_.outdated();
         players_.outdated();
+        hosts_.outdated();
     }
     actions_.acted(number, outcome);
 }

@@ -28,6 +28,9 @@
 
 namespace muster {
 
+// 200 with that JSON.
+HttpResponse json_answer(std::string body);
+
 // HTTP thread only, once it runs; until then whoever makes it.
 class Api {
 public:
@@ -52,7 +55,8 @@ public:
 
     explicit Api(const Parts& parts);
 
-    // Reads (api.cpp), the history (api_events.cpp) and actions (api_actions.cpp). The API outlives the routes.
+    // Reads (api.cpp), the history (api_events.cpp), actions (api_actions.cpp) and hosts (api_hosts.cpp). The API
+    // outlives the routes.
     void add_routes(Routes& routes);
     // Samples the servers from now on, for as long as the thread runs.
     void start_sampling();
@@ -66,6 +70,9 @@ public:
     void made(std::uint64_t number, std::shared_ptr<const PlayersView> view, Duration cost) {
         players_.made(number, std::move(view), cost);
     }
+    void made(std::uint64_t number, std::shared_ptr<const HostsView> view, Duration cost) {
+        hosts_.made(number, std::move(view), cost);
+    }
     void acted(std::uint64_t number, const ActionOutcome& outcome);
 
 private:
@@ -77,10 +84,26 @@ private:
     }
     // A read that needs a view. The same question about the same view is answered once.
     template <class View, class Render>
-    void add_view_read(Routes& routes, std::string path, LatestView<View>& views, Render render);
+    void add_view_read(Routes& routes, std::string path, LatestView<View>& views, Render render) {
+        add_read(routes, std::move(path), [&views, render](HttpRequest&& request, HttpResponder&& responder) {
+            const std::string key = request.path + "?" + request.query;
+            if (const auto kept = views.kept_answer(key)) return responder.send(json_answer(*kept));
+            // Callbacks are copied on their way; the two that may not be are shared.
+            auto asked =
+                std::make_shared<std::pair<HttpRequest, HttpResponder>>(std::move(request), std::move(responder));
+            views.with_view([&views, asked, key, render](const View* view) {
+                if (!view) return asked->second.send(http_error(503, "The game loop did not answer in time"));
+                if (const auto kept = views.kept_answer(key, view)) return asked->second.send(json_answer(*kept));
+                HttpResponse response = render(asked->first, *view);
+                if (response.status == 200) views.keep_answer(key, view, response.body);
+                asked->second.send(std::move(response));
+            });
+        });
+    }
 
     void add_event_routes(Routes& routes);
     void add_action_routes(Routes& routes);
+    void add_host_routes(Routes& routes);
 
     HttpResponse servers(const HttpRequest& request, const FleetView& view) const;
     HttpResponse server(const HttpRequest& request, const FleetView& view) const;
@@ -102,10 +125,15 @@ private:
     void kick(HttpRequest&& request, HttpResponder&& responder);
     void set_clock(HttpRequest&& request, HttpResponder&& responder);
     void allocate(HttpRequest&& request, HttpResponder&& responder);
+    void drain_host(HttpRequest&& request, HttpResponder&& responder);
+    void restart_process(HttpRequest&& request, HttpResponder&& responder);
+    void scale_run(HttpRequest&& request, HttpResponder&& responder);
+    void read_log(HttpRequest&& request, HttpResponder&& responder);
 
     Parts parts_;
     LatestView<FleetView> fleet_;
     LatestView<PlayersView> players_;
+    LatestView<HostsView> hosts_;
     PendingActions actions_;
     ServerSamples samples_;
     RecentFailures failures_;
@@ -115,8 +143,5 @@ private:
     std::uint64_t last_read_ = 0;
     std::unordered_map<std::uint64_t, HttpResponder> reads_;
 };
-
-// 200 with that JSON.
-HttpResponse json_answer(std::string body);
 
 }  // namespace muster

@@ -57,6 +57,11 @@ public:
         players_number = number;
         return takes;
     }
+    bool ask_for_hosts(std::uint64_t number, Time) override {
+        ++hosts_asked;
+        hosts_number = number;
+        return takes;
+    }
     bool act(std::uint64_t number, const Action& action, const ActionCaller& caller, Time) override {
         acts.push_back({number, action, caller.address, caller.request_id, caller.role});
         return takes;
@@ -73,8 +78,10 @@ public:
     bool takes = true;
     int fleet_asked = 0;  // how often
     int players_asked = 0;
+    int hosts_asked = 0;
     std::uint64_t fleet_number = 0;  // of the latest question
     std::uint64_t players_number = 0;
+    std::uint64_t hosts_number = 0;
     std::vector<Act> acts;
 };
 
@@ -121,10 +128,13 @@ struct Asking {
     ApiAnswer get(std::string_view target) {
         const int fleet = game.fleet_asked;
         const int players = game.players_asked;
+        const int host_questions = game.hosts_asked;
         const auto answer = send("GET", target);
         if (game.fleet_asked > fleet) made(1ms);
         if (game.players_asked > players)
             api.made(game.players_number, std::make_shared<const PlayersView>(sessions), 1ms);
+        if (game.hosts_asked > host_questions)
+            api.made(game.hosts_number, std::make_shared<const HostsView>(hosts), 1ms);
         return *answer;
     }
     // The game answers the latest question about the fleet, or the one of that number.
@@ -159,6 +169,7 @@ struct Asking {
     OverMatches over;
     FleetView view;
     PlayersView sessions;
+    HostsView hosts;
     Api api{Api::Parts{game, gate, ring, archive, slow_reads, over, clock, thread}};
     SlowReadThread slow_reads;
     Routes routes;

@@ -10,9 +10,11 @@
 #include "base/ids.h"
 #include "base/ip_address.h"
 #include "base/time.h"
+#include "core/host_verdict.h"
 #include "core/views.h"
 #include "http/role.h"
 #include "protocol/error_texts.h"
+#include "protocol/host_messages.h"
 #include "protocol/matchmaker_messages.h"
 
 namespace muster {
@@ -81,10 +83,18 @@ struct Players {
     std::vector<AccountId> accounts;
 };
 
+// Something of the agent of a host (G-3).
+struct AskHost {
+    std::string host;
+    HostCommand command;
+    std::string reason{};
+};
+
 }  // namespace action
 
-using Action = std::variant<action::Drain, action::DrainMany, action::DrainRegion, action::Remove, action::AbortAll,
-                            action::Abort, action::Kick, action::SetClock, action::Allocate, action::Players>;
+using Action =
+    std::variant<action::Drain, action::DrainMany, action::DrainRegion, action::Remove, action::AbortAll, action::Abort,
+                 action::Kick, action::SetClock, action::Allocate, action::Players, action::AskHost>;
 
 // Who asks for it.
 struct ActionCaller {
@@ -103,6 +113,7 @@ struct ActionOutcome {
     std::vector<std::int64_t> missing{};       // of many: ids that no server has
     std::int64_t count = 0;                    // of many: how many servers or matches it was done to
     AllocationResponse::Accepted allocated{};  // of an allocation that was done
+    HostVerdict host{};                        // of what was asked of a host
 };
 
 // Figures of the process that are in no view of the game.
@@ -128,6 +139,7 @@ public:
 
     [[nodiscard]] virtual bool ask_for_fleet(std::uint64_t number, Time not_after) = 0;
     [[nodiscard]] virtual bool ask_for_players(std::uint64_t number, Time not_after) = 0;
+    [[nodiscard]] virtual bool ask_for_hosts(std::uint64_t number, Time not_after) = 0;
     [[nodiscard]] virtual bool act(std::uint64_t number, const Action& action, const ActionCaller& caller,
                                    Time not_after) = 0;
     virtual ProcessFigures figures() = 0;

@@ -250,6 +250,15 @@ HealthVerdict verdict_of(const FleetView& view, const ProcessFigures& process, c
                         refused.count, refused.port == Port::servers ? "game servers" : "matchmakers", refused.reason,
                         refused.last));
     }
+    for (const HostTroubles::Lost& lost : view.hosts.lost) {
+        say("warn", fmt::format("Host {} is lost: {} server{}, {} match{}", lost.name, lost.servers,
+                                lost.servers == 1 ? "" : "s", lost.matches, lost.matches == 1 ? "" : "es"));
+    }
+    if (view.hosts.crash_loops == 1) say("warn", fmt::format("Crash loop: {}", view.hosts.crash_loop_example));
+    if (view.hosts.crash_loops > 1) {
+        say("warn", fmt::format("Crash loop: {} and {} more processes", view.hosts.crash_loop_example,
+                                view.hosts.crash_loops - 1));
+    }
     if (auto complaint = recent.complaint(view)) say("warn", std::move(*complaint));
     return verdict;
 }

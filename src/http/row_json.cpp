@@ -124,6 +124,56 @@ void describe(const PlayerRow& row, FieldSink& out) {
     out.integer("failed_heartbeats", row.failed_heartbeats);
 }
 
+namespace {
+
+void number_field(FieldSink& out, std::string_view name, std::int64_t value) {
+    if (value == 0) return null_field(out, name);
+    out.integer(name, value);
+}
+
+void describe_exit(const ProcessRow& row, FieldSink& out) {
+    if (row.exit_at.value == 0) return null_field(out, "last_exit");
+    out.begin_object("last_exit");
+    if (row.exit_code) out.integer("code", *row.exit_code);
+    if (!row.exit_code) null_field(out, "code");
+    if (row.exit_signal) out.integer("signal", *row.exit_signal);
+    if (!row.exit_signal) null_field(out, "signal");
+    out.integer("at_ms", row.exit_at.value);
+    out.text("reason", row.exit_reason);
+    out.text("last_lines", row.last_lines);
+    out.end_object();
+}
+
+}  // namespace
+
+void describe(const HostRow& row, FieldSink& out) {
+    out.text("name", row.name);
+    out.text("address", row.address);
+    out.integer("region", row.region.value);
+    out.flag("connected", row.connected);
+    out.flag("draining", row.draining);
+    out.text("version", row.version);
+    out.real("cpu", shown(row.cpu_percent));
+    out.real("memory", shown(row.memory_percent));
+    moment_field(out, "joined_at_ms", row.joined_at);
+    moment_field(out, "lost_at_ms", row.lost_at);
+    out.begin_list("processes");
+    for (const ProcessRow& process : row.processes) {
+        out.begin_object({});
+        out.text("name", process.name);
+        out.text("run", process.run);
+        out.text("state", to_string(process.state));
+        number_field(out, "pid", process.pid);
+        number_field(out, "port", process.port);
+        number_field(out, "server_id", process.server.value);
+        moment_field(out, "started_at_ms", process.started_at);
+        out.integer("restarts", process.restarts);
+        describe_exit(process, out);
+        out.end_object();
+    }
+    out.end_list();
+}
+
 void describe(const ClockRow& row, FieldSink& out) {
     out.integer("day", row.day);
     out.integer("hour", row.hour);

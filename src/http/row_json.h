@@ -16,6 +16,7 @@ void describe(const MatchRow& row, FieldSink& out);
 void describe(const MatchmakerRow& row, FieldSink& out);
 void describe(const PlayerRow& row, FieldSink& out);
 void describe(const ClockRow& row, FieldSink& out);
+void describe(const HostRow& row, FieldSink& out);
 
 // 45.2 and not 45.200000762939453: a figure that somebody measured, to two places.
 double shown(float value);

@@ -53,6 +53,15 @@ constexpr std::array refusals{
     TextEntry{Refusal::server_shutting_down, "server_shutting_down", "Server shutting down"},
 };
 
+constexpr std::array host_refusals{
+    TextEntry{HostRefusal::invalid_name, "invalid_name", "Invalid host name"},
+    TextEntry{HostRefusal::invalid_address, "invalid_address", "Invalid host address"},
+    TextEntry{HostRefusal::already_registered, "already_registered", "Host already registered"},
+    TextEntry{HostRefusal::too_many_hosts, "too_many_hosts", "Too many hosts"},
+    TextEntry{HostRefusal::invalid_process, "invalid_process", "Invalid process name"},
+    TextEntry{HostRefusal::too_many_processes, "too_many_processes", "Too many processes"},
+};
+
 constexpr std::array reasons{
     TextEntry{Reason::ping_timeout, "ping_timeout", "Ping timeout"},
     TextEntry{Reason::idle_too_long, "idle_too_long", "Idle too long"},
@@ -68,6 +77,7 @@ constexpr std::array reasons{
     TextEntry{Reason::match_token_expired, "match_token_expired", "Match token expired"},
     TextEntry{Reason::server_lost, "server_lost", "Server lost"},
     TextEntry{Reason::server_left, "server_left", "Server left"},
+    TextEntry{Reason::server_crashed, "server_crashed", "Server crashed"},
     TextEntry{Reason::lost_by_server, "lost_by_server", "Lost by server"},
     TextEntry{Reason::reported_by_heartbeat, "reported_by_heartbeat", "Reported by heartbeat"},
     TextEntry{Reason::offer_withdrawn, "offer_withdrawn", "Offer withdrawn"},
@@ -84,6 +94,7 @@ constexpr bool complete(const Table& table, What last) {
     return table.size() == static_cast<std::size_t>(last) + 1;
 }
 static_assert(complete(refusals, last_refusal));
+static_assert(complete(host_refusals, last_host_refusal));
 static_assert(complete(reasons, last_reason));
 
 template <class Table, class What>
@@ -101,6 +112,14 @@ std::string_view text(Refusal refusal) {
 
 std::string_view label(Refusal refusal) {
     return row(refusals, refusal).label;
+}
+
+std::string_view text(HostRefusal refusal) {
+    return row(host_refusals, refusal).text;
+}
+
+std::string_view label(HostRefusal refusal) {
+    return row(host_refusals, refusal).label;
 }
 
 std::string_view text(Reason reason) {

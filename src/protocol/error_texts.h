@@ -55,6 +55,20 @@ std::string_view text(Refusal refusal);
 // The enumerator's own name: stable, for metric labels.
 std::string_view label(Refusal refusal);
 
+// Why the agent of a host is refused (G-12): in 0x1021, or for a process in 0x1011. The SDK never hears these.
+enum class HostRefusal : std::uint8_t {
+    invalid_name,
+    invalid_address,
+    already_registered,
+    too_many_hosts,
+    invalid_process,
+    too_many_processes,
+};
+inline constexpr auto last_host_refusal = HostRefusal::too_many_processes;
+
+std::string_view text(HostRefusal refusal);
+std::string_view label(HostRefusal refusal);
+
 // Why a link is closed, or what became of a match. The text goes into a `reason`.
 enum class Reason : std::uint8_t {
     // MSG_SERVER_CLOSE (P-5); a malformed frame's reason is malformed_text().
@@ -73,6 +87,7 @@ enum class Reason : std::uint8_t {
     match_token_expired,    // nobody came
     server_lost,            // F-2, F-6, A-11: the server was removed
     server_left,            // F-12
+    server_crashed,         // G-21: its process has crashed
     lost_by_server,         // F-7: the server came back without it
     reported_by_heartbeat,  // F-7: the server's count says that it ended
     offer_withdrawn,        // not acknowledged in time, or by now another server's

@@ -151,6 +151,99 @@ std::vector<Golden<ServerError>> golden() {
 }
 
 template <>
+std::vector<Golden<ServerCrashed>> golden() {
+    return {{{server}, "06 00  12 10  2A 00 00 00"}};
+}
+
+template <>
+std::vector<Golden<HostHello>> golden() {
+    return {{{"secret", "eu-1", "10.0.0.7", RegionId{2}, "1.2"},
+             "20 00  20 10  06 00 'secret'  04 00 'eu-1'  08 00 '10.0.0.7'  02  03 00 '1.2'"}};
+}
+
+template <>
+std::vector<Golden<HostWelcome>> golden() {
+    return {{{HostWelcome::Accepted{time}}, "0B 00  21 10  01  15 27 47 01 8D 01 00 00"},
+            {{Refused{"Too many hosts"}}, "13 00  21 10  00  0E 00 'Too many hosts'"}};
+}
+
+template <>
+std::vector<Golden<HostReport>> golden() {
+    return {{{45.2F, 62.8F, true}, "0B 00  22 10  CD CC 34 42  33 33 7B 42  01"}};
+}
+
+template <>
+std::vector<Golden<ProcessReport>> golden() {
+    return {{{ReportedNews::exited, "a-1", "a", ProcessState::backoff, 77, 7001, server, true, time, 3, time, -1, 9,
+              "signal 9 (SIGKILL)", "bye"},
+             "4E 00  23 10  03  03 00 'a-1'  01 00 'a'  05  4D 00 00 00  59 1B 00 00  2A 00 00 00  01"
+             "15 27 47 01 8D 01 00 00  03 00 00 00  15 27 47 01 8D 01 00 00  FF FF FF FF  09 00 00 00"
+             "12 00 'signal 9 (SIGKILL)'  03 00 'bye'"}};
+}
+
+template <>
+std::vector<Golden<ProcessGone>> golden() {
+    return {{{"a-1"}, "07 00  24 10  03 00 'a-1'"}};
+}
+
+template <>
+std::vector<Golden<HostAnswer>> golden() {
+    return {{{7, true, ""}, "09 00  25 10  07 00 00 00  01  00 00"},
+            {{7, false, "no"}, "0B 00  25 10  07 00 00 00  00  02 00 'no'"}};
+}
+
+template <>
+std::vector<Golden<HostLogPart>> golden() {
+    return {{{7, 4096, true, "hi"}, "13 00  26 10  07 00 00 00  00 10 00 00 00 00 00 00  01  02 00 'hi'"}};
+}
+
+template <>
+std::vector<Golden<HostGoodbye>> golden() {
+    return {{{}, "02 00  27 10"}};
+}
+
+template <>
+std::vector<Golden<ProcessDraining>> golden() {
+    return {{{"a-1", true}, "08 00  28 10  03 00 'a-1'  01"}};
+}
+
+template <>
+std::vector<Golden<ProcessMatches>> golden() {
+    return {{{"a-1", server, 3}, "0F 00  29 10  03 00 'a-1'  2A 00 00 00  03 00 00 00"}};
+}
+
+template <>
+std::vector<Golden<HostReportAck>> golden() {
+    return {{{time}, "0A 00  2A 10  15 27 47 01 8D 01 00 00"}};
+}
+
+template <>
+std::vector<Golden<DrainHost>> golden() {
+    return {{{7, true}, "07 00  30 10  07 00 00 00  01"}};
+}
+
+template <>
+std::vector<Golden<RestartProcess>> golden() {
+    return {{{7, "a-1"}, "0B 00  31 10  07 00 00 00  03 00 'a-1'"}};
+}
+
+template <>
+std::vector<Golden<ScaleRun>> golden() {
+    return {{{7, "a", 4}, "0D 00  32 10  07 00 00 00  01 00 'a'  04 00 00 00"}};
+}
+
+template <>
+std::vector<Golden<ReadLog>> golden() {
+    return {{{7, "a-1", -1, 4096}, "17 00  33 10  07 00 00 00  03 00 'a-1'  FF FF FF FF FF FF FF FF  00 10 00 00"}};
+}
+
+template <>
+std::vector<Golden<HostMatchPlayers>> golden() {
+    return {{{server, lobby, {{account, AccountId{8}}}},
+             "13 00  34 10  2A 00 00 00  39 30 00 00  02  07 00 00 00  08 00 00 00"}};
+}
+
+template <>
 std::vector<Golden<MatchmakerHandshake>> golden() {
     return {{{"secret", "chat-1", {{RegionId{0}, RegionId{2}, RegionId{15}}}},
              "16 00  00 20  06 00 'secret'  06 00 'chat-1'  03  00 02 0F"}};

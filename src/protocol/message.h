@@ -29,6 +29,21 @@ struct MessageList {
     static constexpr void for_each(auto&& visit) { (visit.template operator()<M>(), ...); }
 };
 
+namespace wire {
+
+template <class One, class Other>
+struct Joined;
+template <class... One, class... Other>
+struct Joined<MessageList<One...>, MessageList<Other...>> {
+    using List = MessageList<One..., Other...>;
+};
+
+}  // namespace wire
+
+// The messages of one list, then those of the other.
+template <class One, class Other>
+using JoinedMessages = typename wire::Joined<One, Other>::List;
+
 // An answer names what it answers: `using Answers = MessageList<ReadyForMatch>`. With a form `Refused` in it, that is
 // how those requests are refused.
 template <class M>

@@ -9,6 +9,7 @@
 #include "protocol/answer_forms.h"
 #include "protocol/field_types.h"
 #include "protocol/game_endpoint.h"
+#include "protocol/host_messages.h"
 #include "protocol/message.h"
 #include "protocol/port.h"
 #include "protocol/server_status.h"
@@ -375,11 +376,28 @@ struct ServerError {
     bool operator==(const ServerError&) const = default;
 };
 
-// Every message of the port, by ascending code.
-using ServerPortMessages =
+struct ServerCrashed {
+    static constexpr Code code = 0x1012;
+    static constexpr std::string_view name = "NET_CHAT_SV_CRASHED";
+    static constexpr Port port = Port::servers;
+    static constexpr Direction direction = Direction::in;
+    static constexpr std::string_view about =
+        "The server's process has crashed, says who speaks for it: it is removed at once, and its matches are aborted.";
+
+    ServerId server{};
+
+    static constexpr void layout(auto& self, auto& wire) { wire("server_id", self.server); }
+    bool operator==(const ServerCrashed&) const = default;
+};
+
+// Every message of a game server's link, by ascending code.
+using GameServerMessages =
     MessageList<ServerHandshake, ServerHandshakeResponse, ServerHeartbeat, ServerHeartbeatAck, AllocateMatch,
                 AllocateMatchAck, ReadyForMatch, ReadyForMatchResponse, ValidateToken, ValidateTokenResponse,
                 MatchStartedReport, MatchEndedReport, MatchResponse, AbortMatch, SetDraining, ServerStatusNotice,
-                ServerGoodbye, ServerError>;
+                ServerGoodbye, ServerError, ServerCrashed>;
+
+// Every message of the port: game servers', then hosts'.
+using ServerPortMessages = JoinedMessages<GameServerMessages, HostMessages>;
 
 }  // namespace muster

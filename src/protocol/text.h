@@ -66,5 +66,12 @@ using CredentialText = Text<1024, Shown::never>;
 using ResumeTokenText = Text<64, Shown::never>;
 using ReasonText = Text<256>;
 using ErrorText = Text<256>;
+// Of hosts (G-12).
+using HostNameText = Text<64>;
+using RunNameText = Text<64>;
+using ProcessNameText = Text<80>;
+using VersionText = Text<64>;
+using LastLinesText = Text<1024>;
+using LogText = Text<4096>;
 
 }  // namespace muster

@@ -50,6 +50,7 @@ struct GameServerActor::FromMuster {
     void operator()(const ValidateTokenResponse&) const {}
     void operator()(const ServerStatusNotice&) const {}
     void operator()(const ServerError&) const {}
+    void operator()(const HostMessage auto&) const {}
 };
 
 GameServerActor::GameServerActor(Stage& stage, Random random, const GameServerTraits& traits)

@@ -96,6 +96,11 @@ SSL_TICKET_RETURN judge_ticket(SSL* link, SSL_SESSION* session, const unsigned c
     return good ? SSL_TICKET_RETURN_USE_RENEW : SSL_TICKET_RETURN_IGNORE_RENEW;
 }
 
+// Whether a port for `wanted` takes a certificate that shows `shown`. An agent speaks for game servers.
+bool admits(PeerRole wanted, std::optional<PeerRole> shown) {
+    return shown == wanted || (wanted == PeerRole::server && shown == PeerRole::agent);
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const TlsMaterial>, std::string> TlsMaterial::read(const TlsFiles& files) {
@@ -157,7 +162,7 @@ Result<std::shared_ptr<const TlsServerContext>, std::string> TlsServerContext::m
 
 int TlsServerContext::judge(const X509& peer) const {
     if (material_->is_revoked(serial_text(peer))) return X509_V_ERR_CERT_REVOKED;
-    if (role_ && facts_of(peer).role() != role_) return X509_V_ERR_APPLICATION_VERIFICATION;
+    if (role_ && !admits(*role_, facts_of(peer).role())) return X509_V_ERR_APPLICATION_VERIFICATION;
     return X509_V_OK;
 }
 

@@ -158,6 +158,21 @@ TEST_CASE("S-1: an expired server is refused by its clients") {
     CHECK(server.link.failure() == TlsFailure::refused_by_peer);
 }
 
+TEST_CASE("S-2, G-12: an agent's certificate is good at the port of game servers, and at no other") {
+    Pki pki;
+    pki.authority.issue("host-1", PeerRole::agent, {}, 30);
+    End client(pki.client("host-1"), "127.0.0.1");
+    End server(pki.server(PeerRole::server));
+    client.link.begin(client.out);
+    exchange(client, server);
+    CHECK(server.link.state() == TlsLink::State::open);
+    End other(pki.client("host-1"), "127.0.0.1");
+    End matchmakers(pki.server(PeerRole::matchmaker));
+    other.link.begin(other.out);
+    exchange(other, matchmakers);
+    CHECK(matchmakers.link.failure() == TlsFailure::wrong_role);
+}
+
 TEST_CASE("S-2, fault 75: each bad certificate is refused for its own reason, and the client hears why") {
     Pki pki(today() - 10 * day);
     Pki other;

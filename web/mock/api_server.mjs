@@ -107,6 +107,8 @@ export class ApiServer {
             case "POST servers/ID":
                 if (id !== "drain") throw new Refusal(404, "Not found");
                 return world.drainMany(body);
+            case "GET hosts":
+                return { hosts: world.hosts(), next: null };
             case "GET matchmakers":
                 return { matchmakers: world.matchmakers(), next: null };
             case "GET matches/ID": {

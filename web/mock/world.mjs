@@ -178,6 +178,18 @@ export class World {
         return ["chat-1", "ranked-eu"].map((id) => ({ id, regions: REGIONS.map((region) => region.id), last_seen_ms_ago: Date.now() % 30_000 }));
     }
 
+    // Two machines: one at work, and one that is lost.
+    hosts() {
+        const process = (name, state, more = {}) => ({ name, run: "arena", state, pid: 4711, port: 7001, server_id: null, started_at_ms: this.startedAt ?? 1, restarts: 0, last_exit: null, ...more });
+        const exit = { code: null, signal: 9, at_ms: Date.now() - 60_000, reason: "signal 9 (SIGKILL)", last_lines: "loading map dust\nout of memory" };
+        const host = { address: "203.0.113.7", region: REGIONS[0].id, connected: true, draining: false, version: "1.0", cpu: 12.5, memory: 40, joined_at_ms: Date.now() - 3_600_000, lost_at_ms: null };
+        const crashing = process("arena-2", "crash_loop", { pid: null, restarts: 5, last_exit: exit });
+        return [
+            { name: "eu-1", ...host, processes: [process("arena-1", "ready"), crashing] },
+            { name: "eu-2", ...host, connected: false, lost_at_ms: Date.now() - 30_000, processes: [process("arena-1", "ready")] },
+        ];
+    }
+
     heartbeat(server, now) {
         server.heartbeat_at = now;
         const use = server.held / server.max_matches;

@@ -105,6 +105,8 @@ public:
     void drain(bool draining);
     // Leaves for good: Muster aborts the matches that are still here, and the link is closed.
     void goodbye();
+    // The same for a process that has crashed, by whoever speaks for it: its matches are aborted with "Server crashed".
+    void crashed();
     void report_load(Load load);
 
     // Of the registration; none before the first.

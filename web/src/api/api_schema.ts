@@ -294,6 +294,108 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/hosts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List hosts and their processes */
+        get: operations["listHosts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/hosts/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One host and its processes */
+        get: operations["getHost"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/hosts/{name}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Drain or undrain all processes of a host */
+        post: operations["drainHost"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/hosts/{name}/processes/{process}/restart": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Restart a process, once its match is over */
+        post: operations["restartProcess"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/hosts/{name}/runs/{run}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Set how many processes of a run are wanted, up to count_max of the agent's config */
+        post: operations["scaleRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/hosts/{name}/processes/{process}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read the output of a process; needs the rights of an operator */
+        get: operations["readLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/regions": {
         parameters: {
             query?: never;
@@ -812,6 +914,60 @@ export interface components {
                 failures: number;
             }[];
         };
+        Host: {
+            name: string;
+            /** @description Where players reach it */
+            address: string;
+            region: number;
+            connected: boolean;
+            draining: boolean;
+            version: string;
+            /** @description Per cent of the machine */
+            cpu: number;
+            memory: number;
+            joined_at_ms: number | null;
+            /** @description Null while it is connected */
+            lost_at_ms: number | null;
+            processes: components["schemas"]["Process"][];
+        };
+        Process: {
+            name: string;
+            run: string;
+            /** @enum {string} */
+            state: "starting" | "ready" | "allocated" | "unhealthy" | "stopping" | "backoff" | "crash_loop" | "stopped";
+            pid: number | null;
+            port: number | null;
+            server_id: number | null;
+            started_at_ms: number | null;
+            restarts: number;
+            last_exit: {
+                code: number | null;
+                signal: number | null;
+                at_ms: number;
+                reason: string;
+                /** @description Of the output of the life that ended */
+                last_lines: string;
+            } | null;
+        };
+        HostList: {
+            hosts: components["schemas"]["Host"][];
+            /** @description Pass it as `after` to get the next page; null at the end */
+            next: string | null;
+        };
+        DrainedHost: {
+            name: string;
+            draining: boolean;
+        };
+        RestartedProcess: {
+            host: string;
+            process: string;
+            restarting: boolean;
+        };
+        ScaledRun: {
+            host: string;
+            run: string;
+            count: number;
+        };
         Drained: {
             id: number;
             draining: boolean;
@@ -910,6 +1066,15 @@ export interface components {
         };
         /** @description The game loop, the store or the fleet cannot do it now; try again */
         E503: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The agent of the host did not answer in time */
+        E504: {
             headers: {
                 [name: string]: unknown;
             };
@@ -1565,6 +1730,240 @@ export interface operations {
             401: components["responses"]["E401"];
             421: components["responses"]["E421"];
             503: components["responses"]["E503"];
+        };
+    };
+    listHosts: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of rows */
+                limit?: number;
+                /** @description Only hosts with a greater name */
+                after?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Sorted by name, ascending. A lost host is listed for 15 minutes, with its processes as they were */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostList"];
+                };
+            };
+            400: components["responses"]["E400"];
+            401: components["responses"]["E401"];
+            421: components["responses"]["E421"];
+            503: components["responses"]["E503"];
+        };
+    };
+    getHost: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The host */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The host */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Host"];
+                };
+            };
+            401: components["responses"]["E401"];
+            404: components["responses"]["E404"];
+            421: components["responses"]["E421"];
+            503: components["responses"]["E503"];
+        };
+    };
+    drainHost: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Names the request in its answer, in the log and in the event history. Made by Muster when it is left out */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /** @description The host */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    draining: boolean;
+                    /** @description For the event history */
+                    reason?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DrainedHost"];
+                };
+            };
+            400: components["responses"]["E400"];
+            401: components["responses"]["E401"];
+            403: components["responses"]["E403"];
+            404: components["responses"]["E404"];
+            409: components["responses"]["E409"];
+            413: components["responses"]["E413"];
+            415: components["responses"]["E415"];
+            421: components["responses"]["E421"];
+            503: components["responses"]["E503"];
+            504: components["responses"]["E504"];
+        };
+    };
+    restartProcess: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Names the request in its answer, in the log and in the event history. Made by Muster when it is left out */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /** @description The host */
+                name: string;
+                /** @description The process */
+                process: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description For the event history */
+                    reason?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The agent has taken it on */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RestartedProcess"];
+                };
+            };
+            400: components["responses"]["E400"];
+            401: components["responses"]["E401"];
+            403: components["responses"]["E403"];
+            404: components["responses"]["E404"];
+            409: components["responses"]["E409"];
+            413: components["responses"]["E413"];
+            415: components["responses"]["E415"];
+            421: components["responses"]["E421"];
+            503: components["responses"]["E503"];
+            504: components["responses"]["E504"];
+        };
+    };
+    scaleRun: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Names the request in its answer, in the log and in the event history. Made by Muster when it is left out */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /** @description The host */
+                name: string;
+                /** @description The run */
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    count: number;
+                    /** @description For the event history */
+                    reason?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The agent has taken it on */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScaledRun"];
+                };
+            };
+            400: components["responses"]["E400"];
+            401: components["responses"]["E401"];
+            403: components["responses"]["E403"];
+            404: components["responses"]["E404"];
+            409: components["responses"]["E409"];
+            413: components["responses"]["E413"];
+            415: components["responses"]["E415"];
+            421: components["responses"]["E421"];
+            503: components["responses"]["E503"];
+            504: components["responses"]["E504"];
+        };
+    };
+    readLog: {
+        parameters: {
+            query?: {
+                /** @description At most so much */
+                bytes?: number;
+                /** @description Read on from here: X-Log-Position of the last answer. Left out: the end of the log */
+                from?: number;
+            };
+            header?: {
+                /** @description Names the request in its answer, in the log and in the event history. Made by Muster when it is left out */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /** @description The host */
+                name: string;
+                /** @description The process */
+                process: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The output, from the beginning of a line; control characters are made harmless */
+            200: {
+                headers: {
+                    /** @description Where to read on */
+                    "X-Log-Position"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            400: components["responses"]["E400"];
+            401: components["responses"]["E401"];
+            403: components["responses"]["E403"];
+            404: components["responses"]["E404"];
+            409: components["responses"]["E409"];
+            421: components["responses"]["E421"];
+            503: components["responses"]["E503"];
+            504: components["responses"]["E504"];
         };
     };
     listRegions: {

@@ -7,6 +7,7 @@ import { Announcer } from "./announcer";
 import { ConfirmDialog } from "./confirm_dialog";
 import { ErrorBoundary } from "./error_boundary";
 import { EventsView } from "./events_view";
+import { HostsView } from "./hosts_view";
 import { LinkBanner } from "./link_banner";
 import { MatchView } from "./match_view";
 import { MatchesView } from "./matches_view";
@@ -26,6 +27,7 @@ const TITLES: Record<View, string> = {
     servers: "Servers",
     matches: "Matches",
     players: "Players",
+    hosts: "Hosts",
     matchmakers: "Matchmakers",
     events: "Events",
 };
@@ -52,7 +54,7 @@ export function App() {
                 <nav aria-label="Views">
                     <ul>
                         {VIEWS.map((each) => (
-                            <li key={each} class={each === "matchmakers" ? "wide-nav" : undefined}>
+                            <li key={each} class={each === "matchmakers" || each === "hosts" ? "wide-nav" : undefined}>
                                 <a href={routeTo(each)} aria-current={each === view ? "page" : undefined}>
                                     {TITLES[each]}
                                 </a>
@@ -98,6 +100,8 @@ function viewOf(view: View, server: number | null, lobby: number | null) {
             return lobby === null ? <MatchesView /> : <MatchView key={lobby} lobby={lobby} />;
         case "players":
             return <PlayersView />;
+        case "hosts":
+            return <HostsView />;
         case "matchmakers":
             return <MatchmakersView />;
         case "events":

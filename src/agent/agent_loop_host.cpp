@@ -1,0 +1,90 @@
+// The loop's other half: what Muster hears of this host, and what operators wish from afar (G-3, G-9, G-12).
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "agent/agent_loop.h"
+#include "base/safe_text.h"
+
+namespace muster {
+
+void AgentLoop::hear_host(Moment at) {
+    for (const HostSaid& said : host_side_.take_said())
+        std::visit([&](const auto& each) { obey_host(at, each); }, said);
+}
+
+void AgentLoop::obey_host(Moment, const HostLinkNews& news) {
+    if (!news.problem.empty()) return log_.warning("Muster says of this host: {}", safe_text(news.problem));
+    if (news.online) return log_.info("This host is listed at Muster as {}", config_.name);
+    log_.warning("No link to Muster for this host");
+}
+
+void AgentLoop::obey_host(Moment at, const DrainHost& wish) {
+    supervisor_.drain(at, wish.draining);
+    log_.info("{}", wish.draining ? "Draining: an operator wishes so" : "No longer draining: an operator wishes so");
+    host_side_.answer(wish.question, {});
+    next_load_look_ = at.now;  // so that it is told soon
+}
+
+void AgentLoop::obey_host(Moment at, const RestartProcess& wish) {
+    const auto done = supervisor_.restart(at, wish.process.view());
+    if (done) log_.info("Restarting process {}: an operator wishes so", wish.process.view());
+    host_side_.answer(wish.question, done ? std::string_view() : std::string_view(done.error()));
+}
+
+void AgentLoop::obey_host(Moment at, const ScaleRun& wish) {
+    const auto done = supervisor_.scale(at, wish.run.view(), wish.count);
+    host_side_.answer(wish.question, done ? std::string_view() : std::string_view(done.error()));
+    if (!done) return;
+    log_.info("{} processes of {}: an operator wishes so", wish.count, wish.run.view());
+    operator_counts_[wish.run.string()] = wish.count;
+    if (!folder_.write_counts(operator_counts_)) log_.warning("The count of {} could not be kept", wish.run.view());
+}
+
+void AgentLoop::obey_host(Moment, const ReadLog& wish) {
+    if (!supervisor_.find(wish.process.view()))
+        return host_side_.answer(wish.question, "no process " + safe_text(wish.process.view()) + " on this host");
+    const auto bytes = static_cast<std::size_t>(std::clamp<std::int32_t>(wish.bytes, 1, log_bytes_most));
+    const Host::LogPiece piece = host_.read_log(wish.process.view(), wish.from, bytes);
+    std::string safe = safe_output(piece.text);
+    // What was made harmless has grown: its end is what is wanted.
+    if (safe.size() > log_bytes_most) safe = last_lines_of(safe, log_bytes_most);
+    host_side_.send_log(wish.question, safe, piece.position);
+}
+
+void AgentLoop::obey_host(Moment at, const ProcessMatches& told) {
+    const Process* process = supervisor_.find(told.process.view());
+    if (!process || process->run->sdk != SdkKind::muster) return;
+    reports_.registered(process->id, process->pid ? told.server : ServerId{});
+    supervisor_.matches_held(at, process->id, told.matches);
+    report_process(*process, ReportedNews::none);
+}
+
+// It comes on another link than the offer, so either may be first.
+void AgentLoop::obey_host(Moment, const HostMatchPlayers& told) {
+    if (listed_.size() >= listed_most && !listed_.contains(told.lobby)) listed_.erase(listed_.begin());
+    listed_[told.lobby] = told.accounts.items;
+    for (const auto& [process, sdk] : sdks_) sdk.side->set_players(told.lobby, told.accounts.items);
+}
+
+void AgentLoop::do_order(Moment at, const AskMatches& order) {
+    const Process* process = supervisor_.find(order.process);
+    if (!process) return;
+    // Without a link what was heard last must do.
+    if (!host_side_.online()) return supervisor_.matches_held(at, order.process, process->own_matches);
+    host_side_.ask_matches(process->name, true);
+}
+
+void AgentLoop::report_process(const Process& process, ReportedNews news) {
+    host_side_.tell(reports_.of(process, news));
+}
+
+void AgentLoop::report_host() {
+    for (const std::string& gone : reports_.take_gone(supervisor_.processes())) host_side_.forget(gone);
+    const HostFigures figures = meter_.read();
+    host_side_.tell(HostReport{static_cast<float>(figures.cpu_percent), static_cast<float>(figures.memory_percent),
+                               supervisor_.draining()});
+}
+
+}  // namespace muster

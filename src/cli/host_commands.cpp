@@ -1,0 +1,83 @@
+// `muster restart HOST/PROCESS` and `muster scale HOST/RUN N`: what may be asked of an agent from afar.
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/json_fields.h"
+#include "cli/api_client.h"
+#include "cli/commands.h"
+#include "cli/host_name.h"
+#include "cli/listing.h"
+#include "cli/standard_output.h"
+#include "cli/terminal.h"
+
+namespace muster {
+namespace {
+
+struct Arguments {
+    std::string place;
+    std::int64_t count = 0;
+    std::string reason;
+    bool json = false;
+};
+
+JsonValue asked(const std::string& path, const std::string& body) {
+    ApiClient api = ApiClient::from_environment();
+    try {
+        return api.post(path, body);
+    } catch (const NotThere& missing) {
+        throw CommandFailure(exit_failed, fmt::format("{}; `muster hosts` lists them", missing.what()));
+    }
+}
+
+int restart(const Arguments& arguments) {
+    const PlaceOnHost place = place_on_host(arguments.place, "PROCESS");
+    JsonFields body;
+    if (!arguments.reason.empty()) body.text("reason", arguments.reason);
+    const JsonValue done =
+        asked(fmt::format("/hosts/{}/processes/{}/restart", query_encoded(place.host), query_encoded(place.name)),
+              body.finish());
+    if (arguments.json) return print_json(done.to_json());
+    return to_int(print_result(
+        fmt::format("{} is restarted; a match that it has may finish first\n", safe_text(arguments.place))));
+}
+
+int scale(const Arguments& arguments) {
+    const PlaceOnHost place = place_on_host(arguments.place, "RUN");
+    JsonFields body;
+    body.integer("count", arguments.count);
+    if (!arguments.reason.empty()) body.text("reason", arguments.reason);
+    const JsonValue done =
+        asked(fmt::format("/hosts/{}/runs/{}", query_encoded(place.host), query_encoded(place.name)), body.finish());
+    if (arguments.json) return print_json(done.to_json());
+    return to_int(
+        print_result(fmt::format("{}: {} processes are wanted\n", safe_text(arguments.place), arguments.count)));
+}
+
+}  // namespace
+
+Command restart_command() {
+    const auto arguments = std::make_shared<Arguments>();
+    return {"restart",
+            "Restart a process of a host",
+            {{"PROCESS", "HOST/PROCESS", "As `muster host` shows it: eu-1/arena-3", &arguments->place, true},
+             {"--reason", "TEXT", "Why, for the event history", &arguments->reason},
+             json_option(arguments->json)},
+            "A process with a match is ended when the match is over, or after stop_grace_allocated of its run.\n",
+            [arguments] { return restart(*arguments); }};
+}
+
+Command scale_command() {
+    const auto arguments = std::make_shared<Arguments>();
+    return {"scale",
+            "Set how many processes of a run a host has",
+            {{"RUN", "HOST/RUN", "A run of the agent's config: eu-1/arena", &arguments->place, true},
+             {"N", "", "How many are wanted, up to count_max of the run", &arguments->count, true},
+             {"--reason", "TEXT", "Why, for the event history", &arguments->reason},
+             json_option(arguments->json)},
+            "The agent keeps the count until its config says another.\n",
+            [arguments] { return scale(*arguments); }};
+}
+
+}  // namespace muster

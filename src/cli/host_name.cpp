@@ -1,0 +1,24 @@
+#include "cli/host_name.h"
+
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "process/exit_code.h"
+
+namespace muster {
+
+std::optional<PlaceOnHost> parse_place(std::string_view text) {
+    const std::size_t slash = text.find('/');
+    if (slash == std::string_view::npos || slash == 0 || slash + 1 == text.size()) return std::nullopt;
+    if (text.find('/', slash + 1) != std::string_view::npos) return std::nullopt;
+    return PlaceOnHost{std::string(text.substr(0, slash)), std::string(text.substr(slash + 1))};
+}
+
+PlaceOnHost place_on_host(std::string_view text, std::string_view what) {
+    if (auto place = parse_place(text)) return *place;
+    throw CommandFailure(to_int(ExitCode::usage),
+                         fmt::format("{} is no HOST/{}; `muster hosts` lists them", safe_text(text), what));
+}
+
+}  // namespace muster

@@ -1,0 +1,19 @@
+#include "cli/host_name.h"
+
+#include <doctest/doctest.h>
+
+#include "cli/command.h"
+
+using namespace muster;
+
+TEST_CASE("G-12: a process is named by its host and its name") {
+    const auto place = parse_place("eu-1/arena-1");
+    REQUIRE(place);
+    CHECK(place->host == "eu-1");
+    CHECK(place->name == "arena-1");
+    for (const char* bad : {"", "/", "eu-1", "eu-1/", "/arena-1", "a/b/c"}) {
+        CAPTURE(bad);
+        CHECK_FALSE(parse_place(bad));
+        CHECK_THROWS_AS(place_on_host(bad, "PROCESS"), CommandFailure);
+    }
+}

@@ -1,0 +1,83 @@
+// `muster logs HOST/PROCESS`: what a process wrote, read from afar (G-9).
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "cli/api_client.h"
+#include "cli/commands.h"
+#include "cli/host_name.h"
+#include "cli/standard_output.h"
+#include "cli/terminal.h"
+#include "process/exit_code.h"
+
+namespace muster {
+namespace {
+
+constexpr std::chrono::milliseconds look_every{500};
+// Muster or the agent may be restarted meanwhile.
+constexpr int attempts_max = 60;
+
+struct Arguments {
+    std::string place;
+    std::int64_t bytes = 16 * 1024;
+    bool follow = false;
+};
+
+// Line by line harmless: the agent has made it so, but whoever answers here may be anybody.
+std::string shown(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find_first_of("\n\t"), text.size());
+        out += safe_text(text.substr(0, end));
+        if (end < text.size()) out += text[end];
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return out;
+}
+
+int read(const Arguments& arguments) {
+    if (arguments.bytes < 1 || arguments.bytes > 65'536)
+        throw CommandFailure(to_int(ExitCode::usage), "--bytes wants a whole number from 1 to 65536");
+    const PlaceOnHost place = place_on_host(arguments.place, "PROCESS");
+    ApiClient api = ApiClient::from_environment();
+    const std::string path =
+        fmt::format("/hosts/{}/processes/{}/log?bytes=", query_encoded(place.host), query_encoded(place.name));
+    ApiClient::Text piece;
+    try {
+        piece = api.get_text(fmt::format("{}{}", path, arguments.bytes));
+    } catch (const NotThere& missing) {
+        throw CommandFailure(exit_failed, fmt::format("{}; `muster hosts` lists them", missing.what()));
+    }
+    int failed = 0;
+    while (true) {
+        if (const ExitCode printed = print_result(shown(piece.text)); printed != ExitCode::ok) return to_int(printed);
+        if (!arguments.follow) return 0;
+        std::this_thread::sleep_for(look_every);
+        try {
+            piece = api.get_text(fmt::format("{}65536&from={}", path, piece.position));
+            failed = 0;
+        } catch (const CommandFailure&) {
+            if (++failed >= attempts_max) throw;
+            piece.text.clear();
+        }
+    }
+}
+
+}  // namespace
+
+Command logs_command() {
+    const auto arguments = std::make_shared<Arguments>();
+    return {"logs",
+            "Read what a process of a host wrote",
+            {{"PROCESS", "HOST/PROCESS", "As `muster host` shows it: eu-1/arena-3", &arguments->place, true},
+             {"--bytes", "N", "At most so much of its end", &arguments->bytes},
+             {"--follow", "", "Go on with what it writes, until Ctrl-C", &arguments->follow}},
+            "Control characters are shown harmless. It needs the rights of an operator: output may hold secrets.\n",
+            [arguments] { return read(*arguments); }};
+}
+
+}  // namespace muster

@@ -1,0 +1,136 @@
+// Hosts in the API (G-12).
+#include <string>
+#include <variant>
+
+#include <doctest/doctest.h>
+
+#include "http/api_fixture.h"
+
+using namespace muster;
+using namespace muster::testing;
+using Kind = HostVerdict::Kind;
+
+namespace {
+
+HostRow host_named(std::string name) {
+    HostRow host;
+    host.name = std::move(name);
+    host.address = "10.0.0.7";
+    host.region = RegionId(2);
+    host.connected = true;
+    host.version = "1.0";
+    host.cpu_percent = 12.5F;
+    return host;
+}
+
+ActionOutcome outcome_of(Kind kind, std::string text = {}) {
+    ActionOutcome outcome;
+    if (kind != Kind::done) outcome.kind = ActionOutcome::Kind::refused;
+    outcome.host.kind = kind;
+    outcome.host.text = std::move(text);
+    return outcome;
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Asking, "G-12: hosts are listed with their processes, page by page") {
+    HostRow host = host_named("eu-1");
+    ProcessRow process;
+    process.name = "arena-1";
+    process.run = "arena";
+    process.state = ProcessState::backoff;
+    process.restarts = 3;
+    process.exit_at = UnixMs{99};
+    process.exit_signal = 9;
+    process.exit_reason = "signal 9 (SIGKILL)";
+    process.last_lines = "bye\x1B";
+    host.processes.push_back(process);
+    hosts.hosts = {host, host_named("eu-2"), host_named("eu-3")};
+    CHECK(
+        get("/hosts?limit=1").body ==
+        R"j({"hosts":[{"name":"eu-1","address":"10.0.0.7","region":2,"connected":true,"draining":false,"version":"1.0",)j"
+        R"j("cpu":12.5,"memory":0,"joined_at_ms":null,"lost_at_ms":null,"processes":[{"name":"arena-1","run":"arena",)j"
+        R"j("state":"backoff","pid":null,"port":null,"server_id":null,"started_at_ms":null,"restarts":3,)j"
+        R"j("last_exit":{"code":null,"signal":9,"at_ms":99,"reason":"signal 9 (SIGKILL)","last_lines":"bye\u001b"}}]}],)j"
+        "\"next\":\"eu-1\"}\n");
+    clock.advance(10s);
+    const std::string rest = get("/hosts?after=eu-1").body;
+    CHECK(rest.find("eu-2") != rest.npos);
+    CHECK(rest.find("\"name\":\"eu-1\"") == rest.npos);
+    CHECK(rest.find("\"next\":null") != rest.npos);
+    CHECK(get("/hosts?limit=x").status == 400);
+    CHECK(get("/hosts/eu-2").status == 200);
+    CHECK(get("/hosts/none").status == 404);
+}
+
+TEST_CASE_FIXTURE(Asking, "G-3: only drain, restart, scale and logs can be asked of a host") {
+    const auto drain = send("POST", "/hosts/eu-1/drain", R"({"draining":true,"reason":"patch day"})");
+    const auto restart = send("POST", "/hosts/eu-1/processes/arena-1/restart", "{}");
+    const auto scale = send("POST", "/hosts/eu-1/runs/arena", R"({"count":4})");
+    const auto log = send("GET", "/hosts/eu-1/processes/arena-1/log?bytes=100", {}, {});
+    const auto more = send("GET", "/hosts/eu-1/processes/arena-1/log?from=7", {}, {});
+    REQUIRE(game.acts.size() == 5);
+    const auto wish = [this](std::size_t i) { return std::get<action::AskHost>(game.acts[i].action); };
+    CHECK(wish(0).host == "eu-1");
+    CHECK(wish(0).reason == "patch day");
+    CHECK(std::get<DrainHost>(wish(0).command).draining);
+    CHECK(std::get<RestartProcess>(wish(1).command).process == "arena-1");
+    CHECK(std::get<ScaleRun>(wish(2).command).run == "arena");
+    CHECK(std::get<ScaleRun>(wish(2).command).count == 4);
+    CHECK(std::get<ReadLog>(wish(3).command).bytes == 100);
+    CHECK(std::get<ReadLog>(wish(3).command).from == -1);
+    CHECK(std::get<ReadLog>(wish(4).command).from == 7);
+    for (std::size_t i = 0; i < 3; ++i) api.acted(game.acts[i].number, outcome_of(Kind::done));
+    CHECK(drain->body == "{\"name\":\"eu-1\",\"draining\":true}\n");
+    CHECK(restart->body == "{\"host\":\"eu-1\",\"process\":\"arena-1\",\"restarting\":true}\n");
+    CHECK(scale->body == "{\"host\":\"eu-1\",\"run\":\"arena\",\"count\":4}\n");
+    ActionOutcome read = outcome_of(Kind::done, "one\ntwo\n");
+    read.host.position = 17;
+    api.acted(game.acts[3].number, read);
+    CHECK(log->status == 200);
+    CHECK(log->body == "one\ntwo\n");
+    CHECK(log->header("X-Log-Position") == "17");
+}
+
+TEST_CASE_FIXTURE(Asking, "G-12: what cannot be done on a host is told, and a silent agent has one deadline") {
+    const std::pair<Kind, unsigned> all[] = {{Kind::no_host, 404}, {Kind::no_process, 404}, {Kind::away, 503},
+                                             {Kind::refused, 409}, {Kind::late, 504},       {Kind::busy, 503}};
+    for (const auto& [kind, status] : all) {
+        const auto answer = send("POST", "/hosts/eu-1/runs/arena", R"({"count":99})");
+        api.acted(game.acts.back().number, outcome_of(kind, "the count of arena is 0 to 4"));
+        CHECK(answer->status == status);
+        if (kind == Kind::refused) CHECK(answer->body == "{\"error\":\"the count of arena is 0 to 4\"}\n");
+    }
+    const auto late = send("POST", "/hosts/eu-1/drain", R"({"draining":true})");
+    clock.advance(Api::action_limit);
+    thread->turn();
+    CHECK(late->status == 503);
+}
+
+TEST_CASE_FIXTURE(Asking, "G-12: bad questions about hosts are refused and never reach the game") {
+    CHECK(send("POST", "/hosts/eu-1/drain", "{}")->status == 400);
+    CHECK(send("POST", "/hosts/eu-1/runs/arena", R"({"count":-1})")->status == 400);
+    CHECK(send("POST", "/hosts/eu-1/runs/arena", R"({"command":"rm -rf /"})")->status == 400);
+    CHECK(send("POST", "/hosts/eu-1/processes/arena-1/restart", R"({"now":true})")->status == 400);
+    CHECK(send("POST", "/hosts/eu-1/processes/" + std::string(500, 'x') + "/restart", "{}")->status == 404);
+    CHECK(send("GET", "/hosts/eu-1/processes/arena-1/log?bytes=0")->status == 400);
+    CHECK(send("GET", "/hosts/eu-1/processes/arena-1/log?bytes=65537")->status == 400);
+    CHECK(send("GET", "/hosts/eu-1/processes/arena-1/log?lines=5")->status == 400);
+    CHECK(send("POST", "/hosts/eu-1/drain", R"({"draining":true})", {})->status == 415);
+    CHECK(game.acts.empty());
+}
+
+TEST_CASE_FIXTURE(Asking, "G-9: a log is for who may act, also where everybody may read") {
+    gate.set_rules({true, true, [](std::string_view token) -> std::optional<Role> {
+                        if (token == "looks") return Role::viewer;
+                        return token == "acts" ? std::optional(Role::operate) : std::nullopt;
+                    }});
+    const auto with = [this](const std::string& token) {
+        return send("GET", "/hosts/eu-1/processes/arena-1/log", {}, {{"Authorization", "Bearer " + token}})->status;
+    };
+    CHECK(send("GET", "/hosts/eu-1/processes/arena-1/log", {}, {})->status == 401);
+    CHECK(with("looks") == 403);
+    CHECK(game.acts.empty());
+    CHECK(with("acts") == 0);
+    CHECK(game.acts.size() == 1);
+}
