@@ -124,6 +124,8 @@ void Api::add_routes(Routes& routes) {
              [this](HttpRequest&&, HttpResponder&& responder) { responder.send(json_answer(history_.json())); });
     add_event_routes(routes);
     add_action_routes(routes);
+    add_operator_routes(routes);
+    add_block_routes(routes);
 }
 
 void Api::add_read(Routes& routes, std::string path, HttpHandler handler) {
