@@ -31,7 +31,7 @@ std::vector<HelpLine> examples() {
 std::vector<HelpLine> environment() {
     return {
         {"MUSTER_URL", "address of the daemon; default http://127.0.0.1:11030"},
-        {"MUSTER_ADMIN_TOKEN", "its admin token, if it requires one"},
+        {"MUSTER_ADMIN_TOKEN", "its admin token or an operator's, if it requires one"},
         {"MUSTER_CA_FILE", "the authority of its certificate, for https"},
         {"NO_COLOR", "no colours, even on a terminal"},
     };
@@ -48,7 +48,7 @@ std::vector<HelpLine> exit_codes() {
         line(to_int(ExitCode::internal), "internal error"),
         line(to_int(ExitCode::store_in_use), "another process holds the store"),
         line(to_int(ExitCode::io), "disk or file error"),
-        line(exit_not_allowed, "permission denied: the admin token is missing or wrong"),
+        line(exit_not_allowed, "permission denied: the token is missing or wrong, or its role does not suffice"),
         line(to_int(ExitCode::config), "the config is invalid or unsafe"),
     };
 }
@@ -61,37 +61,15 @@ Program whole_program() {
     const auto known = [all]() -> const Program& { return *all; };
     Program program{"muster", std::string(version()), about, examples(), environment(), exit_codes(), {}};
     program.commands = {
-        serve_command(),
-        up_command(),
-        agent_command(),
-        demo_command(),
-        status_command(),
-        top_command(),
-        servers_command(),
-        server_command(),
-        drain_command(),
-        undrain_command(),
-        remove_command(),
-        regions_command(),
-        matchmakers_command(),
-        matches_command(),
-        match_command(),
-        allocate_command(),
-        abort_command(),
-        players_command(),
-        kick_command(),
-        clock_command(),
-        events_command(),
-        config_command(),
-        protocol_command(),
-        player_token_command(),
-        certs_command(),
-        backup_command(),
-        restore_command(),
-        store_command(),
-        simulate_command(),
-        bench_command(),
-        completion_command(known),
+        serve_command(),        up_command(),       agent_command(),     demo_command(),
+        status_command(),       top_command(),      servers_command(),   server_command(),
+        drain_command(),        undrain_command(),  remove_command(),    regions_command(),
+        matchmakers_command(),  matches_command(),  match_command(),     allocate_command(),
+        abort_command(),        players_command(),  kick_command(),      clock_command(),
+        events_command(),       operator_command(), operators_command(), block_command(),
+        unblock_command(),      blocks_command(),   config_command(),    protocol_command(),
+        player_token_command(), certs_command(),    backup_command(),    restore_command(),
+        store_command(),        simulate_command(), bench_command(),     completion_command(known),
         man_command(known),
     };
     *all = program;
