@@ -21,6 +21,9 @@ export type MatchWithPlayers = Schemas["MatchDetail"];
 export type Matchmaker = Schemas["Matchmaker"];
 export type MatchState = Match["state"];
 export type Player = Schemas["Player"];
+export type Me = Schemas["Me"];
+export type Operator = Schemas["Operator"];
+export type Block = Schemas["Block"];
 
 // An event has these three fields, and more that depend on its type. A daemon newer than the page may tell of types that
 // it does not know.

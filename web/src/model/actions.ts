@@ -1,7 +1,7 @@
 // What an operator can do, each with what it says afterwards. A failure is shown, never thrown.
 
 import { NotSignedIn, type Api } from "../api/api";
-import type { Clock } from "../api/shapes";
+import type { Block, Clock } from "../api/shapes";
 import { count, foreign, gameTime } from "./format";
 import type { Notices } from "./notices";
 
@@ -38,6 +38,18 @@ export class Actions {
     kick(player: { id: number; name: string }, reason: string): Promise<boolean> {
         const name = foreign(player.name);
         return this.act("POST", `players/${player.id}/kick`, { reason }, `${name} was kicked`, name);
+    }
+
+    // For ever when `seconds` is 0.
+    block(kind: Block["kind"], value: string, seconds: number, reason: string): Promise<boolean> {
+        const body = { kind, value, ...(seconds === 0 ? {} : { seconds }), ...(reason === "" ? {} : { reason }) };
+        const about = `${kind} ${foreign(value)}`;
+        return this.act("POST", "blocks", body, `${about} is blocked`, about);
+    }
+
+    unblock(kind: Block["kind"], value: string): Promise<boolean> {
+        const about = `${kind} ${foreign(value)}`;
+        return this.act("POST", "blocks/remove", { kind, value }, `${about} may come again`, about);
     }
 
     setClock(clock: Clock): Promise<boolean> {
