@@ -167,7 +167,7 @@ class Events(Api):
                                             if event.get("request_id") == "order-42"}, "the events of the request")
         status, _, headers = self.ask("POST", "/api/v1/matches", {"lobby_id": 43, "region": 1, "player_count": 2})
         self.assertEqual(status, 503)
-        self.assertIn(f"request_id={headers['X-Request-Id']}", self.daemon.log_text())
+        self.soon(lambda: f"request_id={headers['X-Request-Id']}" in self.daemon.log_text(), "the log names the request")
 
     def test_every_action_is_in_the_history_with_who_when_and_why(self):
         server = self.daemon.game_server(7777)
