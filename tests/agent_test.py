@@ -4,6 +4,7 @@
     agent_test.py PATH_TO_MUSTER PATH_TO_ECHO_GAME [unittest arguments]
 """
 
+import json
 import os
 import re
 import signal
@@ -213,6 +214,26 @@ class Up(AgentCase):
         up.send_signal(signal.SIGHUP)
         self.soon(lambda: not with_mark(self.mark), "nothing is left")
         self.assertEqual(up.wait(30), 0)
+
+    def test_G_2_S_1_with_tls_certificates_are_made_on_the_spot_and_used_again(self):
+        first, last = free_ports(4)
+        authorities = set()
+        for _ in range(2):
+            up = self.launched("--tls", "--ports", f"{first}-{last}", "--region", "2", "--", self.game)
+            said = "".join(up.stdout.readline() for _ in range(7))
+            told = re.search(r"MUSTER_URL=(https://\S+) MUSTER_CA_FILE=(\S+)", said)
+            self.assertTrue(told, said)
+            env = environment(MUSTER_URL=told[1], MUSTER_CA_FILE=told[2])
+
+            def connected():
+                shown = subprocess.run([self.muster, "servers", "--json"], env=env, capture_output=True, text=True)
+                return shown.returncode == 0 and [each for each in json.loads(shown.stdout)["servers"] if each["connected"]]
+            self.soon(connected, "a server that joined over TLS")
+            with open(told[2], encoding="utf-8") as authority:
+                authorities.add(authority.read())
+            up.send_signal(signal.SIGINT)
+            self.assertEqual(up.wait(60), 0)
+        self.assertEqual(len(authorities), 1)
 
     def test_G_2_nothing_survives_a_kill_9_of_the_command(self):
         first, last = free_ports(4)

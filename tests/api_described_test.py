@@ -117,7 +117,8 @@ class Described(Api):
 
         one = {"id": server.id, "lobby": 5}
         nobody = {"id": 999, "lobby": 999}
-        for path in ("overview", "overview/history", "servers", "matches", "players", "matchmakers", "regions", "clock", "events"):
+        for path in ("overview", "overview/history", "servers", "matches", "players", "matchmakers", "regions", "clock", "events",
+                     "me", "operators", "blocks"):
             self.call(f"/api/v1/{path}", "get", {}, None, 200)
         for path in ("/healthz", "/readyz", "/metrics", "/openapi.json"):
             self.call(path, "get", {}, None, 200)
@@ -165,6 +166,16 @@ class Described(Api):
         self.call("/api/v1/players/{id}/kick", "post", {"id": player.id}, {"reason": "x"}, 200)
         self.call("/api/v1/players/{id}/kick", "post", nobody, {}, 404)
         self.hosts()
+        # Without an admin token there are no operators (tests/operators_test.py has some).
+        self.call("/api/v1/operators", "post", {}, {"name": "alice", "role": "viewer"}, 409)
+        self.call("/api/v1/operators", "post", {}, {"name": "a b", "role": "viewer"}, 400)
+        self.call("/api/v1/operators/remove", "post", {}, {"name": "alice"}, 404)
+        self.call("/api/v1/blocks", "post", {}, {"kind": "ip", "value": "203.0.113.7", "seconds": 60, "reason": "x"}, 200)
+        self.call("/api/v1/blocks", "post", {}, {"kind": "name", "value": "Nobody"}, 200)
+        self.call("/api/v1/blocks", "post", {}, {"kind": "ip", "value": "x"}, 400)
+        self.call("/api/v1/blocks", "get", {}, None, 200)
+        self.call("/api/v1/blocks/remove", "post", {}, {"kind": "ip", "value": "203.0.113.7"}, 200)
+        self.call("/api/v1/blocks/remove", "post", {}, {"kind": "ip", "value": "203.0.113.7"}, 404)
         self.call("/api/v1/clock", "put", {}, {"speed": 60}, 200)
         self.call("/api/v1/clock", "put", {}, {}, 400)
         every = {operation["operationId"] for methods in self.description["paths"].values() for operation in methods.values()}

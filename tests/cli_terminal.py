@@ -19,7 +19,7 @@ from served import Served
 
 ESCAPE = "\x1b"
 USUAL_URL = "http://127.0.0.1:11030"
-COMMANDS = ("serve demo status top servers server drain undrain regions matchmakers matches match allocate abort players kick clock events "
+COMMANDS = ("serve demo status top servers server drain undrain regions matchmakers matches match allocate abort players kick clock events operator operators block unblock blocks "
             "config protocol player-token certs simulate bench completion man").split()
 
 

@@ -63,6 +63,9 @@ int c_names_errors(void) {
         {MUSTER_STORE_UNAVAILABLE, "store_unavailable"},
         {MUSTER_SERVER_SHUTTING_DOWN, "server_shutting_down"},
         {MUSTER_TOO_MANY_LOGINS, "too_many_logins"},
+        {MUSTER_ADDRESS_NOT_ALLOWED, "address_not_allowed"},
+        {MUSTER_ENDPOINT_OF_OTHER_NAME, "endpoint_of_other_name"},
+        {MUSTER_BLOCKED, "blocked"},
     };
     size_t i = 0;
     for (i = 0; i < sizeof all / sizeof all[0]; ++i) CHECK(strcmp(muster_error_name(all[i].error), all[i].name) == 0);

@@ -22,7 +22,7 @@ UnixTime date_of(std::int64_t microseconds) {
 // Trying again with the same words would end the same way.
 bool is_final(ErrorCode code) {
     return code == ErrorCode::invalid_credential || code == ErrorCode::credential_expired ||
-           code == ErrorCode::invalid_name;
+           code == ErrorCode::invalid_name || code == ErrorCode::blocked;
 }
 
 // Reasons that pass. All others are a person's will (the player's, who is at another machine or gone, or an

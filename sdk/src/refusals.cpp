@@ -33,6 +33,13 @@ std::string_view remedy(ErrorCode code) {
             return "another process holds this address: stop it, or give this one another port";
         case ErrorCode::matchmaker_already_registered:
             return "another matchmaker is connected under this id: stop it, or give this one another id";
+        case ErrorCode::address_not_allowed:
+            return "fleet.addresses in Muster's config does not have this address: give it the one that it has, or add "
+                   "it";
+        case ErrorCode::endpoint_of_other_name:
+            return "a server with another certificate holds this address until its heartbeats are overdue";
+        case ErrorCode::blocked:
+            return "an operator has blocked this address: `muster blocks` lists them";
         default:
             return {};
     }
@@ -84,6 +91,12 @@ ErrorCode code_of(Refusal refusal) {
             return ErrorCode::already_logged_in;
         case Refusal::too_many_logins:
             return ErrorCode::too_many_logins;
+        case Refusal::address_not_allowed:
+            return ErrorCode::address_not_allowed;
+        case Refusal::endpoint_of_other_name:
+            return ErrorCode::endpoint_of_other_name;
+        case Refusal::blocked:
+            return ErrorCode::blocked;
         case Refusal::server_not_registered:
             return ErrorCode::server_not_registered;
         case Refusal::matchmaker_not_registered:

@@ -29,8 +29,10 @@ bool is_variable_name(std::string_view name) {
            std::all_of(name.begin(), name.end(), [](char c) { return is_letter_or_digit(c) || c == '_'; });
 }
 
-// "host:port" as the SDK takes it: a name or a literal, in brackets for IPv6.
+// "host:port" as the SDK takes it: a name or a literal, in brackets for IPv6; with TLS "muster-tls://host:port".
 bool is_host_and_port(std::string_view text) {
+    constexpr std::string_view scheme = "muster-tls://";
+    if (text.starts_with(scheme)) text.remove_prefix(scheme.size());
     const std::size_t colon = text.rfind(':');
     if (colon == std::string_view::npos || colon == 0) return false;
     const std::string_view host = text.substr(0, colon);

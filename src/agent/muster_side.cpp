@@ -188,7 +188,9 @@ void MusterSide::tidy(Time now) {
     }
 }
 
-std::optional<std::string> local_address_towards(const std::string& join) {
+std::optional<std::string> local_address_towards(const std::string& address_of_muster) {
+    constexpr std::string_view scheme = "muster-tls://";
+    const std::string join = address_of_muster.substr(address_of_muster.starts_with(scheme) ? scheme.size() : 0);
     const std::size_t colon = join.rfind(':');
     std::string host = join.substr(0, colon);
     if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);

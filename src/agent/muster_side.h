@@ -89,7 +89,8 @@ private:
     sdk::TcpRunner runner_;
 };
 
-// The address of this machine that packets to `join` ("host:port") would come from; none when the host is not known.
-std::optional<std::string> local_address_towards(const std::string& join);
+// The address of this machine that packets to Muster ("host:port", or "muster-tls://host:port") would come from; none
+// when the host is not known.
+std::optional<std::string> local_address_towards(const std::string& address_of_muster);
 
 }  // namespace muster

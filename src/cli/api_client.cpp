@@ -68,8 +68,8 @@ std::string variable(const char* name) {
 }
 
 std::string token_hint(bool with_token) {
-    if (with_token) return "\n  MUSTER_ADMIN_TOKEN is not the admin token that this daemon was started with";
-    std::string hint = "\n  set MUSTER_ADMIN_TOKEN to the daemon's admin token";
+    if (with_token) return "\n  MUSTER_ADMIN_TOKEN is neither the daemon's admin token nor an operator's";
+    std::string hint = "\n  set MUSTER_ADMIN_TOKEN to the daemon's admin token, or to yours as an operator";
     if (!variable("MUSTER_AUTH_ADMIN_TOKEN").empty())
         hint += "; MUSTER_AUTH_ADMIN_TOKEN, which is set, is read by the daemon only";
     return hint;

@@ -44,6 +44,11 @@ Command players_command();
 Command kick_command();
 Command clock_command();
 Command events_command();
+Command operator_command();
+Command operators_command();
+Command block_command();
+Command unblock_command();
+Command blocks_command();
 
 Command demo_command();
 Command simulate_command();

@@ -23,13 +23,12 @@
 
 #include "base/entropy.h"
 #include "base/json_fields.h"
-#include "base/system_clock.h"
-#include "certs/authority.h"
 #include "cli/child_process.h"
 #include "cli/commands.h"
 #include "cli/demo_fleet.h"
 #include "cli/json_value.h"
 #include "cli/listing.h"
+#include "cli/own_certificates.h"
 #include "cli/progress.h"
 #include "cli/standard_output.h"
 #include "config/config.h"
@@ -138,12 +137,9 @@ bool usual_port_is_free() {
 
 // Certificates for this run: the daemon's, and the authority that the fleet and the commands trust.
 std::map<std::string, std::string> make_certificates(const ScratchFolder& folder) {
-    Authority authority((folder.path / "pki").string(), SystemClock().wall().value / 1'000);
-    const IssuedFiles daemon = authority.init({});
-    setenv("MUSTER_CA_FILE", authority.file("ca", ".crt").c_str(), 1);  // for the fleet; no thread runs yet
-    return {{"MUSTER_TLS_PORTS", R"(["servers", "matchmakers", "players", "http"])"},
-            {"MUSTER_TLS_CERTIFICATE_FILE", daemon.certificate},
-            {"MUSTER_TLS_KEY_FILE", daemon.key}};
+    OwnCertificates made = own_certificates(folder.path / "pki");
+    setenv("MUSTER_CA_FILE", made.ca_file.c_str(), 1);  // for the fleet; no thread runs yet
+    return std::move(made.daemon);
 }
 
 std::unique_ptr<ChildProcess> launch(const DemoPace& pace, const ScratchFolder& folder, const std::string& http,

@@ -24,6 +24,7 @@
 #include "cli/commands.h"
 #include "cli/json_value.h"
 #include "cli/listing.h"
+#include "cli/own_certificates.h"
 #include "cli/progress.h"
 #include "cli/standard_output.h"
 #include "config/config.h"
@@ -44,6 +45,7 @@ struct Arguments {
     std::string sdk = "none";
     std::string region = "USE";
     std::string folder = "muster-up";
+    bool tls = false;
     std::vector<std::string> command;
 };
 
@@ -85,13 +87,16 @@ std::map<std::string, std::string> daemon_environment(const std::filesystem::pat
     return environment;
 }
 
-std::unique_ptr<ChildProcess> start_daemon(const std::filesystem::path& folder) {
+std::unique_ptr<ChildProcess> start_daemon(const std::filesystem::path& folder,
+                                           const std::map<std::string, std::string>& tls) {
+    auto environment = daemon_environment(folder);
+    environment.insert(tls.begin(), tls.end());
     const std::filesystem::path log_file = folder / "daemon.log";
     const int log = open(log_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (log < 0) throw CommandFailure(to_int(ExitCode::io), "cannot write " + log_file.string());
     auto daemon = std::make_unique<ChildProcess>(
         ChildProcess::Plan{.command = {own_path(), "serve", "--ports-file", (folder / "ports.json").string()},
-                           .environment = daemon_environment(folder),
+                           .environment = std::move(environment),
                            .clean = true,
                            .output = log,
                            .own_group = true});
@@ -111,17 +116,19 @@ std::optional<JsonValue> wait_for_daemon(ChildProcess& daemon, const std::filesy
     return JsonValue::parse(text_of(folder / "ports.json")).value_or(JsonValue());
 }
 
-void announce(const Arguments& arguments, const std::filesystem::path& folder, const JsonValue& ports) {
-    const std::string url = fmt::format("http://{}", ports["http"].text());
-    const bool usual = ports["http"].text() == Config{}.listen.http.to_string();
+void announce(const Arguments& arguments, const std::filesystem::path& folder, const JsonValue& ports,
+              const std::string& ca_file) {
+    const std::string url = fmt::format("{}://{}", arguments.tls ? "https" : "http", ports["http"].text());
+    const bool usual = !arguments.tls && ports["http"].text() == Config{}.listen.http.to_string();
+    std::string where = usual ? "" : fmt::format("MUSTER_URL={} ", url);
+    if (arguments.tls) where += fmt::format("MUSTER_CA_FILE={} ", ca_file);
     print_result(
         fmt::format("Muster is running, and with it {} × {}\n\n"
                     "  the page             {}/\n"
                     "  in another terminal  {}{} servers\n"
                     "  logs and config      {}\n\n"
                     "Ctrl-C ends all of it.\n",
-                    arguments.count, fmt::join(arguments.command, " "), url,
-                    usual ? "" : fmt::format("MUSTER_URL={} ", url), own_path(), folder.string()));
+                    arguments.count, fmt::join(arguments.command, " "), url, where, own_path(), folder.string()));
 }
 
 // The exit code, once the agent has ended: by itself, or since it was told to.
@@ -163,13 +170,18 @@ int up(const Arguments& arguments) {
 
     Signals signals;
     // In this order: whatever happens, the agent and its servers end first, then the daemon.
-    const auto daemon = start_daemon(folder);
+    const OwnCertificates certificates = arguments.tls ? own_certificates(folder / "pki") : OwnCertificates();
+    const auto daemon = start_daemon(folder, certificates.daemon);
     const auto ports = wait_for_daemon(*daemon, folder, signals);
     if (!ports) return 0;
     const std::filesystem::path config = folder / "agent.toml";
-    std::ofstream(config) << agent_config(arguments, folder, std::string((*ports)["servers"].text()));
+    const std::string join =
+        std::string(arguments.tls ? "muster-tls://" : "") + std::string((*ports)["servers"].text());
+    std::ofstream(config) << agent_config(arguments, folder, join);
+    std::map<std::string, std::string> trust;
+    if (arguments.tls) trust["MUSTER_CA_FILE"] = certificates.ca_file;
     ChildProcess agent({.command = {own_path(), "agent", "--config", config.string(), "--ends-all"},
-                        .environment = {},
+                        .environment = trust,
                         .clean = true,
                         .output = -1,
                         .own_group = true});
@@ -180,7 +192,7 @@ int up(const Arguments& arguments) {
         if (signals.wait(look_every) == Signal::stop) agent.signal(SIGINT);
     }
     if (!agent.running()) return agent.wait();
-    announce(arguments, folder, *ports);
+    announce(arguments, folder, *ports, certificates.ca_file);
     const int code = watch(agent, *daemon, folder, signals);
     print_result("All servers and the daemon have ended.\n");
     return code;
@@ -206,6 +218,8 @@ Command up_command() {
           {"none", "muster", "agones", "gsdk"}},
          {"--region", "REGION", "Region of the game servers, by name or number", &arguments->region},
          {"--folder", "FOLDER", "Folder for logs, config and store", &arguments->folder},
+         {"--tls", "", "Speak TLS on all ports; certificates are made in the folder when they are missing",
+          &arguments->tls},
          command},
         "    muster up --count 8 -- ./server -port {port}\n\n"
         "Each server gets a port of its own: in the variable PORT, and in place of {port}. It is registered once it "

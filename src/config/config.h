@@ -66,6 +66,7 @@ struct Config {
         Duration lobby_memory = std::chrono::hours(24);
         Duration ready_timeout = std::chrono::minutes(10);
         std::int32_t reconcile_heartbeats = 3;
+        std::vector<std::string> addresses;  // ranges
         double brake_share = 0.15;
         std::int32_t brake_servers = 10;
         Duration brake_window = std::chrono::seconds(30);
@@ -133,6 +134,11 @@ struct Config {
         // Whether peers of the port prove by a certificate who they are, and need no shared token.
         bool proves_peers_at(std::string_view port) const { return !client_ca_file.empty() && at(port); }
     } tls;
+
+    struct Http {
+        bool open_metrics = false;
+        std::vector<std::string> trusted_proxies;  // ranges
+    } http;
 
     struct Net {
         std::int32_t threads = 1;

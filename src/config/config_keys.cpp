@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "base/check.h"
+#include "base/ip_range.h"
 
 namespace muster {
 namespace {
@@ -30,6 +31,12 @@ bool has_tls_port(std::string_view name) {
     return name == "servers" || name == "matchmakers" || name == "players" || name == "http";
 }
 
+bool is_range(std::string_view text) {
+    return IpRange::parse(text).has_value();
+}
+
+constexpr std::string_view ranges_allowed = "IP addresses and ranges of them";
+
 constexpr ConfigTable tables[] = {
     {"listen", "Where each port listens: an IP address and a port. Port 0 takes any free one."},
     {"auth",
@@ -43,6 +50,7 @@ constexpr ConfigTable tables[] = {
      "The world clock. The start values apply to a new store only; later the clock goes on from where it was."},
     {"limits", "Limits per connection, per address and per port."},
     {"tls", "TLS 1.3: which ports speak it, and the certificates; `muster certs` makes them."},
+    {"http", "The page, the API and the metrics."},
     {"net", "The network threads."},
     {"store", "The embedded store."},
     {"shutdown", "Stopping on SIGTERM."},
@@ -121,6 +129,9 @@ constexpr ConfigKey keys[] = {
      "Servers that fell silent within this time count together for the eviction brake."},
     {"fleet", "brake_hold", DurationKey{AT(fleet.brake_hold), 10ms, day}, at_reload,
      "How long the eviction brake keeps a server after its last heartbeat."},
+    {"fleet", "addresses",
+     ListKey{AT(fleet.addresses), is_range, ranges_allowed, "[\"203.0.113.0/24\"]", "[\"203.0.113.0/33\"]"}, at_reload,
+     "The addresses that game servers may claim; none means any."},
     {"fleet", "regions", RegionsKey{AT(fleet.regions)}, at_restart,
      "The regions: ids from 0 to 127, each once, and names of 1 to 32 bytes."},
 
@@ -205,6 +216,12 @@ constexpr ConfigKey keys[] = {
      "Serial numbers of certificates that are refused, one a line."},
     {"tls", "insecure", FlagKey{AT(tls.insecure)}, at_reload,
      "Whether ports without TLS may be off loopback, where everybody on the way can read along."},
+
+    {"http", "open_metrics", FlagKey{AT(http.open_metrics)}, at_reload,
+     "Whether /metrics needs no token off loopback."},
+    {"http", "trusted_proxies",
+     ListKey{AT(http.trusted_proxies), is_range, ranges_allowed, "[\"10.0.0.0/8\"]", "[\"proxy\"]"}, at_reload,
+     "The proxies whose X-Forwarded-For says who asks."},
 
     {"net", "threads", WholeKey{AT(net.threads), 1, 64}, at_restart, "How many threads serve the game ports."},
 

@@ -50,6 +50,8 @@ Core::Core(CoreConfig config, const Parts& parts, const RecoveredState& recovere
               players_.sessions()},
              recovered),
       wrong_secrets_(links_, parts.loop.timers(), parts.log, config.wrong_secrets_per_minute),
+      operators_({ledger_, replies_, parts.loop.events()}, recovered.operators),
+      blocks_({ledger_, replies_, parts.loop.events()}, recovered.blocks),
       refused_registrations_(parts.loop.events(), parts.log, fleet_.config().regions),
       server_port_(links_, replies_, fleet_, matches_, issued_, parts.loop.timers(), wrong_secrets_,
                    refused_registrations_, std::move(config.server_token)),
@@ -58,7 +60,7 @@ Core::Core(CoreConfig config, const Parts& parts, const RecoveredState& recovere
       matchmaker_port_(links_, replies_, matchmakers_, fleet_, matches_, issued_, wrong_secrets_,
                        refused_registrations_, std::move(config.matchmaker_token)),
       player_port_({parts.clock, parts.loop.time(), parts.log, links_, players_, world_, notices_, accounts_, issued_,
-                    wrong_secrets_},
+                    wrong_secrets_, blocks_},
                    std::move(config.player_credential), config.players.logins_per_minute),
       telemetry_(parts.loop.events(), fleet_.config().regions),
       losses_(parts.loop.events(), recovered.numbers.server_ids_below > NumbersReserved{}.server_ids_below),
@@ -93,10 +95,13 @@ void Core::configure(CoreConfig config) {
 
 void Core::opened(const Pass& pass, ConnectionId id, Port port, const IpAddress& peer, std::string_view name) {
     if (!planted(Bug::slot_reuse_aborts)) end_outlived(pass, id);
-    if (Link* link = links_.opened(id, port, peer, name))
-        link->opened = ShortTime(pass.running);
-    else
+    Link* link = links_.opened(id, port, peer, name);
+    if (!link) {
         ++stale_messages_;
+        return;
+    }
+    link->opened = ShortTime(pass.running);
+    if (blocks_.has_ip(peer, issued_.at(pass.now))) close_blocked(pass, *link);
 }
 
 // A newer connection is in its slot, so it is gone, even if the report of that is still on its way.
@@ -287,6 +292,44 @@ void Core::handler_failed(const Pass& pass, ConnectionId id) {
 
 void Core::store_outcome(const Pass& pass, BatchOutcome outcome) {
     ledger_.outcome(pass.running, std::move(outcome));
+    for (const BlockRecord& block : blocks_.take_new()) enforce(pass, block);
+}
+
+// Who is here already is told, as who comes is.
+void Core::enforce(const Pass& pass, const BlockRecord& block) {
+    switch (block.kind) {
+        case BlockKind::ip: {
+            const auto range = IpRange::parse(block.value);
+            std::vector<ConnectionId> hit;
+            links_.for_each([&](const Link& link) {
+                if (range && range->contains(link.peer) && !link.closing) hit.push_back(link.id);
+            });
+            for (const ConnectionId id : hit) {
+                if (Link* link = links_.find(id); link && !link->closing) close_blocked(pass, *link);
+            }
+            break;
+        }
+        case BlockKind::account:
+            close_blocked(pass, players_.sessions().find(account_of(block)));
+            break;
+        case BlockKind::name:
+            close_blocked(pass, players_.sessions().find(std::string_view(block.value)));
+            break;
+    }
+    apply_facts(pass);
+}
+
+void Core::close_blocked(const Pass& pass, Players::Place session) {
+    if (players_.block(pass, session)) ++blocked_links_[static_cast<std::size_t>(Port::players)];
+}
+
+void Core::close_blocked(const Pass& pass, Link& link) {
+    ++blocked_links_[static_cast<std::size_t>(link.port)];
+    if (blocked_addresses_.add(pass.running, link.peer).now == 1) {
+        log_.with(LogLevel::warning, {{"port", to_string(link.port)}, {"peer", link.peer.to_string()}},
+                  "Closed a connection: its address is blocked");
+    }
+    say_last(pass, link, Reason::blocked);
 }
 
 void Core::end_of_pass(const Pass& pass) {
@@ -299,6 +342,7 @@ void Core::end_of_pass(const Pass& pass) {
 }
 
 void Core::observe_wall(const Pass& pass, UnixMs wall) {
+    blocks_.expire(issued_.at(pass.now));
     if (issued_.observe(pass.now, wall)) log_.warning("The machine's date was changed by more than half a second");
 }
 
@@ -346,6 +390,15 @@ bool Core::abort_match(const Pass& pass, LobbyId lobby, std::string_view reason)
 
 bool Core::kick(const Pass& pass, AccountId player, std::string_view reason) {
     return players_.kick(pass, player, reason);
+}
+
+Blocks::Verdict Core::block(const Pass& pass, std::uint64_t question, BlockRecord wanted, Duration length,
+                            event::OperatorAction done) {
+    wanted.blocked_at = issued_.at(pass.now);
+    if (length > Duration::zero())
+        wanted.until =
+            UnixMs{wanted.blocked_at.value + std::chrono::duration_cast<std::chrono::milliseconds>(length).count()};
+    return blocks_.add(question, wanted, std::move(done));
 }
 
 void Core::set_clock(const Pass& pass, std::optional<GameTime> time, std::optional<std::int32_t> speed) {

@@ -19,6 +19,8 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "core/accounts.h"
+#include "core/address_minutes.h"
+#include "core/blocks.h"
 #include "core/event_history.h"
 #include "core/fleet.h"
 #include "core/host_port.h"
@@ -31,6 +33,7 @@
 #include "core/matches.h"
 #include "core/matchmaker_port.h"
 #include "core/matchmakers.h"
+#include "core/operators.h"
 #include "core/player_port.h"
 #include "core/players.h"
 #include "core/recent_losses.h"
@@ -130,6 +133,22 @@ public:
         hosts_.ask(question, host, std::move(command));
     }
 
+    // Operators with names, and who is blocked (S-5, S-6). What was begun is answered by take_answered() once it is
+    // durable, and `done` is published then.
+    Operators::Verdict add_operator(std::uint64_t question, const OperatorRecord& wanted, event::OperatorAction done) {
+        return operators_.add(question, wanted, std::move(done));
+    }
+    Operators::Verdict remove_operator(std::uint64_t question, std::string_view name, event::OperatorAction done) {
+        return operators_.remove(question, name, std::move(done));
+    }
+    // Closes the links and sessions that it hits. It ends after `length`, unless that is 0.
+    Blocks::Verdict block(const Pass& pass, std::uint64_t question, BlockRecord wanted, Duration length,
+                          event::OperatorAction done);
+    Blocks::Verdict unblock(std::uint64_t question, BlockKind kind, std::string_view value,
+                            event::OperatorAction done) {
+        return blocks_.remove(question, kind, value, std::move(done));
+    }
+
     // The operator's questions that were answered since the last call, by their numbers.
     std::vector<AnsweredQuestion> take_answered() { return replies_.take_answered(); }
 
@@ -155,6 +174,9 @@ public:
     const Telemetry& telemetry() const { return telemetry_; }
     const IssuedTime& issued() const { return issued_; }
     const WrongSecrets& wrong_secrets() const { return wrong_secrets_; }
+    const Blocks& blocks() const { return blocks_; }
+    // Links and logins that a block has refused or closed.
+    std::uint64_t blocked_links(Port port) const { return blocked_links_[static_cast<std::size_t>(port)]; }
     std::uint64_t protocol_errors(Port port, WireError kind) const;
     // Frames for a link that is gone or closing, and reports of links that a newer one has taken the slot of.
     std::uint64_t stale_messages() const { return stale_messages_; }
@@ -166,6 +188,9 @@ private:
     void end(const Pass& pass, const Link& link);
     void refuse(const Pass& pass, Link& link, const PeerFrame& frame, WireError kind);
     void say_last(const Pass& pass, Link& link, Reason reason);
+    void enforce(const Pass& pass, const BlockRecord& block);
+    void close_blocked(const Pass& pass, Link& link);
+    void close_blocked(const Pass& pass, Players::Place session);
     void speaks_no_more(const Pass& pass, const Link& link, std::string_view reason);
 
     static constexpr std::size_t port_count = 3;
@@ -185,6 +210,8 @@ private:
     Accounts accounts_;
     World world_;
     WrongSecrets wrong_secrets_;
+    Operators operators_;
+    Blocks blocks_;
     RefusedRegistrations refused_registrations_;
     ServerPort server_port_;
     Hosts hosts_;
@@ -195,6 +222,8 @@ private:
     Telemetry telemetry_;
     RecentLosses losses_;
     EventHistory history_;
+    std::array<std::uint64_t, port_count> blocked_links_{};
+    AddressMinutes blocked_addresses_;
     std::array<std::array<std::uint64_t, kind_count>, port_count> protocol_errors_{};
     std::uint64_t stale_messages_ = 0;
 };

@@ -167,12 +167,13 @@ public:
         settle();
     }
 
-    ConnectionId connect(Port port, std::string_view ip = "10.0.0.1") {
+    // `certificate` is the name that the peer has proven, if any.
+    ConnectionId connect(Port port, std::string_view ip = "10.0.0.1", std::string certificate = {}) {
         const ConnectionId id{next_slot_++, 1};
         links.peers[id].order = default_byte_order(port);
         ports_[id] = port;
-        post([this, id, port, address = *IpAddress::parse(ip)](const Pass& pass) {
-            core->opened(pass, id, port, address);
+        post([this, id, port, address = *IpAddress::parse(ip), name = std::move(certificate)](const Pass& pass) {
+            core->opened(pass, id, port, address, name);
         });
         settle();
         return id;

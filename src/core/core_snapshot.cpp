@@ -82,8 +82,11 @@ CoreSnapshot snapshot_of(const Core& core) {
         snapshot.registrations_refused.push_back({port, label(why), count});
     });
     snapshot.stale_messages = core.stale_messages();
-    for (const Port port : ports)
+    for (const Port port : ports) {
         snapshot.wrong_secrets[static_cast<std::size_t>(port)] = core.wrong_secrets().count(port);
+        snapshot.blocked[static_cast<std::size_t>(port)] = core.blocked_links(port);
+    }
+    snapshot.blocks = core.blocks().size();
     snapshot.clock_steps = core.issued().steps_seen();
     snapshot.events_not_written = core.ledger().events_dropped();
     snapshot.store_up = core.ledger().store_up();

@@ -64,6 +64,8 @@ struct CoreSnapshot {
     std::vector<RefusedOf> registrations_refused;
     std::uint64_t stale_messages = 0;
     std::array<std::uint64_t, ports.size()> wrong_secrets{};
+    std::size_t blocks = 0;
+    std::array<std::uint64_t, ports.size()> blocked{};  // links and sessions closed by a block
     std::uint64_t clock_steps = 0;
     std::uint64_t events_not_written = 0;
     bool store_up = true;

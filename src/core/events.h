@@ -138,11 +138,13 @@ struct MatchRequested {
     std::string matchmaker;
     std::string who;  // the address
     std::string request_id;
+    std::string operator_name{};  // empty: whoever is on this machine, without a token
 
     void describe(FieldSink& out) const {
         out.integer("lobby_id", lobby.value);
         out.integer("region", region.value);
         out.text("matchmaker", matchmaker);
+        if (!operator_name.empty()) out.text("operator", operator_name);
         out.text("who", who);
         out.text("request_id", request_id);
     }
@@ -406,9 +408,22 @@ struct BrakeOff {
 
 // Somebody used the admin API or the tool. Of the ids, the one of the target is set, if it has any: so the action is
 // among the events of that server, lobby, player or region.
+// A block has ended by itself (S-6).
+struct BlockExpired {
+    static constexpr std::string_view name = "block.expired";
+    std::string kind;
+    std::string value;
+
+    void describe(FieldSink& out) const {
+        out.text("kind", kind);
+        out.text("value", value);
+    }
+};
+
 struct OperatorAction {
     static constexpr std::string_view name = "operator.action";
-    std::string who;
+    std::string operator_name;  // empty: whoever is on this machine, without a token
+    std::string who;            // the address
     std::string action;
     std::string target;
     std::string reason{};  // empty: none was given
@@ -417,8 +432,10 @@ struct OperatorAction {
     LobbyId lobby{};
     AccountId player{};
     RegionId region{-1};
+    double seconds = 0;  // how long it holds; 0: until it is taken back, or not at all
 
     void describe(FieldSink& out) const {
+        if (!operator_name.empty()) out.text("operator", operator_name);
         out.text("who", who);
         out.text("action", action);
         out.text("target", target);
@@ -428,6 +445,7 @@ struct OperatorAction {
         if (lobby.value != 0) out.integer("lobby_id", lobby.value);
         if (player.value != 0) out.integer("player_id", player.value);
         if (region.value >= 0) out.integer("region", region.value);
+        if (seconds > 0) out.real("for_seconds", seconds);
     }
 };
 

@@ -56,6 +56,7 @@ void Fleet::recover(const Pass& pass, std::span<const ServerRecord> servers, std
         server.drained_by_server = record.drained_by_server;
         server.drained_by_operator = record.drained_by_operator;
         server.drain = record.drain;
+        server.name = record.name;
         by_id_[server.id] = &server;
         by_endpoint_[server.endpoint] = server.id;
         server.place = indexes_.at(server.region).enter(server.id);
@@ -64,20 +65,21 @@ void Fleet::recover(const Pass& pass, std::span<const ServerRecord> servers, std
 }
 
 Result<Fleet::Registration, Refusal> Fleet::handshake(const Pass& pass, ConnectionId from, const ServerHandshake& hello,
-                                                      UnixMs wall) {
+                                                      UnixMs wall, std::string_view name) {
     const auto endpoint = judged(hello);
     if (!endpoint) return Failure(endpoint.error());
     const auto known = by_endpoint_.find(*endpoint);
-    if (known == by_endpoint_.end()) return enroll(pass, from, *endpoint, hello, wall);
+    if (known == by_endpoint_.end()) return enroll(pass, from, *endpoint, hello, wall, name);
 
     Server& server = *mutable_find(known->second);
+    if (!server.name.empty() && server.name != name) return Failure(Refusal::endpoint_of_other_name);
     if (server.connected() && link_is_live(server, pass)) return Failure(Refusal::server_already_registered);
     const ConnectionId replaced = server.link;
 
     if (server.region != hello.region) {
         // The same machine under another region is another server: the old one is gone with its matches.
         remove(pass, server.id, Reason::server_lost);
-        auto registration = enroll(pass, from, *endpoint, hello, wall);
+        auto registration = enroll(pass, from, *endpoint, hello, wall, name);
         if (registration) registration->replaced = replaced;
         return registration;
     }
@@ -88,6 +90,7 @@ Result<Fleet::Registration, Refusal> Fleet::handshake(const Pass& pass, Connecti
         server.unread_since.reset();
         went_offline(server, "replaced by a new connection");
     }
+    server.name = name;
     resume(pass, from, server, hello.max_matches, *epoch);
     return Registration{.server = server.id, .resumed = true, .replaced = replaced};
 }
@@ -98,6 +101,9 @@ Result<Endpoint, Refusal> Fleet::judged(const ServerHandshake& hello) const {
     if (hello.endpoint.port < 1024 || hello.endpoint.port > 65535) return Failure(Refusal::invalid_port);
     if (!region_known(hello.region)) return Failure(Refusal::invalid_region);
     if (hello.max_matches < 1 || hello.max_matches > 10'000) return Failure(Refusal::invalid_capacity);
+    const auto has_it = [&ip](const IpRange& range) { return range.contains(*ip); };
+    if (!config_.addresses.empty() && std::ranges::none_of(config_.addresses, has_it))
+        return Failure(Refusal::address_not_allowed);
     return Endpoint{*ip, static_cast<std::uint16_t>(hello.endpoint.port)};
 }
 
@@ -106,7 +112,7 @@ bool Fleet::link_is_live(const Server& server, const Pass& pass) const {
 }
 
 Result<Fleet::Registration, Refusal> Fleet::enroll(const Pass& pass, ConnectionId from, const Endpoint& endpoint,
-                                                   const ServerHandshake& hello, UnixMs wall) {
+                                                   const ServerHandshake& hello, UnixMs wall, std::string_view name) {
     const auto id = numbers_.server_id();
     const auto epoch = numbers_.epoch();
     if (!id || !epoch) return Failure(Refusal::store_unavailable);
@@ -121,6 +127,7 @@ Result<Fleet::Registration, Refusal> Fleet::enroll(const Pass& pass, ConnectionI
     server.registered = pass.running;
     server.last_heartbeat = pass.running;
     server.registered_at = wall;
+    server.name = name;
     by_id_[server.id] = &server;
     by_endpoint_[endpoint] = server.id;
     server.place = indexes_.at(server.region).enter(server.id);
@@ -383,7 +390,8 @@ void Fleet::save(const Server& server) {
                                .drained_by_server = server.drained_by_server,
                                .drained_by_operator = server.drained_by_operator,
                                .registered_at = server.registered_at,
-                               .drain = server.drain});
+                               .drain = server.drain,
+                               .name = server.name});
 }
 
 }  // namespace muster

@@ -17,6 +17,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "base/ids.h"
+#include "base/ip_range.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "base/time.h"
@@ -40,6 +41,7 @@ namespace muster {
 
 struct FleetConfig {
     Regions regions;
+    std::vector<IpRange> addresses;  // what a server may claim; none: anything (S-6)
     Duration heartbeat_interval = std::chrono::seconds(10);
     Duration heartbeat_timeout = std::chrono::seconds(30);
     int reconcile_heartbeats = 3;
@@ -98,9 +100,10 @@ public:
     std::vector<FleetFact> take_facts() { return std::exchange(facts_, {}); }
 
     // Registers the server, or resumes it when the same endpoint comes back in time (F-1, F-6).
-    // Fails with the text that the game server is told; a failure changes nothing. The token is judged before.
+    // Fails with the text that the game server is told; a failure changes nothing. The token is judged before. `name`
+    // is what its certificate proves: an endpoint that is registered under a name is that name's only (S-2).
     Result<Registration, Refusal> handshake(const Pass& pass, ConnectionId from, const ServerHandshake& hello,
-                                            UnixMs wall);
+                                            UnixMs wall, std::string_view name = {});
 
     // A sign of life with its load. A bad load report keeps the old figures but still counts as life (F-3, F-4).
     Result<void, Refusal> heartbeat(const Pass& pass, ConnectionId from, const ServerHeartbeat& beat, Time arrived,
@@ -163,7 +166,7 @@ private:
     Result<Endpoint, Refusal> judged(const ServerHandshake& hello) const;
     bool link_is_live(const Server& server, const Pass& pass) const;
     Result<Registration, Refusal> enroll(const Pass& pass, ConnectionId from, const Endpoint& endpoint,
-                                         const ServerHandshake& hello, UnixMs wall);
+                                         const ServerHandshake& hello, UnixMs wall, std::string_view name);
     void resume(const Pass& pass, ConnectionId from, Server& server, std::int32_t max_matches, std::int64_t epoch);
     void start_silence_timer(Server& server, Duration delay);
     void silence_due(const Pass& pass, ServerId id);

@@ -38,6 +38,7 @@ PlayerPort::PlayerPort(const Parts& parts, CredentialCheck check, std::int32_t l
       accounts_(parts.accounts),
       issued_(parts.issued),
       wrong_secrets_(parts.wrong_secrets),
+      blocks_(parts.blocks),
       check_(std::move(check)),
       login_rate_(logins_per_minute) {}
 
@@ -113,11 +114,15 @@ Result<std::optional<AccountId>, Refusal> PlayerPort::judge(const PlayerLogin& l
                               planted(Bug::credential_by_issued_time) ? issued_.at(clock_.now()) : clock_.wall());
     if (!named) return Failure(named.error());
     if (!is_player_name(name)) return Failure(Refusal::invalid_name);
+    if (blocks_.has_name(name, issued_.at(time_.now()))) return Failure(Refusal::blocked);
     return *named ? *named : accounts_.find(name);
 }
 
 void PlayerPort::begin_session(const Pass& pass, Link& link, AccountId player, const NameText& name,
                                const ResumeTokenText& resume_token) {
+    const UnixMs date = issued_.at(pass.now);
+    if (blocks_.has_account(player, date) || blocks_.has_name(name.view(), date))
+        return refuse_login(pass, link, Refusal::blocked);
     if (!planted(Bug::logins_unlimited) && !login_rate_.allow(pass.now, player)) {
         tell_too_many(pass, link, player);
         return refuse_login(pass, link, Refusal::too_many_logins);

@@ -18,6 +18,7 @@
 #include "base/time.h"
 #include "core/accounts.h"
 #include "core/address_minutes.h"
+#include "core/blocks.h"
 #include "core/link_table.h"
 #include "core/login_rate.h"
 #include "core/match_notices.h"
@@ -54,6 +55,7 @@ public:
         Accounts& accounts;
         IssuedTime& issued;
         WrongSecrets& wrong_secrets;
+        const Blocks& blocks;
     };
 
     PlayerPort(const Parts& parts, CredentialCheck check, std::int32_t logins_per_minute);
@@ -114,6 +116,7 @@ private:
     Accounts& accounts_;
     IssuedTime& issued_;
     WrongSecrets& wrong_secrets_;
+    const Blocks& blocks_;
     CredentialCheck check_;
     LoginRate login_rate_;
     AddressMinutes too_many_logins_;

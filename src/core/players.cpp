@@ -226,6 +226,12 @@ bool Players::kick(const Pass& pass, AccountId player, std::string_view reason) 
     return true;
 }
 
+bool Players::block(const Pass& pass, Place place) {
+    if (place == Sessions::none) return false;
+    close(pass, place, Reason::blocked);
+    return true;
+}
+
 void Players::shut_down(const Pass& pass) {
     for (Place place = 0; place < sessions_.places(); ++place) {
         if (sessions_.at(place).taken) close(pass, place, Reason::server_shutting_down);

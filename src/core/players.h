@@ -117,6 +117,8 @@ public:
 
     // False when the player has no session.
     bool kick(const Pass& pass, AccountId player, std::string_view reason);
+    // The session of who is blocked from now on, if there is one (S-6).
+    bool block(const Pass& pass, Place place);
     void shut_down(const Pass& pass);
     // For a program that embeds the library. False when the player has no entity (H-1).
     bool set_authority(AccountId player, bool here);

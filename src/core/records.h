@@ -43,6 +43,7 @@ struct ServerRecord {
     bool drained_by_operator = false;
     UnixMs registered_at;
     DrainNote drain{};
+    std::string name{};  // what its certificate proves; empty without one (S-2)
     friend bool operator==(const ServerRecord&, const ServerRecord&) = default;
 };
 
@@ -163,9 +164,48 @@ struct EventRecord {
     friend bool operator==(const EventRecord&, const EventRecord&) = default;
 };
 
-using Record = std::variant<ServerRecord, ServerRemoved, MatchRecord, MatchForgotten, PlayersRecord, TokenUsed,
-                            NumbersReserved, ClockRecord, AccountRecord, EventRecord, PlayersForgotten, TokenReleased,
-                            EventTold, AbortOwed, AbortsTold>;
+// What an operator's token allows, in growing order. The numbers are stored: never renumber.
+enum class OperatorRole : std::uint8_t { viewer = 0, matchmaker = 1, operate = 2, admin = 3 };
+
+// An operator of the API; replaces what was known under the name (S-5).
+struct OperatorRecord {
+    std::string name;
+    OperatorRole role = OperatorRole::viewer;
+    std::string token_hash;  // of the token, which nobody keeps: 64 hexadecimal digits
+    std::string added_by;
+    UnixMs added_at;
+    friend bool operator==(const OperatorRecord&, const OperatorRecord&) = default;
+};
+
+struct OperatorRemoved {
+    std::string name;
+    friend bool operator==(const OperatorRemoved&, const OperatorRemoved&) = default;
+};
+
+// What a block is about. The numbers are stored: never renumber.
+enum class BlockKind : std::uint8_t { ip = 0, account = 1, name = 2 };
+
+// Who is let in no more (S-6); replaces an earlier block of the same kind and value.
+struct BlockRecord {
+    BlockKind kind = BlockKind::ip;
+    std::string value;  // an IpRange, an account's number or a player's name, in its canonical spelling
+    std::string reason;
+    std::string blocked_by;
+    UnixMs blocked_at;
+    UnixMs until;  // 0: until it is taken back
+    friend bool operator==(const BlockRecord&, const BlockRecord&) = default;
+};
+
+struct BlockRemoved {
+    BlockKind kind = BlockKind::ip;
+    std::string value;
+    friend bool operator==(const BlockRemoved&, const BlockRemoved&) = default;
+};
+
+using Record =
+    std::variant<ServerRecord, ServerRemoved, MatchRecord, MatchForgotten, PlayersRecord, TokenUsed, NumbersReserved,
+                 ClockRecord, AccountRecord, EventRecord, PlayersForgotten, TokenReleased, EventTold, AbortOwed,
+                 AbortsTold, OperatorRecord, OperatorRemoved, BlockRecord, BlockRemoved>;
 
 // The records of one pass or of several: all of them become durable, in order, or none.
 struct RecordBatch {
@@ -219,6 +259,8 @@ struct RecoveredState {
     std::vector<AccountRecord> accounts;
     std::vector<LobbyOver> over;  // oldest first
     std::vector<AbortOwed> owed_aborts;
+    std::vector<OperatorRecord> operators;  // by name
+    std::vector<BlockRecord> blocks;        // by kind and value
     bool has_clock = false;
     ClockRecord clock;
 };

@@ -1,5 +1,6 @@
 #include "core/recovery_check.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <set>
@@ -9,6 +10,8 @@
 #include <fmt/core.h>
 
 #include "base/utf8.h"
+#include "core/block_value.h"
+#include "core/operator_name.h"
 #include "protocol/text.h"
 
 namespace muster {
@@ -32,6 +35,8 @@ public:
         matches();
         players();
         accounts();
+        operators();
+        blocks();
         for (const LobbyOver& over : state_.over) {
             lobby("matches", over.lobby);
             time("matches", over.at);
@@ -92,6 +97,24 @@ private:
             number("accounts", "account", account.account.value, 1, std::numeric_limits<std::int32_t>::max() - 1);
             if (!known.insert(account.account).second)
                 expect(false, "accounts", fmt::format("account {} twice", account.account.value));
+        }
+    }
+
+    void operators() {
+        for (const OperatorRecord& known : state_.operators) {
+            expect(is_operator_name(known.name), "operators", "a name that is none");
+            const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+            expect(known.token_hash.size() == 64 && std::ranges::all_of(known.token_hash, is_digit), "operators",
+                   "a hash that is none");
+            time("operators", known.added_at);
+        }
+    }
+
+    void blocks() {
+        for (const BlockRecord& block : state_.blocks) {
+            expect(block_value(block.kind, block.value) == block.value, "blocks", "a value that is none");
+            time("blocks", block.blocked_at);
+            time("blocks", block.until);
         }
     }
 

@@ -12,7 +12,8 @@ RefusedRegistrations::Counts RefusedRegistrations::may_be() {
     Counts counts;
     for (const Refusal why :
          {Refusal::invalid_token, Refusal::invalid_ip_address, Refusal::invalid_port, Refusal::invalid_region,
-          Refusal::invalid_capacity, Refusal::server_already_registered, Refusal::store_unavailable})
+          Refusal::invalid_capacity, Refusal::address_not_allowed, Refusal::endpoint_of_other_name,
+          Refusal::server_already_registered, Refusal::store_unavailable})
         counts[{Port::servers, why}] = 0;
     for (const Refusal why : {Refusal::invalid_token, Refusal::invalid_matchmaker_id, Refusal::invalid_region,
                               Refusal::matchmaker_already_registered})

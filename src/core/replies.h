@@ -60,6 +60,11 @@ public:
     // The same for a list of players: taken, or why not. A question gets a verdict that names the lobby alone.
     void answer_list(const ReplyTo& to, LobbyId lobby, const Result<void, Refusal>& verdict);
 
+    // The same for any other question that was asked inside this process.
+    void answer_question(std::uint64_t number, const Result<void, Refusal>& verdict) {
+        answer_list(ReplyTo::question(number), LobbyId(0), verdict);
+    }
+
     // An answer about the lobby that is known in the moment it is asked for.
     template <class M>
     void answer_at_once(ConnectionId link, LobbyId lobby, const M& message) {

@@ -41,6 +41,7 @@ struct Server {
     std::optional<Time> unread_since;  // running time; while Muster does not read its link (B-1)
     Time last_arrival;                 // real time of the latest heartbeat, 0 before the first
     UnixMs registered_at;
+    std::string name;  // what its certificate proves; empty without one (S-2)
 
     // The latest load report that made sense (F-4).
     std::int32_t reported_matches = 0;

@@ -110,7 +110,7 @@ void ServerPort::handshake(const Pass& pass, Link& link, const ServerHandshake& 
         const ServerHandshakeResponse refused{Refused{error(Refusal::invalid_token)}};
         return wrong_secrets_.refuse(pass, link, refused);
     }
-    const auto registration = fleet_.handshake(pass, link.id, hello, issued_.at(pass.now));
+    const auto registration = fleet_.handshake(pass, link.id, hello, issued_.at(pass.now), links_.proven_name(link));
     if (!registration) {
         refused_.note(pass.now,
                       {Port::servers, link.peer, claimed_endpoint(hello), hello.region, registration.error()});

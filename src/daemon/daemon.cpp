@@ -11,22 +11,28 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/entropy.h"
 #include "base/log.h"
 #include "base/system_clock.h"
 #include "config/config_reload.h"
 #include "config/config_serving.h"
+#include "core/operator_name.h"
 #include "core/recovery_check.h"
 #include "daemon/descriptor_plan.h"
 #include "daemon/game.h"
+#include "daemon/game_config.h"
 #include "daemon/game_metrics.h"
 #include "daemon/game_operator.h"
 #include "daemon/tls_ports.h"
 #include "http/admin_gate.h"
 #include "http/api.h"
+#include "http/block_book.h"
 #include "http/event_ring.h"
+#include "http/forwarded_peer.h"
 #include "http/health.h"
 #include "http/http_server.h"
 #include "http/metrics_text.h"
+#include "http/operator_book.h"
 #include "http/over_matches.h"
 #include "http/page.h"
 #include "http/routes.h"
@@ -107,15 +113,18 @@ private:
     Store& store_;
 };
 
-AdminGate::Rules gate_rules_of(const Config& config) {
-    const auto role_of = [admin = config.auth.admin_token, matchmaker = config.auth.http_matchmaker_token](
-                             std::string_view token) -> std::optional<Role> {
+// The book outlives the rules.
+AdminGate::Rules gate_rules_of(const Config& config, const OperatorBook& operators) {
+    const auto holder_of = [admin = config.auth.admin_token, matchmaker = config.auth.http_matchmaker_token,
+                            &operators](std::string_view token) -> std::optional<TokenHolder> {
         // A secret that is not set fits nobody here: without an admin token the gate does not ask.
-        if (admin.is_set() && admin.matches(token)) return Role::admin;
-        if (matchmaker.is_set() && matchmaker.matches(token)) return Role::matchmaker;
-        return std::nullopt;
+        if (admin.is_set() && admin.matches(token)) return TokenHolder{std::string(admin_name), Role::admin};
+        if (matchmaker.is_set() && matchmaker.matches(token))
+            return TokenHolder{std::string(http_matchmaker_name), Role::matchmaker};
+        return operators.holder_of(token);
     };
-    return {config.auth.admin_token.is_set(), config.listen.http.host.is_loopback(), role_of};
+    return {config.auth.admin_token.is_set(), config.listen.http.host.is_loopback(), holder_of,
+            config.http.open_metrics};
 }
 
 HistoryLimits history_limits_of(const Config& config) {
@@ -135,7 +144,7 @@ public:
           options_(options),
           output_(output),
           log_(clock_, output, config.log.level),
-          gate_(clock_, log_, gate_rules_of(config)) {
+          gate_(clock_, log_, gate_rules_of(config, operators_)) {
         read_tls();
         if (descriptors_.warning) log_.warning("{}", *descriptors_.warning);
         if (options.ports_file) ports_file_.emplace(*options.ports_file);
@@ -143,7 +152,9 @@ public:
         for (const std::string& warning : warnings_of_serving(config)) log_.warning("{}", warning);
         add_figures();
         add_health_routes(routes_, health_);
-        add_metrics_route(routes_, metrics_);
+        add_metrics_route(routes_, metrics_,
+                          [this](HttpRequest& request) { return gate_.refusal_of_metrics(request); });
+        forwarded_.set_trusted(ranges_of(config.http.trusted_proxies));
         add_openapi_route(routes_);
         add_page_routes(routes_, &embedded_page);
     }
@@ -242,6 +253,13 @@ private:
         std::reverse(newest.begin(), newest.end());
         events_.preload(newest, newest.size() < EventRing::capacity_usual);
         for (const TokenUsed& used : recovered_.tokens_used) over_.note(used);
+        operators_.begin_with(recovered_.operators);
+        blocks_.begin_with(recovered_.blocks);
+        if (!recovered_.operators.empty() && !config_.auth.admin_token.is_set())
+            log_.warning(
+                "{} operators have tokens, but auth.admin_token is not set: everybody on this machine may do "
+                "everything",
+                recovered_.operators.size());
         store_->on_durable([this](const RecordBatch& batch) {
             const UnixMs now = clock_.wall();
             for (const Record& record : batch.records) {
@@ -249,6 +267,8 @@ private:
                     events_.append(*event);
                 else
                     over_.note(record, now);
+                operators_.note(record);
+                blocks_.note(record);
             }
         });
     }
@@ -270,12 +290,16 @@ private:
                                 over_,
                                 clock_,
                                 http_->thread(),
+                                operators_,
+                                blocks_,
+                                entropy_,
                                 {(limits.quota.connections + 7) / 8, (limits.quota.connections_ip + 1) / 2}});
         operator_->answer_to(*api_);
         api_->add_routes(routes_);
         api_->start_sampling();
         api_->start_history();
         http_->serve([this](HttpRequest&& request, HttpResponder&& responder) {
+            forwarded_.resolve(request);
             routes_.handle(std::move(request), std::move(responder));
         });
         log_.with(LogLevel::info, {{"port", "http"}}, "Listening on {}", http_->address());
@@ -356,7 +380,11 @@ private:
         }
         config_ = std::move(reload.config);
         log_.set_least(config_.log.level);
-        http_->thread()->post([this, rules = gate_rules_of(config_)] { gate_.set_rules(rules); });
+        http_->thread()->post(
+            [this, rules = gate_rules_of(config_, operators_), proxies = ranges_of(config_.http.trusted_proxies)] {
+                gate_.set_rules(rules);
+                forwarded_.set_trusted(proxies);
+            });
         http_->set_quota(http_quota_of(config_, descriptors_.http_connections));
         game_->configure(config_, tls_);
         if (tls_.http) http_->set_tls(tls_.http);
@@ -420,7 +448,11 @@ private:
     Health health_{clock_};
     Metrics metrics_;
     Routes routes_;
+    OperatorBook operators_;
+    BlockBook blocks_;
+    SystemEntropy entropy_;
     AdminGate gate_;
+    ForwardedPeer forwarded_;  // the HTTP thread's, once it runs
     EventRing events_;
     OverMatches over_;
     std::optional<SqliteStore> store_;

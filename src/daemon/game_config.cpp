@@ -39,9 +39,18 @@ const ListenAddress& listen_of(const Config& config, Port port) {
 
 }  // namespace
 
+std::vector<IpRange> ranges_of(const std::vector<std::string>& texts) {
+    std::vector<IpRange> ranges;
+    for (const std::string& text : texts) {
+        if (const auto range = IpRange::parse(text)) ranges.push_back(*range);
+    }
+    return ranges;
+}
+
 CoreConfig core_config_of(const Config& config) {
     CoreConfig core;
     core.fleet.regions = config.fleet.regions;
+    core.fleet.addresses = ranges_of(config.fleet.addresses);
     core.fleet.heartbeat_interval = config.fleet.heartbeat_interval;
     core.fleet.heartbeat_timeout = config.fleet.heartbeat_timeout;
     core.fleet.reconcile_heartbeats = config.fleet.reconcile_heartbeats;

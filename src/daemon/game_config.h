@@ -1,6 +1,10 @@
 // What the config means to core, to the loop and to the network.
 #pragma once
 
+#include <string>
+#include <vector>
+
+#include "base/ip_range.h"
 #include "config/config.h"
 #include "core/core.h"
 #include "daemon/tls_ports.h"
@@ -8,6 +12,9 @@
 #include "runtime/game_loop.h"
 
 namespace muster {
+
+// Of texts that the config has judged.
+std::vector<IpRange> ranges_of(const std::vector<std::string>& texts);
 
 CoreConfig core_config_of(const Config& config);
 LoopConfig loop_config_of(const Config& config);

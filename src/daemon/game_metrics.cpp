@@ -110,6 +110,14 @@ Metric auth_failures(const CoreSnapshot& core) {
     return metric;
 }
 
+Metric blocked(const CoreSnapshot& core) {
+    Metric metric = family("muster_blocked_total", "Connections and sessions closed by a block", MetricType::counter);
+    for (const Port port : ports)
+        metric.samples.push_back(
+            {{label_of("port", to_string(port))}, number(core.blocked[static_cast<std::size_t>(port)])});
+    return metric;
+}
+
 Metric token_refusals(const CoreSnapshot& core) {
     Metric metric = family("muster_token_refusals_total", "Match tokens that were refused", MetricType::counter);
     for (std::size_t i = 0; i < core.match.token_refusals.size(); ++i) {
@@ -231,6 +239,8 @@ std::vector<Metric> core_metrics(const CoreSnapshot& core) {
     add_regions(core, out);
     out.push_back(protocol_errors(core));
     out.push_back(auth_failures(core));
+    out.push_back(blocked(core));
+    out.push_back(gauge("muster_blocks", "Addresses, accounts and names that are blocked", number(core.blocks)));
     out.push_back(token_refusals(core));
     out.push_back(refusals_by_reason(core));
     out.push_back(matches_by_state(core));

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "core/block_value.h"
 #include "core/events.h"
 #include "core/matchmakers.h"
 #include "process/version.h"
@@ -146,7 +147,7 @@ struct Acting {
             request.region = region ? region->id : RegionId(-1);
         }
         game.events.publish(event::MatchRequested{request.lobby, request.region, operator_matchmaker, caller.address,
-                                                  caller.request_id});
+                                                  caller.request_id, caller.operator_name});
         game.core.allocate(pass, number, request, caller.request_id);
     }
     void operator()(const action::Players& wish) const {
@@ -173,8 +174,46 @@ struct Acting {
         game.core.ask_host(number, wish.host, wish.command);
     }
 
+    void operator()(const action::AddOperator& wish) const {
+        const OperatorRecord record{wish.name, wish.role, wish.token_hash, caller.who(), game.wall};
+        event::OperatorAction done =
+            action_on("add operator", fmt::format("{} as {}", wish.name, to_string(wish.role)));
+        tell_unless_begun(game.core.add_operator(number, record, std::move(done)));
+    }
+    void operator()(const action::RemoveOperator& wish) const {
+        tell_unless_begun(game.core.remove_operator(number, wish.name, action_on("remove operator", wish.name)));
+    }
+    void operator()(const action::Block& wish) const {
+        event::OperatorAction done = action_on("block", fmt::format("{} {}", to_string(wish.kind), wish.value));
+        done.reason = wish.reason;
+        if (wish.length > Duration::zero()) done.seconds = to_seconds(wish.length);
+        BlockRecord record{wish.kind, wish.value, wish.reason, caller.who(), {}, {}};
+        tell_unless_begun(game.core.block(pass, number, std::move(record), wish.length, std::move(done)));
+    }
+    void operator()(const action::Unblock& wish) const {
+        event::OperatorAction done = action_on("unblock", fmt::format("{} {}", to_string(wish.kind), wish.value));
+        tell_unless_begun(game.core.unblock(number, wish.kind, wish.value, std::move(done)));
+    }
+
 private:
-    DrainNote note(const std::string& reason) const { return {caller.address, reason, game.wall}; }
+    DrainNote note(const std::string& reason) const { return {caller.who(), reason, game.wall}; }
+    // What was begun is answered once it is durable.
+    void tell_unless_begun(Operators::Verdict verdict) const {
+        using enum Operators::Verdict;
+        if (verdict == name_taken) tell_kind(ActionOutcome::Kind::taken);
+        if (verdict == unknown) tell_kind(ActionOutcome::Kind::not_found);
+        if (verdict == too_many) tell_kind(ActionOutcome::Kind::too_many);
+    }
+    void tell_unless_begun(Blocks::Verdict verdict) const {
+        using enum Blocks::Verdict;
+        if (verdict == unknown) tell_kind(ActionOutcome::Kind::not_found);
+        if (verdict == too_many) tell_kind(ActionOutcome::Kind::too_many);
+    }
+    void tell_kind(ActionOutcome::Kind kind) const {
+        ActionOutcome outcome;
+        outcome.kind = kind;
+        tell(std::move(outcome));
+    }
     // Null when there is none.
     const Region* region_of(const action::RegionWish& wish) const {
         const Regions& regions = game.core.fleet().config().regions;
@@ -188,16 +227,12 @@ private:
         outcome.count = static_cast<std::int64_t>(count);
         tell(std::move(outcome));
     }
-    void not_found() const {
-        ActionOutcome outcome;
-        outcome.kind = ActionOutcome::Kind::not_found;
-        tell(std::move(outcome));
-    }
+    void not_found() const { tell_kind(ActionOutcome::Kind::not_found); }
     event::OperatorAction action_on(const char* action, std::string_view kind, std::int64_t id) const {
         return action_on(action, fmt::format("{} {}", kind, id));
     }
     event::OperatorAction action_on(const char* action, std::string target) const {
-        event::OperatorAction done{caller.address, action, std::move(target)};
+        event::OperatorAction done{caller.operator_name, caller.address, action, std::move(target)};
         done.request_id = caller.request_id;
         return done;
     }

@@ -31,7 +31,11 @@ bool is_json(std::string_view content_type) {
 }  // namespace
 
 std::optional<HttpResponse> AdminGate::refusal_of_read(HttpRequest& request) {
-    if (!rules_.token_is_set || rules_.on_loopback) return std::nullopt;
+    if (is_local(request)) {
+        if (!rules_.token_is_set) request.role = Role::admin;
+        return std::nullopt;
+    }
+    if (!rules_.token_is_set) return http_error(401, "No admin token is configured, so only this machine may ask");
     return refusal_of_token(request, Right::read);
 }
 
@@ -42,10 +46,19 @@ std::optional<HttpResponse> AdminGate::refusal_of_secret_read(HttpRequest& reque
     return std::nullopt;
 }
 
+std::optional<HttpResponse> AdminGate::refusal_of_metrics(HttpRequest& request) {
+    return rules_.open_metrics ? std::nullopt : refusal_of_read(request);
+}
+
+std::optional<HttpResponse> AdminGate::refusal_of_introduction(HttpRequest& request) {
+    const bool gives_token = !request.header("Authorization").empty();
+    return rules_.token_is_set && gives_token ? refusal_of_token(request, Right::read) : refusal_of_read(request);
+}
+
 std::optional<HttpResponse> AdminGate::refusal_of_action(HttpRequest& request, Right right) {
     if (rules_.token_is_set) {
         if (auto refusal = refusal_of_token(request, right)) return refusal;
-    } else if (rules_.on_loopback) {
+    } else if (is_local(request)) {
         request.role = Role::admin;
     } else {
         return http_error(401, "No admin token is configured, so actions are allowed on loopback only");
@@ -59,12 +72,13 @@ std::optional<HttpResponse> AdminGate::refusal_of_token(HttpRequest& request, Ri
     const std::string_view given = request.header("Authorization");
     const bool bearer = starts_with_any_case(given, scheme);
     const bool locked_out = planted(Bug::admin_locked_out) && wrong_tokens_.load() >= 10;
-    const auto role = bearer && !locked_out ? rules_.role_of(given.substr(scheme.size())) : std::nullopt;
-    if (role) {
-        request.role = *role;
-        if (may(*role, right)) return std::nullopt;
-        return http_error(
-            403, fmt::format("This token's role is {}; this needs {}", to_string(*role), to_string(least_role(right))));
+    const auto holder = bearer && !locked_out ? rules_.holder_of(given.substr(scheme.size())) : std::nullopt;
+    if (holder) {
+        request.role = holder->role;
+        request.operator_name = holder->name;
+        if (may(holder->role, right)) return std::nullopt;
+        return http_error(403, fmt::format("This token's role is {}; this needs {}", to_string(holder->role),
+                                           to_string(least_role(right))));
     }
     failures_.fetch_add(1, std::memory_order_relaxed);
     HttpResponse refusal =

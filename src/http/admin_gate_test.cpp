@@ -37,10 +37,11 @@ struct Gate {
         return refusal ? refusal->status : 200;
     }
     AdminGate::Rules rules(bool token, bool loopback) {
-        return {token, loopback, [](std::string_view given) -> std::optional<Role> {
-                    if (given == "open-sesame") return Role::admin;
-                    if (given == "match-me") return Role::matchmaker;
-                    if (given == "look") return Role::viewer;
+        return {token, loopback, [](std::string_view given) -> std::optional<TokenHolder> {
+                    if (given == "open-sesame") return TokenHolder{"admin", Role::admin};
+                    if (given == "operate") return TokenHolder{"alice", Role::operate};
+                    if (given == "match-me") return TokenHolder{"matchmaker", Role::matchmaker};
+                    if (given == "look") return TokenHolder{"bob", Role::viewer};
                     return std::nullopt;
                 }};
     }
@@ -140,4 +141,74 @@ TEST_CASE_FIXTURE(Gate, "O-2: without a token on loopback everybody is admin") {
     HttpRequest asked = request("");
     CHECK_FALSE(gate.refusal_of_action(asked));
     CHECK(asked.role == Role::admin);
+}
+
+TEST_CASE_FIXTURE(Gate, "S-5: each role may do what it may, and a role that does not suffice gets 403") {
+    struct Row {
+        std::string_view token;
+        unsigned read, allocate, operate, administer;
+    };
+    gate.set_rules(rules(true, false));
+    for (const Row& row : {Row{"Bearer look", 200, 403, 403, 403}, Row{"Bearer match-me", 200, 200, 403, 403},
+                           Row{"Bearer operate", 200, 200, 200, 403}, Row{"Bearer open-sesame", 200, 200, 200, 200},
+                           Row{"Bearer nobody", 401, 401, 401, 401}, Row{"", 401, 401, 401, 401}}) {
+        CAPTURE(row.token);
+        CHECK(read(request(row.token)) == row.read);
+        CHECK(act(request(row.token), Right::allocate) == row.allocate);
+        CHECK(act(request(row.token), Right::operate) == row.operate);
+        CHECK(act(request(row.token), Right::administer) == row.administer);
+    }
+    HttpRequest asked = request("Bearer look");
+    const auto refusal = gate.refusal_of_action(asked, Right::administer);
+    REQUIRE(refusal.has_value());
+    CHECK(refusal->body.find("This token's role is viewer; this needs admin") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Gate, "S-5: the gate notes whose token it was") {
+    HttpRequest asked = request("Bearer operate");
+    CHECK_FALSE(gate.refusal_of_action(asked).has_value());
+    CHECK(asked.operator_name == "alice");
+    CHECK(asked.role == Role::operate);
+}
+
+TEST_CASE_FIXTURE(Gate, "S-5: metrics need a viewer off loopback, unless they are open") {
+    const auto metrics = [this](std::string_view token) {
+        HttpRequest asked = request(token);
+        const auto refusal = gate.refusal_of_metrics(asked);
+        return refusal ? refusal->status : 200;
+    };
+    CHECK(metrics("") == 200);
+    gate.set_rules(rules(true, false));
+    CHECK(metrics("") == 401);
+    CHECK(metrics("Bearer look") == 200);
+    AdminGate::Rules open = rules(true, false);
+    open.open_metrics = true;
+    gate.set_rules(open);
+    CHECK(metrics("") == 200);
+}
+
+TEST_CASE_FIXTURE(Gate, "S-5: a forwarded request is not from this machine, whatever the listener") {
+    HttpRequest asked = request("");
+    asked.is_forwarded = true;
+    CHECK(read(asked) == 401);
+    gate.set_rules(rules(false, true));
+    CHECK(read(asked) == 401);
+    CHECK(act(asked) == 401);
+    asked.is_forwarded = false;
+    CHECK(read(asked) == 200);
+    CHECK(act(asked) == 200);
+}
+
+TEST_CASE_FIXTURE(Gate, "S-5: who introduces itself with a wrong token hears so, also where none is needed") {
+    const auto introduced = [this](std::string_view token) {
+        HttpRequest asked = request(token);
+        const auto refusal = gate.refusal_of_introduction(asked);
+        return refusal ? std::to_string(refusal->status)
+                       : asked.operator_name + "/" + std::string(to_string(asked.role));
+    };
+    CHECK(introduced("") == "/viewer");
+    CHECK(introduced("Bearer operate") == "alice/operator");
+    CHECK(introduced("Bearer wrong") == "401");
+    gate.set_rules(rules(false, true));
+    CHECK(introduced("") == "/admin");
 }

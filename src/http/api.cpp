@@ -126,6 +126,8 @@ void Api::add_routes(Routes& routes) {
     add_event_routes(routes);
     add_action_routes(routes);
     add_host_routes(routes);
+    add_operator_routes(routes);
+    add_block_routes(routes);
 }
 
 void Api::add_read(Routes& routes, std::string path, HttpHandler handler) {

@@ -8,16 +8,19 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/entropy.h"
 #include "base/time.h"
 #include "core/views.h"
 #include "http/admin_gate.h"
 #include "http/api_game.h"
+#include "http/block_book.h"
 #include "http/event_query.h"
 #include "http/event_ring.h"
 #include "http/event_stream.h"
 #include "http/http_quota.h"
 #include "http/http_server.h"
 #include "http/latest_view.h"
+#include "http/operator_book.h"
 #include "http/over_matches.h"
 #include "http/overview_history.h"
 #include "http/pending_actions.h"
@@ -44,6 +47,9 @@ public:
         const OverMatches& over;
         const Clock& clock;
         std::shared_ptr<HttpThread> thread;
+        const OperatorBook& operators;
+        const BlockBook& blocks;
+        Entropy& entropy;                       // for operators' tokens
         HttpQuota::Limits feeds = feeds_usual;  // of live events
 
         static constexpr HttpQuota::Limits feeds_usual{128, 32};
@@ -55,8 +61,8 @@ public:
 
     explicit Api(const Parts& parts);
 
-    // Reads (api.cpp), the history (api_events.cpp), actions (api_actions.cpp) and hosts (api_hosts.cpp). The API
-    // outlives the routes.
+    // Reads (api.cpp), the history (api_events.cpp), actions (api_actions.cpp) and hosts (api_hosts.cpp, operators
+    // (api_operators.cpp) and blocks (api_blocks.cpp). The API outlives the routes.
     void add_routes(Routes& routes);
     // Samples the servers from now on, for as long as the thread runs.
     void start_sampling();
@@ -104,6 +110,8 @@ private:
     void add_event_routes(Routes& routes);
     void add_action_routes(Routes& routes);
     void add_host_routes(Routes& routes);
+    void add_operator_routes(Routes& routes);
+    void add_block_routes(Routes& routes);
 
     HttpResponse servers(const HttpRequest& request, const FleetView& view) const;
     HttpResponse server(const HttpRequest& request, const FleetView& view) const;
@@ -129,6 +137,13 @@ private:
     void restart_process(HttpRequest&& request, HttpResponder&& responder);
     void scale_run(HttpRequest&& request, HttpResponder&& responder);
     void read_log(HttpRequest&& request, HttpResponder&& responder);
+    void me(HttpRequest&& request, HttpResponder&& responder);
+    void operators(HttpRequest&& request, HttpResponder&& responder);
+    void add_operator(HttpRequest&& request, HttpResponder&& responder);
+    void remove_operator(HttpRequest&& request, HttpResponder&& responder);
+    void blocks(HttpRequest&& request, HttpResponder&& responder);
+    void block(HttpRequest&& request, HttpResponder&& responder);
+    void unblock(HttpRequest&& request, HttpResponder&& responder);
 
     Parts parts_;
     LatestView<FleetView> fleet_;

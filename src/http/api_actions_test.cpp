@@ -179,8 +179,8 @@ TEST_CASE_FIXTURE(Asking, "O-2: an action that the loop does not come to is 503 
 }
 
 TEST_CASE_FIXTURE(Asking, "fault 70: the gate stands before every action, and before every read off loopback") {
-    const auto right = [](std::string_view token) -> std::optional<Role> {
-        if (token == "right") return Role::admin;
+    const auto right = [](std::string_view token) -> std::optional<TokenHolder> {
+        if (token == "right") return TokenHolder{"admin", Role::admin};
         return std::nullopt;
     };
     gate.set_rules({true, false, right});
@@ -271,8 +271,8 @@ TEST_CASE_FIXTURE(Asking, "A-9: the accounts of a lobby are given over HTTP, and
 }
 
 TEST_CASE_FIXTURE(Asking, "O-2: a matchmaker's token asks for matches and does nothing else") {
-    gate.set_rules({true, true, [](std::string_view token) -> std::optional<Role> {
-                        if (token == "match-me") return Role::matchmaker;
+    gate.set_rules({true, true, [](std::string_view token) -> std::optional<TokenHolder> {
+                        if (token == "match-me") return TokenHolder{"matchmaker", Role::matchmaker};
                         return std::nullopt;
                     }});
     const std::vector<HttpHeader> headers{{"Content-Type", "application/json"}, {"Authorization", "Bearer match-me"}};

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/no_log.h"
+#include "base/seeded_entropy.h"
 #include "base/virtual_clock.h"
 #include "http/api.h"
 
@@ -63,7 +64,7 @@ public:
         return takes;
     }
     bool act(std::uint64_t number, const Action& action, const ActionCaller& caller, Time) override {
-        acts.push_back({number, action, caller.address, caller.request_id, caller.role});
+        acts.push_back({number, action, caller.address, caller.request_id, caller.role, caller.operator_name});
         return takes;
     }
     ProcessFigures figures() override { return {}; }
@@ -74,6 +75,7 @@ public:
         std::string who;
         std::string request_id;
         Role role;
+        std::string operator_name;
     };
     bool takes = true;
     int fleet_asked = 0;  // how often
@@ -167,10 +169,13 @@ struct Asking {
     EventRing ring;
     NoArchive archive;
     OverMatches over;
+    OperatorBook operators;
+    BlockBook blocks;
+    SeededEntropy entropy{1};
     FleetView view;
     PlayersView sessions;
     HostsView hosts;
-    Api api{Api::Parts{game, gate, ring, archive, slow_reads, over, clock, thread}};
+    Api api{Api::Parts{game, gate, ring, archive, slow_reads, over, clock, thread, operators, blocks, entropy}};
     SlowReadThread slow_reads;
     Routes routes;
 };

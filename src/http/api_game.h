@@ -82,6 +82,26 @@ struct Players {
     LobbyId lobby;
     std::vector<AccountId> accounts;
 };
+// Only the hash of the token: nobody but who asked for it ever sees the token itself.
+struct AddOperator {
+    std::string name;
+    Role role = Role::viewer;
+    std::string token_hash;
+};
+struct RemoveOperator {
+    std::string name;
+};
+// The value is canonical. Ends after `length`, unless that is 0.
+struct Block {
+    BlockKind kind = BlockKind::ip;
+    std::string value;
+    Duration length{0};
+    std::string reason;
+};
+struct Unblock {
+    BlockKind kind = BlockKind::ip;
+    std::string value;
+};
 
 // Something of the agent of a host (G-3).
 struct AskHost {
@@ -94,18 +114,23 @@ struct AskHost {
 
 using Action =
     std::variant<action::Drain, action::DrainMany, action::DrainRegion, action::Remove, action::AbortAll, action::Abort,
-                 action::Kick, action::SetClock, action::Allocate, action::Players, action::AskHost>;
+                 action::Kick, action::SetClock, action::Allocate, action::Players, action::AskHost,
+                 action::AddOperator, action::RemoveOperator, action::Block, action::Unblock>;
 
 // Who asks for it.
 struct ActionCaller {
     std::string address;
     std::string request_id;
     Role role = Role::admin;
+    std::string operator_name{};  // empty: whoever is on this machine, without a token
+
+    // For a person, with where from.
+    std::string who() const { return operator_name.empty() ? address : operator_name + " (" + address + ")"; }
 };
 
 // The outcome of an action.
 struct ActionOutcome {
-    enum class Kind : std::uint8_t { done, not_found, refused };
+    enum class Kind : std::uint8_t { done, not_found, refused, taken, too_many };
     Kind kind = Kind::done;
     Refusal refusal{};                         // of a refused allocation
     ClockRow clock{};                          // of a clock that was set

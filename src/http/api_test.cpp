@@ -346,7 +346,7 @@ TEST_CASE_FIXTURE(Asking, "O-2: /openapi.json describes every route there is, an
     Health health(clock);
     Metrics metrics;
     add_health_routes(routes, health);
-    add_metrics_route(routes, metrics);
+    add_metrics_route(routes, metrics, [](HttpRequest&) { return std::optional<HttpResponse>(); });
     add_openapi_route(routes);
     std::set<std::string> served;
     routes.for_each([&](const std::string& method, const std::string& path) { served.insert(method + " " + path); });

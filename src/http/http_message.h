@@ -27,8 +27,10 @@ struct HttpRequest {
     std::string body;
     std::vector<HttpHeader> path_values;  // what stood for {name} in the route's path
     IpAddress peer;
-    Role role = Role::viewer;  // what its token allows, once the gate has judged it
-    bool known_host = false;   // the Host it names is one of ours (fault 70; host_check.h)
+    bool is_forwarded = false;    // a proxy asks for somebody (forwarded_peer.h)
+    Role role = Role::viewer;     // what its token allows, once the gate has judged it
+    std::string operator_name{};  // who holds the token; empty without one
+    bool known_host = false;      // the Host it names is one of ours (fault 70; host_check.h)
 
     // The first header of that name, in any case; empty when there is none.
     std::string_view header(std::string_view name) const;

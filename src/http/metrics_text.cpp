@@ -137,10 +137,11 @@ std::string Metrics::text() const {
     return serialize(all);
 }
 
-void add_metrics_route(Routes& routes, const Metrics& metrics) {
+void add_metrics_route(Routes& routes, const Metrics& metrics, MetricsGuard refusal) {
     routes.add(
         "GET", "/metrics",
-        [&metrics](HttpRequest&&, HttpResponder&& responder) {
+        [&metrics, refusal = std::move(refusal)](HttpRequest&& request, HttpResponder&& responder) {
+            if (auto refused = refusal(request)) return responder.send(std::move(*refused));
             responder.send({200, "text/plain; version=0.0.4; charset=utf-8", metrics.text(), {}});
         },
         Routes::Hosts::any);

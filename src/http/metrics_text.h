@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,7 +68,8 @@ private:
     mutable std::uint64_t failed_collections_ = 0;  // guarded by mutex_
 };
 
-// GET /metrics.
-void add_metrics_route(Routes& routes, const Metrics& metrics);
+// GET /metrics. `refusal` says why somebody may not see them, or nothing.
+using MetricsGuard = std::function<std::optional<HttpResponse>(HttpRequest&)>;
+void add_metrics_route(Routes& routes, const Metrics& metrics, MetricsGuard refusal);
 
 }  // namespace muster

@@ -18,7 +18,8 @@ void PendingActions::act(const Action& action, const HttpRequest& request, HttpR
     std::string id(request.header(request_id_header));
     if (id.empty()) id = make_request_id(clock_.wall(), number);
     if (!is_request_id(id)) return responder.send(http_error(400, "X-Request-Id has 1 to 64 visible ASCII characters"));
-    if (!game_.act(number, action, {request.peer.to_string(), id, request.role}, clock_.now() + limit))
+    if (!game_.act(number, action, {request.peer.to_string(), id, request.role, request.operator_name},
+                   clock_.now() + limit))
         return send(std::move(responder), id, http_error(503, "Too many actions wait for the game loop"));
     waiting_.emplace(number, Waiting{std::move(responder), std::move(render), std::move(id)});
     thread_.after(limit, [this, number] {

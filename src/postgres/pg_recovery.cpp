@@ -42,6 +42,14 @@ MatchState match_state(PgCopyRow& row) {
     return static_cast<MatchState>(stored);
 }
 
+// A number that the enumeration has, from 0 to `last`.
+template <class Enum>
+Enum one_of(PgCopyRow& row, Enum last, const char* table) {
+    const auto stored = number<std::uint8_t>(row, table);
+    if (stored > static_cast<std::uint8_t>(last)) refuse(table, fmt::format("{}, which is out of range", stored));
+    return static_cast<Enum>(stored);
+}
+
 UnixMs time(PgCopyRow& row) {
     return UnixMs{row.integer()};
 }
@@ -98,6 +106,8 @@ private:
         read_players();
         read_accounts();
         read_owed_aborts();
+        read_operators();
+        read_blocks();
     }
 
     std::int64_t remembered_since() {
@@ -132,7 +142,8 @@ private:
     void read_servers() {
         connection_.copy(
             "SELECT id, ip, port, region, epoch, max_matches, drained_by_server, drained_by_operator,"
-            " registered_at, drained_by, drained_because, drained_at FROM muster.servers WHERE removed_at IS NULL AND "
+            " registered_at, drained_by, drained_because, drained_at, name FROM muster.servers WHERE removed_at IS "
+            "NULL AND "
             "cell = " +
                 cell_ + " ORDER BY id",
             [&](PgCopyRow& row) {
@@ -149,6 +160,7 @@ private:
                 server.drain.who = text(row);
                 server.drain.reason = text(row);
                 server.drain.at = time(row);
+                server.name = text(row);
             });
     }
 
@@ -242,6 +254,34 @@ private:
                              owed.port = number<std::uint16_t>(row, "owed_aborts");
                              owed.lobby = LobbyId(number<std::int32_t>(row, "owed_aborts"));
                          });
+    }
+
+    void read_operators() {
+        connection_.copy(
+            "SELECT name, role, token_hash, added_by, added_at FROM muster.operators ORDER BY name COLLATE \"C\"",
+            [&](PgCopyRow& row) {
+                OperatorRecord& known = state_.operators.emplace_back();
+                known.name = text(row);
+                known.role = one_of(row, OperatorRole::admin, "operators");
+                known.token_hash = text(row);
+                known.added_by = text(row);
+                known.added_at = time(row);
+            });
+    }
+
+    void read_blocks() {
+        connection_.copy(
+            "SELECT kind, value, reason, blocked_by, blocked_at, until FROM muster.blocks"
+            " ORDER BY kind, value COLLATE \"C\"",
+            [&](PgCopyRow& row) {
+                BlockRecord& block = state_.blocks.emplace_back();
+                block.kind = one_of(row, BlockKind::name, "blocks");
+                block.value = text(row);
+                block.reason = text(row);
+                block.blocked_by = text(row);
+                block.blocked_at = time(row);
+                block.until = time(row);
+            });
     }
 
     PgConnection& connection_;

@@ -114,7 +114,29 @@ CREATE TABLE muster.event_blocks (
 CREATE INDEX event_blocks_time ON muster.event_blocks (last_time);
 )sql";
 
-constexpr std::array<const char*, pg_schema_version> steps{version_1};
+// Who a server proved to be, operators with names, and blocks: of all cells. An older node that writes a server's row
+// without a name leaves it empty.
+constexpr const char* version_2 = R"sql(
+ALTER TABLE muster.servers ADD COLUMN name text NOT NULL DEFAULT '';
+CREATE TABLE muster.operators (
+    name text PRIMARY KEY,
+    role integer NOT NULL,           -- 0 viewer, 1 matchmaker, 2 operator, 3 admin
+    token_hash text NOT NULL,        -- SHA-256 of the token, in hexadecimal; the token is kept nowhere
+    added_by text NOT NULL,
+    added_at bigint NOT NULL
+);
+CREATE TABLE muster.blocks (
+    kind integer NOT NULL,           -- 0 IP address or range, 1 account, 2 name
+    value text NOT NULL,
+    reason text NOT NULL,
+    blocked_by text NOT NULL,
+    blocked_at bigint NOT NULL,
+    until bigint NOT NULL,           -- 0: until it is taken back
+    PRIMARY KEY (kind, value)
+);
+)sql";
+
+constexpr std::array<const char*, pg_schema_version> steps{version_1, version_2};
 
 bool has_table(PgConnection& connection, const char* name) {
     return !connection.run("SELECT 1 FROM pg_tables WHERE schemaname = 'muster' AND tablename = $1", PgValues(name))

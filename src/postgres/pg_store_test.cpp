@@ -73,8 +73,18 @@ Record without_nul(Record record) {
     } else if (auto* server = std::get_if<ServerRecord>(&record)) {
         clean(server->drain.who);
         clean(server->drain.reason);
+        clean(server->name);
     } else if (auto* account = std::get_if<AccountRecord>(&record)) {
         clean(account->name);
+    } else if (auto* added = std::get_if<OperatorRecord>(&record)) {
+        clean(added->name);
+        clean(added->added_by);
+    } else if (auto* removed = std::get_if<OperatorRemoved>(&record)) {
+        clean(removed->name);
+    } else if (auto* block = std::get_if<BlockRecord>(&record)) {
+        for (std::string* text : {&block->value, &block->reason, &block->blocked_by}) clean(*text);
+    } else if (auto* unblocked = std::get_if<BlockRemoved>(&record)) {
+        clean(unblocked->value);
     }
     return record;
 }

@@ -22,13 +22,14 @@ std::string lobbies_text(const std::vector<LobbyId>& lobbies) {
 void PgWriter::prepare(PgConnection& connection) {
     connection.prepare("put_server",
                        "INSERT INTO muster.servers VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, NULL, $11,"
-                       " $12, $13)"
+                       " $12, $13, $14)"
                        " ON CONFLICT (id) DO UPDATE SET cell = excluded.cell, ip = excluded.ip, port = excluded.port,"
                        " region = excluded.region, epoch = excluded.epoch, max_matches = excluded.max_matches,"
                        " drained_by_server = excluded.drained_by_server,"
                        " drained_by_operator = excluded.drained_by_operator,"
                        " registered_at = excluded.registered_at, removed_at = NULL, drained_by = excluded.drained_by,"
-                       " drained_because = excluded.drained_because, drained_at = excluded.drained_at");
+                       " drained_because = excluded.drained_because, drained_at = excluded.drained_at,"
+                       " name = excluded.name");
     connection.prepare("remove_server",
                        "UPDATE muster.servers SET removed_at = $2 WHERE id = $1 AND removed_at IS NULL");
     connection.prepare("put_lists",
@@ -84,6 +85,16 @@ void PgWriter::prepare(PgConnection& connection) {
     connection.prepare("put_account",
                        "INSERT INTO muster.accounts VALUES ($1, $2)"
                        " ON CONFLICT (name) DO UPDATE SET account = excluded.account");
+    connection.prepare("put_operator",
+                       "INSERT INTO muster.operators VALUES ($1, $2, $3, $4, $5) ON CONFLICT (name) DO UPDATE SET"
+                       " role = excluded.role, token_hash = excluded.token_hash, added_by = excluded.added_by,"
+                       " added_at = excluded.added_at");
+    connection.prepare("drop_operator", "DELETE FROM muster.operators WHERE name = $1");
+    connection.prepare("put_block",
+                       "INSERT INTO muster.blocks VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (kind, value)"
+                       " DO UPDATE SET reason = excluded.reason, blocked_by = excluded.blocked_by,"
+                       " blocked_at = excluded.blocked_at, until = excluded.until");
+    connection.prepare("drop_block", "DELETE FROM muster.blocks WHERE kind = $1 AND value = $2");
     connection.prepare("put_events",
                        "INSERT INTO muster.event_blocks VALUES ($1, $2, $3, $4, $5, $6, $7::bytea)"
                        " ON CONFLICT (cell, first_id) DO NOTHING");
@@ -218,10 +229,10 @@ void PgWriter::send_events(PgConnection& to) {
 }
 
 void PgWriter::write_one(PgConnection& to, const ServerRecord& server, UnixMs) {
-    to.send("put_server",
-            PgValues(server.id.value, cell_, server.ip.to_string(), server.port, server.region.value, server.epoch,
-                     server.max_matches, server.drained_by_server, server.drained_by_operator,
-                     server.registered_at.value, server.drain.who, server.drain.reason, server.drain.at.value));
+    to.send("put_server", PgValues(server.id.value, cell_, server.ip.to_string(), server.port, server.region.value,
+                                   server.epoch, server.max_matches, server.drained_by_server,
+                                   server.drained_by_operator, server.registered_at.value, server.drain.who,
+                                   server.drain.reason, server.drain.at.value, server.name));
 }
 
 void PgWriter::write_one(PgConnection& to, const ServerRemoved& removed, UnixMs now) {
@@ -284,6 +295,24 @@ void PgWriter::write_one(PgConnection& to, const ClockRecord& clock, UnixMs) {
 
 void PgWriter::write_one(PgConnection& to, const AccountRecord& account, UnixMs) {
     to.send("put_account", PgValues(account.name, account.account.value));
+}
+
+void PgWriter::write_one(PgConnection& to, const OperatorRecord& added, UnixMs) {
+    to.send("put_operator",
+            PgValues(added.name, static_cast<int>(added.role), added.token_hash, added.added_by, added.added_at.value));
+}
+
+void PgWriter::write_one(PgConnection& to, const OperatorRemoved& removed, UnixMs) {
+    to.send("drop_operator", PgValues(removed.name));
+}
+
+void PgWriter::write_one(PgConnection& to, const BlockRecord& block, UnixMs) {
+    to.send("put_block", PgValues(static_cast<int>(block.kind), block.value, block.reason, block.blocked_by,
+                                  block.blocked_at.value, block.until.value));
+}
+
+void PgWriter::write_one(PgConnection& to, const BlockRemoved& removed, UnixMs) {
+    to.send("drop_block", PgValues(static_cast<int>(removed.kind), removed.value));
 }
 
 void PgWriter::write_one(PgConnection& to, const EventRecord& event, UnixMs) {

@@ -55,6 +55,10 @@ private:
     void write_one(PgConnection& to, const ClockRecord& clock, UnixMs now);
     void write_one(PgConnection& to, const AccountRecord& account, UnixMs now);
     void write_one(PgConnection& to, const EventRecord& event, UnixMs now);
+    void write_one(PgConnection& to, const OperatorRecord& added, UnixMs now);
+    void write_one(PgConnection& to, const OperatorRemoved& removed, UnixMs now);
+    void write_one(PgConnection& to, const BlockRecord& block, UnixMs now);
+    void write_one(PgConnection& to, const BlockRemoved& removed, UnixMs now);
 
     // The lobby has come so far; what comes before that goes out first when it was further already.
     void reach(PgConnection& to, LobbyId lobby, Stage stage);

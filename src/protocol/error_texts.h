@@ -22,6 +22,9 @@ enum class Refusal : std::uint8_t {
     invalid_name,
     already_logged_in,
     too_many_logins,
+    address_not_allowed,     // S-6: fleet.addresses does not have it
+    endpoint_of_other_name,  // S-2: registered under another certificate's name
+    blocked,                 // S-6
     // A message before its handshake or login (W-6), or for an id that the link does not hold.
     server_not_registered,
     matchmaker_not_registered,
@@ -81,6 +84,7 @@ enum class Reason : std::uint8_t {
     handshake_timeout,
     too_many_messages,
     internal_error,
+    blocked,  // S-6
     // ABORT_MATCH, MATCH_EVENT, MSG_MATCH_ABORTED.
     cancelled,              // 2007
     match_not_found,        // 2007 for a lobby that has no match

@@ -52,6 +52,9 @@ TEST_CASE("F-1, F-3, F-4, A-1, A-2, A-6, A-10, K-2, P-1, S-7, W-6, X-3: each ref
                                                             "Credential expired",
                                                             "Invalid name",
                                                             "Too many logins",
+                                                            "Server address not allowed",
+                                                            "Server registered under another name",
+                                                            "Blocked",
                                                             "Not logged in",
                                                             "Already logged in",
                                                             "Server shutting down"});
@@ -61,8 +64,8 @@ TEST_CASE("P-5, F-7, F-12, A-9: each reason has the specification's words") {
     const auto all = texts(last_reason);
     for (const std::string_view reason :
          {"Ping timeout", "Idle too long", "Heartbeat failed", "Logged in elsewhere", "Kicked", "Server shutting down",
-          "Handshake timeout", "Too many messages", "Internal error", "Lost by server", "Reported by heartbeat",
-          "Server left", "Cancelled", "Match not found", "Match token expired"}) {
+          "Handshake timeout", "Too many messages", "Internal error", "Blocked", "Lost by server",
+          "Reported by heartbeat", "Server left", "Cancelled", "Match not found", "Match token expired"}) {
         CAPTURE(reason);
         CHECK(all.contains(reason));
     }

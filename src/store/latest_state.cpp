@@ -44,6 +44,8 @@ RecoveredState LatestState::recovered(const KeptPast& kept) const {
     });
     for (const auto& [ip, port, lobby] : owed_aborts_)
         state.owed_aborts.push_back({*IpAddress::parse(ip), port, lobby});
+    for (const auto& [name, known] : operators_) state.operators.push_back(known);
+    for (const auto& [key, block] : blocks_) state.blocks.push_back(block);
     state.has_clock = has_clock_;
     state.clock = clock_;
     return state;
@@ -122,6 +124,22 @@ void LatestState::apply_one(const EventRecord& event, UnixMs) {
     if (event.id <= last_event_) return;
     last_event_ = event.id;
     events_.emplace(event.id, event);
+}
+
+void LatestState::apply_one(const OperatorRecord& added, UnixMs) {
+    operators_.insert_or_assign(added.name, added);
+}
+
+void LatestState::apply_one(const OperatorRemoved& removed, UnixMs) {
+    operators_.erase(removed.name);
+}
+
+void LatestState::apply_one(const BlockRecord& block, UnixMs) {
+    blocks_.insert_or_assign({block.kind, block.value}, block);
+}
+
+void LatestState::apply_one(const BlockRemoved& removed, UnixMs) {
+    blocks_.erase({removed.kind, removed.value});
 }
 
 bool LatestState::is_alive(LobbyId lobby) const {

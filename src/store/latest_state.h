@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "core/records.h"
 #include "store/kept_past.h"
@@ -27,6 +28,8 @@ constexpr bool is_over(MatchState state) {
 // - EventTold says that nothing of the lobby is untold. An abort is owed to an endpoint until AbortsTold.
 // - Ids of events grow: an event whose id is not greater than the last one is skipped.
 // - Reserved numbers only grow. The latest clock counts, and the latest account of a name.
+// - The latest operator of a name counts, until it is removed; so does the latest block of a kind and value. A block
+//   whose time is over stays until it is removed.
 //
 // `now` is Unix time. What is over is kept until it is older than the history; so is a list of players that was given
 // and never asked for. Nothing here reads a clock.
@@ -65,6 +68,10 @@ private:
     void apply_one(const ClockRecord& clock, UnixMs now);
     void apply_one(const AccountRecord& account, UnixMs now);
     void apply_one(const EventRecord& event, UnixMs now);
+    void apply_one(const OperatorRecord& added, UnixMs now);
+    void apply_one(const OperatorRemoved& removed, UnixMs now);
+    void apply_one(const BlockRecord& block, UnixMs now);
+    void apply_one(const BlockRemoved& removed, UnixMs now);
 
     bool is_alive(LobbyId lobby) const;
     UnixMs lobbies_since(const KeptPast& kept) const;
@@ -78,6 +85,8 @@ private:
     std::map<LobbyId, Listed> players_;
     std::map<std::string, AccountId> accounts_;
     std::set<std::tuple<std::string, std::uint16_t, LobbyId>> owed_aborts_;
+    std::map<std::string, OperatorRecord> operators_;
+    std::map<std::pair<BlockKind, std::string>, BlockRecord> blocks_;
     std::map<std::int64_t, EventRecord> events_;
     std::int64_t last_event_ = 0;
     bool has_clock_ = false;

@@ -207,10 +207,32 @@ ALTER TABLE servers ADD COLUMN drained_because TEXT NOT NULL DEFAULT '';
 ALTER TABLE servers ADD COLUMN drained_at INTEGER NOT NULL DEFAULT 0;    -- 0: not drained, or from an older version
 )sql";
 
+// Who a server proved to be, operators with names, and blocks.
+constexpr const char* version_7 = R"sql(
+ALTER TABLE servers ADD COLUMN name TEXT NOT NULL DEFAULT '';            -- of its certificate; empty without one
+CREATE TABLE operators (
+    name TEXT PRIMARY KEY,
+    role INTEGER NOT NULL,            -- 0 viewer, 1 matchmaker, 2 operator, 3 admin
+    token_hash TEXT NOT NULL,         -- SHA-256 of the token, in hexadecimal; the token is kept nowhere
+    added_by TEXT NOT NULL,
+    added_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE blocks (
+    kind INTEGER NOT NULL,            -- 0 IP address or range, 1 account, 2 name
+    value TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    blocked_by TEXT NOT NULL,
+    blocked_at INTEGER NOT NULL,
+    until INTEGER NOT NULL,           -- 0: until it is taken back
+    PRIMARY KEY (kind, value)
+) STRICT, WITHOUT ROWID;
+)sql";
+
 }  // namespace
 
 Migrations muster_migrations() {
-    static const std::array<std::string, 6> steps{version_1, version_2, version_3, version_4, version_5, version_6};
+    static const std::array<std::string, 7> steps{version_1, version_2, version_3, version_4,
+                                                  version_5, version_6, version_7};
     return steps;
 }
 

@@ -25,11 +25,11 @@ RecordWriter::RecordWriter(Database& database)
       events_(database),
       put_server_(database.prepare(
           "INSERT INTO servers (id, ip, port, region, epoch, max_matches, drained_by_server, drained_by_operator,"
-          " registered_at, removed_at, drained_by, drained_because, drained_at)"
-          " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, NULL, ?10, ?11, ?12)"
+          " registered_at, removed_at, drained_by, drained_because, drained_at, name)"
+          " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, NULL, ?10, ?11, ?12, ?13)"
           " ON CONFLICT (id) DO UPDATE SET ip = ?2, port = ?3, region = ?4, epoch = ?5, max_matches = ?6,"
           " drained_by_server = ?7, drained_by_operator = ?8, registered_at = ?9, removed_at = NULL,"
-          " drained_by = ?10, drained_because = ?11, drained_at = ?12")),
+          " drained_by = ?10, drained_because = ?11, drained_at = ?12, name = ?13")),
       remove_server_(database.prepare("UPDATE servers SET removed_at = ?2 WHERE id = ?1 AND removed_at IS NULL")),
       // Of a match that is open and stays so: no index changes.
       change_match_(database.prepare(
@@ -74,7 +74,13 @@ RecordWriter::RecordWriter(Database& database)
           " epochs_below = max(epochs_below, ?2), event_ids_below = max(event_ids_below, ?3)")),
       put_clock_(
           database.prepare("INSERT OR REPLACE INTO world_clock (one, elapsed_game_ms, speed) VALUES (1, ?1, ?2)")),
-      put_account_(database.prepare("INSERT OR REPLACE INTO accounts (name, account) VALUES (?1, ?2)")) {}
+      put_account_(database.prepare("INSERT OR REPLACE INTO accounts (name, account) VALUES (?1, ?2)")),
+      put_operator_(database.prepare("INSERT OR REPLACE INTO operators (name, role, token_hash, added_by, added_at)"
+                                     " VALUES (?1, ?2, ?3, ?4, ?5)")),
+      drop_operator_(database.prepare("DELETE FROM operators WHERE name = ?1")),
+      put_block_(database.prepare("INSERT OR REPLACE INTO blocks (kind, value, reason, blocked_by, blocked_at, until)"
+                                  " VALUES (?1, ?2, ?3, ?4, ?5, ?6)")),
+      drop_block_(database.prepare("DELETE FROM blocks WHERE kind = ?1 AND value = ?2")) {}
 
 void RecordWriter::write(const Record& record, UnixMs now) {
     std::visit([&](const auto& one) { write_one(one, now); }, record);
@@ -104,7 +110,8 @@ void RecordWriter::rolled_back() {
 void RecordWriter::write_one(const ServerRecord& server, UnixMs) {
     put_server_.run(server.id.value, server.ip.to_string(), server.port, server.region.value, server.epoch,
                     server.max_matches, server.drained_by_server, server.drained_by_operator,
-                    server.registered_at.value, server.drain.who, server.drain.reason, server.drain.at.value);
+                    server.registered_at.value, server.drain.who, server.drain.reason, server.drain.at.value,
+                    server.name);
 }
 
 void RecordWriter::write_one(const ServerRemoved& removed, UnixMs now) {
@@ -208,6 +215,23 @@ void RecordWriter::write_one(const AccountRecord& account, UnixMs) {
 
 void RecordWriter::write_one(const EventRecord& event, UnixMs) {
     events_.add(event);
+}
+
+void RecordWriter::write_one(const OperatorRecord& added, UnixMs) {
+    put_operator_.run(added.name, static_cast<int>(added.role), added.token_hash, added.added_by, added.added_at.value);
+}
+
+void RecordWriter::write_one(const OperatorRemoved& removed, UnixMs) {
+    drop_operator_.run(removed.name);
+}
+
+void RecordWriter::write_one(const BlockRecord& block, UnixMs) {
+    put_block_.run(static_cast<int>(block.kind), block.value, block.reason, block.blocked_by, block.blocked_at.value,
+                   block.until.value);
+}
+
+void RecordWriter::write_one(const BlockRemoved& removed, UnixMs) {
+    drop_block_.run(static_cast<int>(removed.kind), removed.value);
 }
 
 }  // namespace muster

@@ -58,6 +58,10 @@ private:
     void write_one(const ClockRecord& clock, UnixMs now);
     void write_one(const AccountRecord& account, UnixMs now);
     void write_one(const EventRecord& event, UnixMs now);
+    void write_one(const OperatorRecord& added, UnixMs now);
+    void write_one(const OperatorRemoved& removed, UnixMs now);
+    void write_one(const BlockRecord& block, UnixMs now);
+    void write_one(const BlockRemoved& removed, UnixMs now);
 
     Database& database_;
     EventWriter events_;
@@ -84,6 +88,10 @@ private:
     Statement put_numbers_;
     Statement put_clock_;
     Statement put_account_;
+    Statement put_operator_;
+    Statement drop_operator_;
+    Statement put_block_;
+    Statement drop_block_;
 };
 
 }  // namespace muster

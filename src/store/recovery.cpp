@@ -40,6 +40,14 @@ public:
         return static_cast<MatchState>(stored);
     }
 
+    // A number that the enumeration has, from 0 to `last`.
+    template <class Enum>
+    Enum one_of(int column, Enum last, const char* what) const {
+        const auto stored = number<std::uint8_t>(column);
+        if (stored > static_cast<std::uint8_t>(last)) refuse(fmt::format("{} {}, which is none", what, stored));
+        return static_cast<Enum>(stored);
+    }
+
 private:
     [[noreturn]] void refuse(const std::string& what) const {
         throw StoreError(exit_damaged, fmt::format("{} is damaged: {} holds {}", path_, table_, what));
@@ -65,6 +73,8 @@ public:
         read_players();
         read_accounts();
         read_owed_aborts();
+        read_operators();
+        read_blocks();
         return std::move(state_);
     }
 
@@ -95,7 +105,7 @@ private:
     void read_servers() {
         Statement query = database_.prepare(
             "SELECT id, ip, port, region, epoch, max_matches, drained_by_server, drained_by_operator, registered_at,"
-            " drained_by, drained_because, drained_at"
+            " drained_by, drained_because, drained_at, name"
             " FROM servers WHERE removed_at IS NULL ORDER BY id");
         const Row row(query, path_, "servers");
         while (query.step()) {
@@ -110,6 +120,7 @@ private:
             server.drained_by_operator = row.flag(7);
             server.registered_at = row.time(8);
             server.drain = {row.text(9), row.text(10), row.time(11)};
+            server.name = row.text(12);
         }
     }
 
@@ -200,6 +211,26 @@ private:
         while (query.step()) {
             state_.owed_aborts.push_back(
                 {row.ip(0), row.number<std::uint16_t>(1), LobbyId(row.number<std::int32_t>(2))});
+        }
+    }
+
+    void read_operators() {
+        Statement query =
+            database_.prepare("SELECT name, role, token_hash, added_by, added_at FROM operators ORDER BY name");
+        const Row row(query, path_, "operators");
+        while (query.step()) {
+            state_.operators.push_back(
+                {row.text(0), row.one_of(1, OperatorRole::admin, "role"), row.text(2), row.text(3), row.time(4)});
+        }
+    }
+
+    void read_blocks() {
+        Statement query = database_.prepare(
+            "SELECT kind, value, reason, blocked_by, blocked_at, until FROM blocks ORDER BY kind, value");
+        const Row row(query, path_, "blocks");
+        while (query.step()) {
+            state_.blocks.push_back({row.one_of(0, BlockKind::name, "kind"), row.text(1), row.text(2), row.text(3),
+                                     row.time(4), row.time(5)});
         }
     }
 

@@ -40,7 +40,29 @@ ServerRecord random_server(Random& random, UnixMs now) {
     server.registered_at = random_time(random, now);
     if (server.drained_by_operator)
         server.drain = {"10.0.0.7", random.chance(0.5) ? "new \"version\"" : "", random_time(random, now)};
+    if (random.chance(0.3)) server.name = random_text(random);
     return server;
+}
+
+OperatorRecord random_operator(Random& random, UnixMs now) {
+    OperatorRecord made;
+    made.name = random_text(random);
+    made.role = static_cast<OperatorRole>(random.below(4));
+    made.token_hash = std::string(64, random.chance(0.5) ? 'a' : '0');
+    made.added_by = random_text(random);
+    made.added_at = random_time(random, now);
+    return made;
+}
+
+BlockRecord random_block(Random& random, UnixMs now) {
+    BlockRecord block;
+    block.kind = static_cast<BlockKind>(random.below(3));
+    block.value = random_text(random);
+    block.reason = random_text(random);
+    block.blocked_by = random_text(random);
+    block.blocked_at = random_time(random, now);
+    if (random.chance(0.5)) block.until = random_time(random, now);
+    return block;
 }
 
 MatchRecord random_match(Random& random, UnixMs now) {
@@ -119,7 +141,7 @@ Record random_record(Random& random, UnixMs now) {
     const LobbyId lobby(static_cast<std::int32_t>(random.between(1, 8)));
     const AccountId account(static_cast<std::int32_t>(random.between(1, 5)));
     const auto port = static_cast<std::uint16_t>(random.between(7000, 7002));
-    switch (random.below(17)) {
+    switch (random.below(21)) {
         case 0:
             return random_server(random, now);
         case 1:
@@ -150,6 +172,14 @@ Record random_record(Random& random, UnixMs now) {
             return AbortOwed{*IpAddress::parse("10.0.0.1"), port, lobby};
         case 14:
             return AbortsTold{*IpAddress::parse("10.0.0.1"), port};
+        case 15:
+            return random_operator(random, now);
+        case 16:
+            return OperatorRemoved{random_text(random)};
+        case 17:
+            return random_block(random, now);
+        case 18:
+            return BlockRemoved{static_cast<BlockKind>(random.below(3)), random_text(random)};
         default:
             return random_match(random, now);
     }
@@ -172,6 +202,7 @@ std::string as_text(const RecoveredState& state) {
         if (s.drain != DrainNote{})
             text +=
                 fmt::format(" drained by \"{}\" because \"{}\" at {}", s.drain.who, s.drain.reason, s.drain.at.value);
+        if (!s.name.empty()) text += fmt::format(" name \"{}\"", s.name);
         text += "\n";
     }
     for (const MatchRecord& m : state.matches)
@@ -196,6 +227,12 @@ std::string as_text(const RecoveredState& state) {
                             static_cast<int>(o.how));
     for (const AbortOwed& o : state.owed_aborts)
         text += fmt::format("owed abort {}:{} {}\n", o.ip.to_string(), o.port, o.lobby.value);
+    for (const OperatorRecord& o : state.operators)
+        text += fmt::format("operator \"{}\" role {} hash {} by \"{}\" at {}\n", o.name, static_cast<int>(o.role),
+                            o.token_hash, o.added_by, o.added_at.value);
+    for (const BlockRecord& b : state.blocks)
+        text += fmt::format("block {} \"{}\" reason \"{}\" by \"{}\" at {} until {}\n", static_cast<int>(b.kind),
+                            b.value, b.reason, b.blocked_by, b.blocked_at.value, b.until.value);
     if (state.has_clock) text += fmt::format("clock {} {}\n", state.clock.elapsed_game_ms, state.clock.speed);
     // A zero byte would end the text where it is shown.
     std::replace(text.begin(), text.end(), '\0', '~');

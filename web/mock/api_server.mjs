@@ -31,12 +31,14 @@ class Refusal extends Error {
 }
 
 export class ApiServer {
-    // `dist` is the folder of the built page. With a token, actions need it; with guardReads, reads too.
-    constructor(world, { dist, token = "", guardReads = false }) {
+    // `dist` is the folder of the built page. With a token, actions need it; with guardReads, reads too. Whoever has the
+    // token of `viewer` may look only.
+    constructor(world, { dist, token = "", guardReads = false, viewer = "" }) {
         this.world = world;
         this.dist = dist;
         this.token = token;
         this.guardReads = guardReads;
+        this.viewer = viewer;
         this.port = 0;
         this.server = null;
     }
@@ -69,6 +71,7 @@ export class ApiServer {
             if (request.method === "GET" && path === "events" && request.headers.accept === "text/event-stream")
                 return this.stream(request, response);
             const body = request.method === "GET" ? null : await bodyOf(request);
+            if (path === "me") return send(response, 200, this.me(request));
             send(response, 200, this.route(request.method, path, url.searchParams, body));
         } catch (error) {
             send(response, error.status ?? 500, { error: error.message });
@@ -78,7 +81,23 @@ export class ApiServer {
     admit(request) {
         const action = request.method !== "GET";
         if (this.token === "" || (!action && !this.guardReads)) return;
-        if (request.headers.authorization !== `Bearer ${this.token}`) throw new Refusal(401, "The admin token is missing or wrong");
+        const { authorization } = request.headers;
+        if (action && this.isViewer(request)) throw new Refusal(403, "This token's role is viewer; this needs operator");
+        if (authorization !== `Bearer ${this.token}` && !this.isViewer(request)) throw new Refusal(401, "Wrong admin token");
+    }
+
+    isViewer(request) {
+        return this.viewer !== "" && request.headers.authorization === `Bearer ${this.viewer}`;
+    }
+
+    me(request) {
+        const { authorization } = request.headers;
+        const told = { address: "127.0.0.1", token_needed: this.token !== "" };
+        if (this.token === "") return { name: null, role: "admin", ...told };
+        if (authorization === undefined) return { name: null, role: "viewer", ...told };
+        if (this.isViewer(request)) return { name: "bob", role: "viewer", ...told };
+        if (authorization !== `Bearer ${this.token}`) throw new Refusal(401, "Wrong admin token");
+        return { name: "admin", role: "admin", ...told };
     }
 
     async page(path, response) {
@@ -109,6 +128,14 @@ export class ApiServer {
                 return world.drainMany(body);
             case "GET hosts":
                 return { hosts: world.hosts(), next: null };
+            case "GET operators":
+                return { operators: [{ name: "bob", role: "viewer", added_by: "admin (127.0.0.1)", added_at_ms: now - 60_000 }], next: null };
+            case "GET blocks":
+                return { blocks: [...world.blocks.values()], next: null };
+            case "POST blocks":
+                return world.block(body);
+            case "POST blocks/ID":
+                return done(world.unblock(body));
             case "GET matchmakers":
                 return { matchmakers: world.matchmakers(), next: null };
             case "GET matches/ID": {

@@ -1,6 +1,7 @@
 // A pretended daemon for work on the page.
 //
 //   node mock/main.mjs [--port N] [--servers N] [--players N] [--rate N] [--hostile] [--token TEXT] [--guard-reads]
+//                      [--viewer TEXT]
 //                      [--dist FOLDER]
 //
 // It prints {"url": …, "token": …} and then takes commands from standard input, one a line, each answered by a line of JSON:
@@ -32,6 +33,7 @@ const { values: options } = parseArgs({
         hostile: { type: "boolean", default: false },
         token: { type: "string", default: "" },
         "guard-reads": { type: "boolean", default: false },
+        viewer: { type: "string", default: "" },
         dist: { type: "string", default: fileURLToPath(new URL("../dist", import.meta.url)) },
     },
 });
@@ -46,6 +48,7 @@ const server = new ApiServer(world, {
     dist: options.dist,
     token: options.token,
     guardReads: options["guard-reads"],
+    viewer: options.viewer,
 });
 const port = await server.start(Number(options.port));
 const timer = setInterval(() => world.step(STEP_MS / 1000), STEP_MS);

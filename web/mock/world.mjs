@@ -38,6 +38,7 @@ export class World {
         this.servers = new Map();
         this.matches = new Map();
         this.players = new Map();
+        this.blocks = new Map();
         this.events = [];
         this.listeners = new Set();
         this.nextServer = 1;
@@ -399,8 +400,22 @@ export class World {
         this.acted("clock", `day ${day} ${hour}:${minute} speed ${speed}`);
     }
 
+    block({ kind, value, seconds, reason = "" }) {
+        const now = Date.now();
+        const until_ms = seconds === undefined ? null : now + 1000 * seconds;
+        this.blocks.set(`${kind} ${value}`, { kind, value, reason, blocked_by: "admin (127.0.0.1)", blocked_at_ms: now, until_ms });
+        this.acted("block", `${kind} ${value}`, { reason });
+        return { kind, value, blocked: true };
+    }
+
+    unblock({ kind, value }) {
+        if (!this.blocks.delete(`${kind} ${value}`)) return false;
+        this.acted("unblock", `${kind} ${value}`);
+        return true;
+    }
+
     acted(action, target, more = {}) {
-        this.note("operator.action", { who: "admin@127.0.0.1", action, target, ...more });
+        this.note("operator.action", { operator: "admin", who: "127.0.0.1", action, target, ...more });
     }
 
     note(type, fields) {

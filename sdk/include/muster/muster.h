@@ -101,7 +101,10 @@ enum muster_error {
     MUSTER_MATCH_TOKEN_ALREADY_USED = 129,
     MUSTER_STORE_UNAVAILABLE = 130,
     MUSTER_SERVER_SHUTTING_DOWN = 131,
-    MUSTER_TOO_MANY_LOGINS = 132
+    MUSTER_TOO_MANY_LOGINS = 132,
+    MUSTER_ADDRESS_NOT_ALLOWED = 133,
+    MUSTER_ENDPOINT_OF_OTHER_NAME = 134,
+    MUSTER_BLOCKED = 135
 };
 
 /* "no_servers_available"; "none" for MUSTER_OK, "unknown" for a number that is no error. */

@@ -67,6 +67,9 @@ enum class ErrorCode : std::uint16_t {
     store_unavailable = 130,
     server_shutting_down = 131,
     too_many_logins = 132,
+    address_not_allowed = 133,
+    endpoint_of_other_name = 134,
+    blocked = 135,
 };
 
 // The enumerator's own name, such as "no_servers_available"; "unknown" for a number that is none.

@@ -451,6 +451,93 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who you are */
+        get: operations["me"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/operators": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the operators */
+        get: operations["listOperators"];
+        put?: never;
+        /** Add an operator; needs the role admin */
+        post: operations["addOperator"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/operators/remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Remove an operator; needs the role admin */
+        post: operations["removeOperator"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/blocks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List who is blocked */
+        get: operations["listBlocks"];
+        put?: never;
+        /** Keep an address, an account or a name out */
+        post: operations["block"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/blocks/remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let an address, an account or a name in again */
+        post: operations["unblock"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -647,7 +734,7 @@ export interface components {
             id: number;
             time_ms: number;
             /** @enum {string} */
-            type: "server.registered" | "server.resumed" | "server.offline" | "server.removed" | "server.draining" | "server.refused" | "matchmaker.refused" | "match.requested" | "match.offered" | "match.declined" | "match.allocated" | "match.refused" | "match.wrong_tokens" | "match.ready" | "match.started" | "match.ended" | "match.aborted" | "player.login" | "player.resumed" | "player.idle" | "player.active" | "player.closed" | "entity.deleted" | "clock.jump" | "brake.on" | "brake.off" | "operator.action";
+            type: "server.registered" | "server.resumed" | "server.offline" | "server.removed" | "server.draining" | "server.refused" | "matchmaker.refused" | "match.requested" | "match.offered" | "match.declined" | "match.allocated" | "match.refused" | "match.wrong_tokens" | "match.ready" | "match.started" | "match.ended" | "match.aborted" | "player.login" | "player.resumed" | "player.idle" | "player.active" | "player.closed" | "entity.deleted" | "clock.jump" | "brake.on" | "brake.off" | "block.expired" | "operator.action";
             server_id?: number;
             lobby_id?: number;
             player_id?: number;
@@ -656,11 +743,13 @@ export interface components {
             reason?: string;
             /** @description Of operator.action, match.requested and server.draining: the address it came from */
             who?: string;
+            /** @description Of operator.action and match.requested: whose token it was; admin and matchmaker are the config's own. Missing without a token */
+            operator?: string;
             /**
              * @description Only operator.action: the action
              * @enum {string}
              */
-            action?: "drain" | "undrain" | "remove" | "abort" | "abort all" | "kick" | "set clock";
+            action?: "drain" | "undrain" | "remove" | "abort" | "abort all" | "kick" | "set clock" | "add operator" | "remove operator" | "block" | "unblock";
             /** @description Only match.offered: 1 is the first offer */
             attempt?: number;
             /** @description Only match.offered: how many servers could have taken the match */
@@ -977,6 +1066,59 @@ export interface components {
             /** @enum {string} */
             state: "aborted";
         };
+        Me: {
+            /** @description Null without a token */
+            name: string | null;
+            /** @enum {string} */
+            role: "viewer" | "matchmaker" | "operator" | "admin";
+            /** @description Where the request comes from */
+            address: string;
+            /** @description Whether actions need a token */
+            token_needed: boolean;
+        };
+        Operator: {
+            name: string;
+            /** @enum {string} */
+            role: "viewer" | "matchmaker" | "operator" | "admin";
+            /** @description The name, and the address it came from */
+            added_by: string;
+            added_at_ms: number;
+        };
+        OperatorList: {
+            operators: components["schemas"]["Operator"][];
+            /** @description Always null: these are all */
+            next: null;
+        };
+        AddedOperator: {
+            name: string;
+            role: string;
+            token: string;
+        };
+        RemovedOperator: {
+            name: string;
+            removed: boolean;
+        };
+        Block: {
+            /** @enum {string} */
+            kind: "ip" | "account" | "name";
+            value: string;
+            reason: string;
+            /** @description The name, and the address it came from */
+            blocked_by: string;
+            blocked_at_ms: number;
+            /** @description Null: until it is removed */
+            until_ms: number | null;
+        };
+        BlockList: {
+            blocks: components["schemas"]["Block"][];
+            /** @description Always null: these are all */
+            next: null;
+        };
+        Blocked: {
+            kind: string;
+            value: string;
+            blocked: boolean;
+        };
         Kicked: {
             id: number;
             kicked: boolean;
@@ -992,7 +1134,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The admin token is missing or wrong */
+        /** @description The token is missing or wrong */
         E401: {
             headers: {
                 [name: string]: unknown;
@@ -2100,6 +2242,234 @@ export interface operations {
             503: components["responses"]["E503"];
         };
     };
+    me: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The holder of the token, and what it allows. A wrong token is refused, also where none is needed */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            401: components["responses"]["E401"];
+            421: components["responses"]["E421"];
+        };
+    };
+    listOperators: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Sorted by name, ascending */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorList"];
+                };
+            };
+            401: components["responses"]["E401"];
+            421: components["responses"]["E421"];
+        };
+    };
+    addOperator: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Names the request in its answer, in the log and in the event history. Made by Muster when it is left out */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Letters, digits and . _ @ - */
+                    name: string;
+                    /** @enum {string} */
+                    role: "viewer" | "matchmaker" | "operator" | "admin";
+                };
+            };
+        };
+        responses: {
+            /** @description Its token is in this answer and nowhere else */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddedOperator"];
+                };
+            };
+            400: components["responses"]["E400"];
+            401: components["responses"]["E401"];
+            403: components["responses"]["E403"];
+            409: components["responses"]["E409"];
+            413: components["responses"]["E413"];
+            415: components["responses"]["E415"];
+            421: components["responses"]["E421"];
+            503: components["responses"]["E503"];
+        };
+    };
+    removeOperator: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Names the request in its answer, in the log and in the event history. Made by Muster when it is left out */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Letters, digits and . _ @ - */
+                    name: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Its token opens nothing any more */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemovedOperator"];
+                };
+            };
+            400: components["responses"]["E400"];
+            401: components["responses"]["E401"];
+            403: components["responses"]["E403"];
+            404: components["responses"]["E404"];
+            413: components["responses"]["E413"];
+            415: components["responses"]["E415"];
+            421: components["responses"]["E421"];
+            503: components["responses"]["E503"];
+        };
+    };
+    listBlocks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Sorted by kind and value */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BlockList"];
+                };
+            };
+            401: components["responses"]["E401"];
+            421: components["responses"]["E421"];
+        };
+    };
+    block: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Names the request in its answer, in the log and in the event history. Made by Muster when it is left out */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    kind: "ip" | "account" | "name";
+                    /** @description An IP address or a range of them, a player's id, or a player's name */
+                    value: string;
+                    /** @description How long; without it, until it is removed */
+                    seconds?: number;
+                    /** @description For the event history */
+                    reason?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Whoever it hits is told, and gone */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Blocked"];
+                };
+            };
+            400: components["responses"]["E400"];
+            401: components["responses"]["E401"];
+            403: components["responses"]["E403"];
+            409: components["responses"]["E409"];
+            413: components["responses"]["E413"];
+            415: components["responses"]["E415"];
+            421: components["responses"]["E421"];
+            503: components["responses"]["E503"];
+        };
+    };
+    unblock: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Names the request in its answer, in the log and in the event history. Made by Muster when it is left out */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    kind: "ip" | "account" | "name";
+                    /** @description An IP address or a range of them, a player's id, or a player's name */
+                    value: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Blocked"];
+                };
+            };
+            400: components["responses"]["E400"];
+            401: components["responses"]["E401"];
+            403: components["responses"]["E403"];
+            404: components["responses"]["E404"];
+            413: components["responses"]["E413"];
+            415: components["responses"]["E415"];
+            421: components["responses"]["E421"];
+            503: components["responses"]["E503"];
+        };
+    };
     healthz: {
         parameters: {
             query?: never;
@@ -2164,6 +2534,7 @@ export interface operations {
                     "text/plain": string;
                 };
             };
+            401: components["responses"]["E401"];
         };
     };
     openapi: {

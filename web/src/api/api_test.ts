@@ -2,18 +2,11 @@ import { describe, expect, it } from "vitest";
 import { Api, NotSignedIn, Refused, Unreachable } from "./api";
 import { TokenGate } from "./token_gate";
 
-class Shelf {
-    kept = new Map<string, string>();
-    getItem = (key: string) => this.kept.get(key) ?? null;
-    setItem = (key: string, value: string) => void this.kept.set(key, value);
-    removeItem = (key: string) => void this.kept.delete(key);
-}
-
 const json = (status: number, body: unknown) => new Response(JSON.stringify(body), { status });
 const header = (init: RequestInit, name: string) => (init.headers as Record<string, string>)[name];
 
 function talking(answer: (path: string, init: RequestInit) => Response | Promise<Response>) {
-    const gate = new TokenGate(new Shelf());
+    const gate = new TokenGate();
     const sent: Array<{ path: string; init: RequestInit }> = [];
     const api = new Api(gate, async (path, init) => {
         sent.push({ path, init });

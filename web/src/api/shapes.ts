@@ -24,6 +24,9 @@ export type Player = Schemas["Player"];
 export type Host = Schemas["Host"];
 export type Process = Schemas["Process"];
 export type ProcessState = Process["state"];
+export type Me = Schemas["Me"];
+export type Operator = Schemas["Operator"];
+export type Block = Schemas["Block"];
 
 // An event has these three fields, and more that depend on its type. A daemon newer than the page may tell of types that
 // it does not know.

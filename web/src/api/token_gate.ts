@@ -1,8 +1,6 @@
-// The admin token: asked of the operator when the daemon wants one, kept for this tab's session and nowhere else.
+// The operator's token: asked for once when the daemon wants one, kept in this page's memory and nowhere else.
 
 import { Store } from "../model/store";
-
-const KEY = "muster.admin_token";
 
 // What the dialog shows. `wrong` when the token we had was not accepted.
 export interface TokenQuestion {
@@ -12,16 +10,13 @@ export interface TokenQuestion {
 export class TokenGate {
     // The open question, or null. The dialog shows itself by this.
     readonly question = new Store<TokenQuestion | null>(null);
-    readonly held: Store<boolean>;
+    readonly held = new Store(false);
 
+    private kept = "";
     private waiting: Array<(entered: boolean) => void> = [];
 
-    constructor(private readonly storage: Pick<Storage, "getItem" | "setItem" | "removeItem">) {
-        this.held = new Store(this.token() !== "");
-    }
-
     token(): string {
-        return this.storage.getItem(KEY) ?? "";
+        return this.kept;
     }
 
     // Asks the operator; all who ask while the question is open get the same answer. False when they decline.
@@ -32,7 +27,7 @@ export class TokenGate {
     }
 
     enter(token: string): void {
-        this.storage.setItem(KEY, token);
+        this.kept = token;
         this.held.set(true);
         this.answer(true);
     }
@@ -42,7 +37,7 @@ export class TokenGate {
     }
 
     forget(): void {
-        this.storage.removeItem(KEY);
+        this.kept = "";
         this.held.set(false);
     }
 

@@ -14,7 +14,7 @@ export interface WholeList<Row> {
 // `progress` gets the rows so far after each page but the last.
 export async function wholeList<Row>(
     api: Pick<Api, "get">,
-    name: "servers" | "matches" | "players" | "matchmakers" | "hosts",
+    name: "servers" | "matches" | "players" | "matchmakers" | "hosts" | "operators" | "blocks",
     signal: AbortSignal,
     progress: (rows: Row[]) => void = () => {},
 ): Promise<WholeList<Row>> {

@@ -1,7 +1,7 @@
 // What an operator can do, each with what it says afterwards. A failure is shown, never thrown.
 
 import { NotSignedIn, type Api } from "../api/api";
-import type { Clock } from "../api/shapes";
+import type { Block, Clock } from "../api/shapes";
 import { count, foreign, gameTime } from "./format";
 import type { Notices } from "./notices";
 
@@ -49,6 +49,18 @@ export class Actions {
     restart(host: string, process: string): Promise<boolean> {
         const name = `${foreign(host)}/${foreign(process)}`;
         return this.act("POST", `hosts/${encodeURIComponent(host)}/processes/${encodeURIComponent(process)}/restart`, {}, `${name} is restarted; a match that it has may finish first`, name);
+    }
+
+    // For ever when `seconds` is 0.
+    block(kind: Block["kind"], value: string, seconds: number, reason: string): Promise<boolean> {
+        const body = { kind, value, ...(seconds === 0 ? {} : { seconds }), ...(reason === "" ? {} : { reason }) };
+        const about = `${kind} ${foreign(value)}`;
+        return this.act("POST", "blocks", body, `${about} is blocked`, about);
+    }
+
+    unblock(kind: Block["kind"], value: string): Promise<boolean> {
+        const about = `${kind} ${foreign(value)}`;
+        return this.act("POST", "blocks/remove", { kind, value }, `${about} may come again`, about);
     }
 
     setClock(clock: Clock): Promise<boolean> {

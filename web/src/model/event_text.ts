@@ -38,6 +38,7 @@ const TITLES: Record<string, string> = {
     "clock.jump": "World clock set",
     "brake.on": "Eviction brake on: removals suspended",
     "brake.off": "Eviction brake off",
+    "block.expired": "Block ended",
     "operator.action": "Operator",
     "host.joined": "Host joined",
     "host.left": "Host left",
@@ -117,7 +118,7 @@ export function isNotable(event: FleetEvent): boolean {
 
 // Or said by the title.
 const SHOWN_ELSEWHERE = new Set(["id", "time_ms", "type", "draining"]);
-const FIRST = ["who", "target", "host", "process", "server_id", "lobby_id", "player_id", "name", "to", "region", "reason"];
+const FIRST = ["operator", "who", "target", "host", "process", "server_id", "lobby_id", "player_id", "name", "to", "region", "reason"];
 const LABELS: Record<string, string> = {
     seconds: "took",
     silence_seconds: "silent for",

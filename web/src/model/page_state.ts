@@ -8,6 +8,7 @@ import { Actions } from "./actions";
 import { Confirmation } from "./confirmation";
 import { EventFeed, NOTABLE_MAX } from "./event_feed";
 import { isNotable, NOTABLE_TYPES } from "./event_text";
+import { Identity } from "./identity";
 import { Notices } from "./notices";
 import { OverviewWatch } from "./overview_watch";
 import { RouteWatch } from "./route_watch";
@@ -17,6 +18,7 @@ import { ThemeSwitch } from "./theme";
 export interface PageState {
     api: Api;
     gate: TokenGate;
+    identity: Identity;
     watch: OverviewWatch;
     feed: EventFeed;
     notable: EventFeed;
@@ -35,7 +37,7 @@ const HISTORY_AT_START = 100;
 const NOTABLE_AT_START = 1000;
 
 export function buildPageState(): PageState {
-    const gate = new TokenGate(sessionStorage);
+    const gate = new TokenGate();
     const api = new Api(gate);
     const notices = new Notices();
     const watch = new OverviewWatch(api);
@@ -68,6 +70,7 @@ export function buildPageState(): PageState {
     return {
         api,
         gate,
+        identity: new Identity(api, gate),
         watch,
         feed,
         notable,

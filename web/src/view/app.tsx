@@ -2,7 +2,10 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import type { Health } from "../api/shapes";
+import { foreign } from "../model/format";
+import { identityText, maySignIn } from "../model/identity";
 import { routeTo, VIEWS, type View } from "../model/route";
+import { AccessView } from "./access_view";
 import { Announcer } from "./announcer";
 import { ConfirmDialog } from "./confirm_dialog";
 import { ErrorBoundary } from "./error_boundary";
@@ -30,14 +33,14 @@ const TITLES: Record<View, string> = {
     hosts: "Hosts",
     matchmakers: "Matchmakers",
     events: "Events",
+    access: "Access",
 };
 
 export function App() {
-    const { gate, route, watch } = usePage();
+    const { route, watch } = usePage();
     const { view, server, lobby } = useStore(route.route);
     const link = useStore(watch.link);
     const reading = useStore(watch.reading);
-    const signedIn = useStore(gate.held);
     const health = link.state === "live" ? reading?.overview.health.status : undefined;
     const title = server !== null ? `Server ${server}` : lobby !== null ? `Match of lobby ${lobby}` : TITLES[view];
 
@@ -54,7 +57,7 @@ export function App() {
                 <nav aria-label="Views">
                     <ul>
                         {VIEWS.map((each) => (
-                            <li key={each} class={each === "matchmakers" || each === "hosts" ? "wide-nav" : undefined}>
+                            <li key={each} class={each === "matchmakers" || each === "hosts" || each === "access" ? "wide-nav" : undefined}>
                                 <a href={routeTo(each)} aria-current={each === view ? "page" : undefined}>
                                     {TITLES[each]}
                                 </a>
@@ -63,11 +66,7 @@ export function App() {
                     </ul>
                 </nav>
                 <div class="tools">
-                    {signedIn && (
-                        <button type="button" class="quiet" onClick={() => gate.forget()}>
-                            Forget token
-                        </button>
-                    )}
+                    <WhoIAm />
                     <ThemeChoice />
                 </div>
             </header>
@@ -106,7 +105,36 @@ function viewOf(view: View, server: number | null, lobby: number | null) {
             return <MatchmakersView />;
         case "events":
             return <EventsView />;
+        case "access":
+            return <AccessView />;
     }
+}
+
+// Who the operator is, and a way to say so or to take it back.
+function WhoIAm() {
+    const { gate, identity } = usePage();
+    const me = useStore(identity.me);
+    const signedIn = useStore(gate.held);
+    return (
+        <>
+            {me !== null && me.name !== null && (
+                <span class="who">
+                    <span class="unseen">Signed in as </span>
+                    {foreign(identityText(me))}
+                </span>
+            )}
+            {maySignIn(me) && !signedIn && (
+                <button type="button" class="quiet" onClick={() => void gate.ask(false)}>
+                    Sign in
+                </button>
+            )}
+            {signedIn && (
+                <button type="button" class="quiet" onClick={() => gate.forget()}>
+                    Forget token
+                </button>
+            )}
+        </>
+    );
 }
 
 function Health({ health }: { health: Health | undefined }) {

@@ -1,13 +1,14 @@
 import { useState } from "preact/hooks";
 import type { Clock } from "../api/shapes";
 import { dayName, gameTime } from "../model/format";
-import { usePage } from "./page_context";
+import { useMayOperate, usePage } from "./page_context";
 
 const SPEED_MAX = 3600;
 const DAYS = [1, 2, 3, 4, 5, 6, 7];
 
 export function ClockPanel({ clock }: { clock: Clock }) {
     const { watch } = usePage();
+    const may = useMayOperate();
     const [draft, setDraft] = useState<Clock | null>(null);
     return (
         <section class="panel" aria-labelledby="clock">
@@ -16,10 +17,12 @@ export function ClockPanel({ clock }: { clock: Clock }) {
             <p class="detail">
                 {clock.speed === 1 ? "One game minute a minute" : `${clock.speed} game minutes a minute`}
             </p>
-            {draft === null ? (
-                <button type="button" onClick={() => setDraft(clock)}>
-                    Set the clock…
-                </button>
+            {draft === null || !may ? (
+                may && (
+                    <button type="button" onClick={() => setDraft(clock)}>
+                        Set the clock…
+                    </button>
+                )
             ) : (
                 <ClockForm
                     draft={draft}

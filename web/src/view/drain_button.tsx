@@ -1,11 +1,12 @@
 import { useState } from "preact/hooks";
 import type { Server } from "../api/shapes";
-import { usePage } from "./page_context";
+import { useMayOperate, usePage } from "./page_context";
 
 // Takes a server out of the choice, which may say why, or puts it back, which needs no word.
 export function DrainButton({ server, changed }: { server: Server; changed: () => void }) {
     const { actions, confirmation } = usePage();
     const [busy, setBusy] = useState(false);
+    const may = useMayOperate();
     const drained = server.drained_by_operator;
     const press = async () => {
         if (busy) return;
@@ -15,6 +16,7 @@ export function DrainButton({ server, changed }: { server: Server; changed: () =
         if (await actions.drain(server.id, !drained, reason)) changed();
         setBusy(false);
     };
+    if (!may) return null;
     // Not disabled while busy: that would take the focus from whoever pressed it by keyboard.
     return (
         <button

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { Server } from "../api/shapes";
 import { count } from "../model/format";
-import { usePage } from "./page_context";
+import { useMayOperate, usePage } from "./page_context";
 
 interface DrainManyProps {
     // Those that are ticked, or all that match the filter.
@@ -13,8 +13,10 @@ interface DrainManyProps {
 
 // Drains or undrains many servers: those that are ticked, or what a filter found.
 export function DrainMany({ servers, picked, changed }: DrainManyProps) {
+    const may = useMayOperate();
     const drained = servers.filter((server) => server.drained_by_operator);
     const others = servers.filter((server) => !server.drained_by_operator);
+    if (!may) return null;
     return (
         <span class="drain-many">
             {others.length > 0 && <Button servers={others} draining picked={picked} changed={changed} />}

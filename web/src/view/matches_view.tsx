@@ -5,7 +5,7 @@ import { routeToMatch, routeToServer } from "../model/route";
 import { finder } from "../model/table_rows";
 import { DataTable, type Column } from "./data_table";
 import { ChoiceFilter, emptyText, ListFrame, TextFilter } from "./list_frame";
-import { usePage, useRegionName, useRegions, useStore } from "./page_context";
+import { useMayOperate, usePage, useRegionName, useRegions, useStore } from "./page_context";
 import { StatusMark, type Tone } from "./status_mark";
 import { useList } from "./use_list";
 
@@ -25,6 +25,7 @@ export function MatchesView() {
     const { filter } = useStore(route.route);
     const regions = useRegions();
     const regionName = useRegionName();
+    const may = useMayOperate();
     const list = useList<Match>("matches");
     const now = useStore(watch.reading)?.overview.time_ms ?? Date.now();
 
@@ -63,7 +64,7 @@ export function MatchesView() {
         >
             <DataTable
                 caption="matches"
-                columns={columns(regionName, now, list.reload)}
+                columns={may ? [...columns(regionName, now), abortColumn(list.reload)] : columns(regionName, now)}
                 rows={rows}
                 rowKey={(match) => match.lobby_id}
                 first={{ column: "requested", descending: true }}
@@ -74,7 +75,7 @@ export function MatchesView() {
     );
 }
 
-function columns(regionName: (id: number) => string, now: number, changed: () => void): Column<Match>[] {
+function columns(regionName: (id: number) => string, now: number): Column<Match>[] {
     return [
         { name: "lobby", label: "Lobby", value: (match) => match.lobby_id, show: (match) => <a href={routeToMatch(match.lobby_id)}>{match.lobby_id}</a> },
         { name: "state", label: "State", value: (match) => STATES.indexOf(match.state), show: (match) => <State match={match} /> },
@@ -114,8 +115,11 @@ function columns(regionName: (id: number) => string, now: number, changed: () =>
             numeric: true,
             wide: true,
         },
-        { name: "abort", label: "Action", show: (match) => !OVER.includes(match.state) && <AbortButton match={match} changed={changed} /> },
     ];
+}
+
+function abortColumn(changed: () => void): Column<Match> {
+    return { name: "abort", label: "Action", show: (match) => !OVER.includes(match.state) && <AbortButton match={match} changed={changed} /> };
 }
 
 export function State({ match }: { match: Match }) {
@@ -131,6 +135,7 @@ export function State({ match }: { match: Match }) {
 
 export function AbortButton({ match, changed }: { match: Match; changed: () => void }) {
     const { actions, confirmation } = usePage();
+    const may = useMayOperate();
     const press = async () => {
         const reason = await confirmation.ask({
             title: `Abort the match of lobby ${match.lobby_id}?`,
@@ -141,6 +146,7 @@ export function AbortButton({ match, changed }: { match: Match; changed: () => v
         });
         if (reason !== null && (await actions.abort(match.lobby_id, reason))) changed();
     };
+    if (!may) return null;
     return (
         <button type="button" class="hurts" onClick={() => void press()} aria-label={`Abort the match of lobby ${match.lobby_id}`}>
             Abort

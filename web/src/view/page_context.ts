@@ -3,6 +3,7 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useState } from "preact/hooks";
 import type { RegionView } from "../api/shapes";
+import { mayOperate } from "../model/identity";
 import type { PageState } from "../model/page_state";
 import type { Store } from "../model/store";
 
@@ -18,6 +19,11 @@ export function useStore<Value>(store: Store<Value>): Value {
     const [, redraw] = useState(0);
     useEffect(() => store.watch(() => redraw((count) => count + 1)), [store]);
     return store.value;
+}
+
+// Whether to show what an operator can do (S-5).
+export function useMayOperate(): boolean {
+    return mayOperate(useStore(usePage().identity.me));
 }
 
 const NO_REGIONS: readonly RegionView[] = [];

@@ -5,7 +5,7 @@ import { routeToEvents, routeToMatch } from "../model/route";
 import { finder } from "../model/table_rows";
 import { DataTable, type Column } from "./data_table";
 import { ChoiceFilter, emptyText, ListFrame, TextFilter } from "./list_frame";
-import { usePage, useStore } from "./page_context";
+import { useMayOperate, usePage, useStore } from "./page_context";
 import { StatusMark, type Tone } from "./status_mark";
 import { useList } from "./use_list";
 
@@ -21,6 +21,7 @@ function stateOf(player: Player): (typeof STATES)[number] {
 export function PlayersView() {
     const { route, watch } = usePage();
     const { filter } = useStore(route.route);
+    const may = useMayOperate();
     const list = useList<Player>("players");
     const now = useStore(watch.reading)?.overview.time_ms ?? Date.now();
 
@@ -47,7 +48,7 @@ export function PlayersView() {
         >
             <DataTable
                 caption="players"
-                columns={columns(now, list.reload)}
+                columns={may ? [...columns(now), kickColumn(list.reload)] : columns(now)}
                 rows={rows}
                 rowKey={(player) => player.id}
                 first={{ column: "id", descending: false }}
@@ -58,7 +59,7 @@ export function PlayersView() {
     );
 }
 
-function columns(now: number, changed: () => void): Column<Player>[] {
+function columns(now: number): Column<Player>[] {
     return [
         {
             name: "name",
@@ -135,8 +136,11 @@ function columns(now: number, changed: () => void): Column<Player>[] {
             numeric: true,
             widest: true,
         },
-        { name: "kick", label: "Action", show: (player) => <KickButton player={player} changed={changed} /> },
     ];
+}
+
+function kickColumn(changed: () => void): Column<Player> {
+    return { name: "kick", label: "Action", show: (player) => <KickButton player={player} changed={changed} /> };
 }
 
 function Entity({ player }: { player: Player }) {

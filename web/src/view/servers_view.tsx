@@ -8,7 +8,7 @@ import { DataTable, type Column } from "./data_table";
 import { DrainButton } from "./drain_button";
 import { DrainMany } from "./drain_many";
 import { ChoiceFilter, emptyText, ListFrame, TextFilter } from "./list_frame";
-import { usePage, useRegionName, useRegions, useStore } from "./page_context";
+import { useMayOperate, usePage, useRegionName, useRegions, useStore } from "./page_context";
 import { StatusMark, type Tone } from "./status_mark";
 import { useList } from "./use_list";
 
@@ -20,6 +20,7 @@ export function ServersView() {
     const { filter } = useStore(route.route);
     const regions = useRegions();
     const regionName = useRegionName();
+    const may = useMayOperate();
     const list = useList<Server>("servers");
 
     const { q = "", status = "", region = "" } = filter;
@@ -78,19 +79,19 @@ export function ServersView() {
         >
             <DataTable
                 caption="servers"
-                columns={columns(regionName, list.reload)}
+                columns={may ? [...columns(regionName), drainColumn(list.reload)] : columns(regionName)}
                 rows={rows}
                 rowKey={(server) => server.id}
                 first={{ column: "id", descending: false }}
                 subject={`${q} ${status} ${region}`}
                 empty={emptyText(list, "No game server has registered.", "No server matches.")}
-                selection={selection}
+                {...(may ? { selection } : {})}
             />
         </ListFrame>
     );
 }
 
-function columns(regionName: (id: number) => string, changed: () => void): Column<Server>[] {
+function columns(regionName: (id: number) => string): Column<Server>[] {
     return [
         {
             name: "id",
@@ -163,8 +164,11 @@ function columns(regionName: (id: number) => string, changed: () => void): Colum
             numeric: true,
             widest: true,
         },
-        { name: "drain", label: "Action", show: (server) => <DrainButton server={server} changed={changed} /> },
     ];
+}
+
+function drainColumn(changed: () => void): Column<Server> {
+    return { name: "drain", label: "Action", show: (server) => <DrainButton server={server} changed={changed} /> };
 }
 
 // A full server is everyday, unlike a full region; its bar says no more than its status does.

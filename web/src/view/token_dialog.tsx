@@ -27,15 +27,15 @@ export function TokenDialog() {
         <dialog ref={dialog} aria-labelledby="token-title" onCancel={cancelled}>
             {question !== null && (
                 <form onSubmit={enter}>
-                    <h2 id="token-title">Admin token</h2>
+                    <h2 id="token-title">Your token</h2>
                     {question.wrong && (
                         <p class="wrong" role="alert">
                             That token was not accepted.
                         </p>
                     )}
                     <p>
-                        Muster asks for it. It is the one of <code>MUSTER_AUTH_ADMIN_TOKEN</code> or <code>auth.admin_token_file</code>; this tab
-                        keeps it until it is closed.
+                        Muster asks for it. It is the one that <code>muster operator add</code> printed for you, or the admin token of the
+                        daemon's config. It stays in this page's memory: a reload forgets it.
                     </p>
                     <label>
                         Token

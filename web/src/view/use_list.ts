@@ -26,7 +26,7 @@ interface Loaded<Row> {
     error: string | null;
 }
 
-export function useList<Row>(name: "servers" | "matches" | "players" | "matchmakers" | "hosts"): LoadedList<Row> {
+export function useList<Row>(name: "servers" | "matches" | "players" | "matchmakers" | "hosts" | "operators" | "blocks"): LoadedList<Row> {
     const { api, gate } = usePage();
     // What was refused for want of the token is asked for again when it is there.
     const signedIn = useStore(gate.held);
