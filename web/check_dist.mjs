@@ -6,7 +6,7 @@ import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 
-const BUDGET_BYTES = 60 * 1024; // gzipped, all files
+const BUDGET_BYTES = 72 * 1024; // gzipped, all files; a view costs 2 to 4 KiB
 const FILES = ["app.css", "app.js", "favicon.svg", "index.html"];
 
 const named = process.argv[2];
