@@ -18,7 +18,7 @@
 namespace muster {
 namespace {
 
-struct Arguments {
+struct BlockArguments {
     std::string kind;
     std::string value;
     std::optional<std::string> length;
@@ -35,7 +35,7 @@ std::int64_t seconds_of(const std::string& text) {
     return seconds;
 }
 
-int block(const Arguments& arguments) {
+int block(const BlockArguments& arguments) {
     JsonFields body;
     body.text("kind", arguments.kind);
     body.text("value", arguments.value);
@@ -49,7 +49,7 @@ int block(const Arguments& arguments) {
                                            arguments.length ? " for " + *arguments.length : "")));
 }
 
-int unblock(const Arguments& arguments) try {
+int unblock(const BlockArguments& arguments) try {
     JsonFields body;
     body.text("kind", arguments.kind);
     body.text("value", arguments.value);
@@ -79,20 +79,20 @@ int show(bool json) {
     return print_list(table, listing, "nobody is blocked");
 }
 
-CommandOption kind_option(Arguments& arguments) {
+CommandOption kind_option(BlockArguments& arguments) {
     CommandOption kind{"KIND", "", "What the value is", &arguments.kind, true};
     kind.choices = {"ip", "account", "name"};
     return kind;
 }
 
-CommandOption value_option(Arguments& arguments) {
+CommandOption value_option(BlockArguments& arguments) {
     return {"VALUE", "", "An address or a range of them, a player's id, or a player's name", &arguments.value, true};
 }
 
 }  // namespace
 
 Command block_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<BlockArguments>();
     return {
         "block",
         "Keep an address, an account or a name out",
@@ -110,7 +110,7 @@ Command block_command() {
 }
 
 Command unblock_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<BlockArguments>();
     return {"unblock",
             "Let an address, an account or a name in again",
             {kind_option(*arguments), value_option(*arguments), json_option(arguments->json)},

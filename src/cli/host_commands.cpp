@@ -15,7 +15,7 @@
 namespace muster {
 namespace {
 
-struct Arguments {
+struct HostActionArguments {
     std::string place;
     std::int64_t count = 0;
     std::string reason;
@@ -31,7 +31,7 @@ JsonValue asked(const std::string& path, const std::string& body) {
     }
 }
 
-int restart(const Arguments& arguments) {
+int restart(const HostActionArguments& arguments) {
     const PlaceOnHost place = place_on_host(arguments.place, "PROCESS");
     JsonFields body;
     if (!arguments.reason.empty()) body.text("reason", arguments.reason);
@@ -43,7 +43,7 @@ int restart(const Arguments& arguments) {
         fmt::format("{} is restarted; a match that it has may finish first\n", safe_text(arguments.place))));
 }
 
-int scale(const Arguments& arguments) {
+int scale(const HostActionArguments& arguments) {
     const PlaceOnHost place = place_on_host(arguments.place, "RUN");
     JsonFields body;
     body.integer("count", arguments.count);
@@ -58,7 +58,7 @@ int scale(const Arguments& arguments) {
 }  // namespace
 
 Command restart_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<HostActionArguments>();
     return {"restart",
             "Restart a process of a host",
             {{"PROCESS", "HOST/PROCESS", "As `muster host` shows it: eu-1/arena-3", &arguments->place, true},
@@ -69,7 +69,7 @@ Command restart_command() {
 }
 
 Command scale_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<HostActionArguments>();
     return {"scale",
             "Set how many processes of a run a host has",
             {{"RUN", "HOST/RUN", "A run of the agent's config: eu-1/arena", &arguments->place, true},

@@ -100,12 +100,12 @@ std::string last_words(const JsonValue& host) {
     return text;
 }
 
-struct Arguments {
+struct HostsArguments {
     std::string name;
     bool json = false;
 };
 
-int show_one(const Arguments& arguments) {
+int show_one(const HostsArguments& arguments) {
     ApiClient api = ApiClient::from_environment();
     JsonValue host;
     try {
@@ -169,7 +169,7 @@ Command hosts_command() {
 }
 
 Command host_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<HostsArguments>();
     return {
         "host",
         "Show one host, its processes and why they ended",

@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds look_every{500};
 // Muster or the agent may be restarted meanwhile.
 constexpr int attempts_max = 60;
 
-struct Arguments {
+struct LogsArguments {
     std::string place;
     std::int64_t bytes = 16 * 1024;
     bool follow = false;
@@ -39,7 +39,7 @@ std::string shown(std::string_view text) {
     return out;
 }
 
-int read(const Arguments& arguments) {
+int read(const LogsArguments& arguments) {
     if (arguments.bytes < 1 || arguments.bytes > 65'536)
         throw CommandFailure(to_int(ExitCode::usage), "--bytes wants a whole number from 1 to 65536");
     const PlaceOnHost place = place_on_host(arguments.place, "PROCESS");
@@ -70,7 +70,7 @@ int read(const Arguments& arguments) {
 }  // namespace
 
 Command logs_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<LogsArguments>();
     return {"logs",
             "Read what a process of a host wrote",
             {{"PROCESS", "HOST/PROCESS", "As `muster host` shows it: eu-1/arena-3", &arguments->place, true},

@@ -16,7 +16,7 @@
 namespace muster {
 namespace {
 
-struct Arguments {
+struct OperatorArguments {
     std::string action;
     std::string name;
     std::optional<std::string> role;
@@ -27,7 +27,7 @@ struct Arguments {
     throw CommandFailure(to_int(ExitCode::usage), what + "; `muster operator --help` says more");
 }
 
-int add(const Arguments& arguments) {
+int add(const OperatorArguments& arguments) {
     if (!arguments.role) wrong_usage("operator add wants --role");
     ApiClient api = ApiClient::from_environment();
     JsonFields body;
@@ -41,7 +41,7 @@ int add(const Arguments& arguments) {
                     safe_text(done["name"].text()), safe_text(done["role"].text()), safe_text(done["token"].text()))));
 }
 
-int remove(const Arguments& arguments) try {
+int remove(const OperatorArguments& arguments) try {
     if (arguments.role) wrong_usage("operator remove takes no --role");
     ApiClient api = ApiClient::from_environment();
     JsonFields body;
@@ -72,7 +72,7 @@ int show(bool json) {
 }  // namespace
 
 Command operator_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<OperatorArguments>();
     CommandOption action{"ACTION", "", "What to do", &arguments->action, true};
     action.choices = {"add", "remove"};
     CommandOption role{"--role", "ROLE", "What a new operator may do", &arguments->role};
