@@ -82,7 +82,7 @@ class Described(Api):
         nobody = {"id": 999, "lobby": 999}
         for path in ("overview", "overview/history", "servers", "matches", "players", "matchmakers", "regions", "clock", "events"):
             self.call(f"/api/v1/{path}", "get", {}, None, 200)
-        for path in ("/healthz", "/readyz", "/metrics", "/openapi.json"):
+        for path in ("/healthz", "/readyz", "/metrics", "/openapi.json", "/api/v1/cluster"):
             self.call(path, "get", {}, None, 200)
         for path in ("/api/v1/servers", "/api/v1/matches", "/api/v1/players", "/api/v1/matchmakers", "/api/v1/events"):
             status, answer, _ = self.ask("GET", path + "?limit=5000")

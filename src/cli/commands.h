@@ -31,6 +31,7 @@ Command undrain_command();
 Command remove_command();
 Command regions_command();
 Command matchmakers_command();
+Command cluster_command();
 Command matches_command();
 Command match_command();
 Command allocate_command();

@@ -5,8 +5,8 @@
 
 namespace muster {
 
-// The machine's boot, the pid namespace, the pid and when the process began. A later process never has the same one.
-// Empty when /proc does not tell.
+// The machine's boot, the pid namespace, the pid and when the process began. No other process ever has the same one.
+// Where /proc does not tell, it is a random one, of which nobody can know whether it has ended.
 std::string process_identity();
 
 // True when the process certainly has ended: it was of this boot of this machine and of our pid namespace, and is not

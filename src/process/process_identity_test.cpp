@@ -45,6 +45,7 @@ TEST_CASE("N-3: nobody is called ended who was on another machine, of another bo
     CHECK_FALSE(has_ended(""));
     CHECK_FALSE(has_ended("x" + own.substr(1)));
     CHECK_FALSE(has_ended("nonsense"));
+    CHECK_FALSE(has_ended("unknown/0123456789abcdef"));
     CHECK_FALSE(has_ended(own.substr(0, own.rfind('/'))));
     CHECK_FALSE(has_ended(own.substr(0, own.find(']') + 1) + "/x1/2"));
 }
