@@ -249,11 +249,12 @@ void write_table(PgConnection& base, Database& file, const Table& table) {
             insert.reset();
             std::size_t number = 0;
             std::size_t text = 0;
-            for (std::size_t i = 0; i < table.kinds.size(); ++i) {
-                const int position = static_cast<int>(i) + 1;
-                if (is_number(table.kinds[i]))
+            const int last = insert.parameters();  // not all of them need the last columns
+            for (int position = 1; position <= last; ++position) {
+                const char kind = table.kinds[static_cast<std::size_t>(position) - 1];
+                if (is_number(kind))
                     insert.put(position, row.numbers[number++]);
-                else if (table.kinds[i] == 'b')
+                else if (kind == 'b')
                     insert.put(position, Blob{row.texts[text++]});
                 else
                     insert.put(position, std::string_view(row.texts[text++]));
