@@ -120,7 +120,7 @@ class Described(Api):
         for path in ("overview", "overview/history", "servers", "matches", "players", "matchmakers", "regions", "clock", "events",
                      "me", "operators", "blocks"):
             self.call(f"/api/v1/{path}", "get", {}, None, 200)
-        for path in ("/healthz", "/readyz", "/metrics", "/openapi.json"):
+        for path in ("/healthz", "/readyz", "/metrics", "/openapi.json", "/api/v1/cluster"):
             self.call(path, "get", {}, None, 200)
         for path in ("/api/v1/servers", "/api/v1/matches", "/api/v1/players", "/api/v1/matchmakers", "/api/v1/events"):
             status, answer, _ = self.ask("GET", path + "?limit=5000")

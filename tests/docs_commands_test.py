@@ -22,12 +22,14 @@ import sys
 import tempfile
 import time
 
+import pg_engine
 from muster_peer import Daemon, until
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GUIDES = ROOT / "docs/guides"
 TIME_LIMIT_S = 120
-PORTS = ("11030", "11031", "11032", "11033")  # in the guides; each becomes a free one
+# In the guides; each becomes a free one. The last four are those of a second node.
+PORTS = ("11030", "11031", "11032", "11033", "11040", "11041", "11042", "11043")
 NOT_RUN = re.compile(r"# not run: \S")
 FILE_NAME = re.compile(r"(?://|#) (\w[\w.-]*\.\w+)$")
 
@@ -86,7 +88,15 @@ def environment(folder, muster, sdk, ports):
 
 
 def run(guide, muster, sdk):
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
+        database = {}
+        if "$DATABASE_URL" in guide.read_text(encoding="utf-8"):
+            if pg_engine.programs() is None:
+                print(f"skipped: {guide.name}: PostgreSQL is not installed")
+                return True
+            engine = pg_engine.Engine()
+            stack.callback(engine.end)
+            database["DATABASE_URL"] = engine.url(engine.database())
         folder = pathlib.Path(name)
         ports = free_ports(len(PORTS))
         write_files(GUIDES / "quick-start.md", folder, ports)  # others use its game server
@@ -96,7 +106,7 @@ def run(guide, muster, sdk):
         log = folder / ".output"
         with open(log, "wb") as output:
             # A session of its own, so that whatever it leaves running can be ended with it.
-            shell = subprocess.Popen(["bash", "-c", script], cwd=folder, env=environment(folder, muster, sdk, ports),
+            shell = subprocess.Popen(["bash", "-c", script], cwd=folder, env={**environment(folder, muster, sdk, ports), **database},
                                      stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
             try:
                 status = shell.wait(TIME_LIMIT_S)

@@ -202,6 +202,25 @@ def allocation(payload):
     return lobby, "", server, payload.string()
 
 
+def allocated(matchmaker, server, lobby):
+    """Asks for a match, acknowledges what is offered meanwhile, and returns the answer as allocation() does."""
+    matchmaker.request(lobby)
+
+    def answer():
+        for peer in (server, matchmaker):
+            try:
+                frame = peer.receive(0.01)
+            except TimeoutError:
+                continue
+            assert frame is not None, "closed"
+            if frame[0] == 0x1004:
+                server.acknowledge(struct.unpack_from("<i", frame[1])[0])
+            if frame[0] == 0x2003 and struct.unpack_from("<i", frame[1], 1)[0] == lobby:
+                return allocation(Reader(frame[1]))
+        return None
+    return until(answer, f"no answer for lobby {lobby}", 2 * PATIENCE_S)
+
+
 class Daemon:
     """`muster serve` on free ports with a store of its own. Ready when it is made, unless `wait` is false."""
 
@@ -211,7 +230,9 @@ class Daemon:
         listen = {f"MUSTER_LISTEN_{port.upper()}": "127.0.0.1:0" for port in PORTS}
         # All peers of a test come from one address.
         crowd = {"MUSTER_LIMITS_ACCEPTS_PER_SECOND_IP": "1000000"}
-        self.env = environment(**{**listen, **crowd, "MUSTER_STORE_PATH": str(self.folder / "muster.db"), **settings})
+        # A setting of None is one that is not made.
+        wanted = {**listen, **crowd, "MUSTER_STORE_PATH": str(self.folder / "muster.db"), **settings}
+        self.env = environment(**{name: value for name, value in wanted.items() if value is not None})
         self.process = None
         self.log = None
         self.peers = []

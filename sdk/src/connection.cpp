@@ -54,10 +54,10 @@ std::string words(int error) {
 
 }  // namespace
 
-Connection::Connection(Client& client, TcpAddress address, std::shared_ptr<const WakePipe> wake,
+Connection::Connection(Client& client, std::vector<TcpAddress> addresses, std::shared_ptr<const WakePipe> wake,
                        const OnError& on_error, std::shared_ptr<const TlsSettings> tls)
     : client_(client),
-      address_(std::move(address)),
+      addresses_(std::move(addresses)),
       wake_(std::move(wake)),
       on_error_(on_error),
       tls_settings_(std::move(tls)) {}
@@ -68,14 +68,18 @@ Connection::~Connection() {
 
 void Connection::turn(Time now) {
     const bool wanted = client_.wants_connection();
-    if (stage_ == Stage::none && wanted) look_up(now);
-    if (stage_ == Stage::looking_up) {
-        if (auto found = lookup_->found()) {
-            targets_ = *std::move(found);
-            std::ranges::reverse(targets_);
-            last_error_ = 0;
-            connect_next(now);
-        }
+    if (stage_ == Stage::none && wanted) {
+        tried_ = 0;
+        look_up(now);
+    }
+    // Literals are there at once, so that all addresses may be through in one turn.
+    while (stage_ == Stage::looking_up) {
+        auto found = lookup_->found();
+        if (!found) break;
+        targets_ = *std::move(found);
+        std::ranges::reverse(targets_);
+        last_error_ = 0;
+        connect_next(now);
     }
     if (stage_ == Stage::connecting && give_up_at_ && now >= *give_up_at_) {
         last_error_ = ETIMEDOUT;
@@ -120,6 +124,8 @@ void Connection::lose(Time now, const std::string& why) {
     give_up_at_.reset();
     unsent_.clear();
     unsent_from_ = 0;
+    // Whoever was there is gone, or was not the one: the next attempt begins with the next.
+    at_ = (at_ + 1) % addresses_.size();
     if (!why.empty()) tell_error(on_error_, ErrorCode::connection_lost, why);
     client_.disconnected(now);
 }
@@ -127,7 +133,7 @@ void Connection::lose(Time now, const std::string& why) {
 void Connection::look_up(Time now) {
     stage_ = Stage::looking_up;
     try {
-        lookup_.emplace(address_, wake_);
+        lookup_.emplace(address(), wake_);
     } catch (const std::system_error& error) {
         lose(now, at(error.what()));
     }
@@ -149,18 +155,29 @@ void Connection::connect_next(Time now) {
         last_error_ = errno;
         close_socket();
     }
-    if (last_error_ == 0) {
-        tell_error(on_error_, ErrorCode::address_not_found, at("no such host"));
-        return lose(now);
-    }
-    lose(now, at(words(last_error_).c_str()));
+    if (last_error_ == 0) tell_error(on_error_, ErrorCode::address_not_found, at("no such host"));
+    const std::string why = last_error_ == 0 ? std::string() : at(words(last_error_).c_str());
+    if (!look_up_next(now)) return lose(now, why);
+    if (!why.empty()) tell_error(on_error_, ErrorCode::connection_lost, why);
+}
+
+// False when all addresses were tried in this attempt.
+bool Connection::look_up_next(Time now) {
+    if (tried_ + 1 >= addresses_.size()) return false;
+    ++tried_;
+    at_ = (at_ + 1) % addresses_.size();
+    give_up_at_.reset();
+    look_up(now);
+    return true;
 }
 
 void Connection::connected(Time now) {
     if (!tls_settings_) return opened(now);
     stage_ = Stage::securing;
     give_up_at_ = now + connect_max;
-    tls_ = std::make_unique<TlsClient>(tls_settings_, address_.host, tls_.get());
+    // A session is of one host: another may not know it.
+    const bool is_same = std::exchange(tls_host_, address().host) == address().host;
+    tls_ = std::make_unique<TlsClient>(tls_settings_, address().host, is_same ? tls_.get() : nullptr);
     tls_->begin(unsent_);
     write(now);
 }
@@ -244,7 +261,7 @@ void Connection::close_socket() {
 }
 
 std::string Connection::at(const char* what) const {
-    return address_.to_string() + ": " + what;
+    return address().to_string() + ": " + what;
 }
 
 }  // namespace muster::sdk

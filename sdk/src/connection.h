@@ -27,10 +27,11 @@ public:
     static constexpr std::chrono::seconds connect_max{5};  // for each address of a name
     static constexpr std::chrono::seconds flush_max{1};  // of what is left when the client wants no connection any more
 
-    // All but the address outlive the connection.
+    // All but the addresses outlive the connection. There is at least one; each attempt begins with the one after the
+    // last, and goes on to the next as soon as one refuses.
     // `tls` null: without TLS.
-    Connection(Client& client, TcpAddress address, std::shared_ptr<const WakePipe> wake, const OnError& on_error,
-               std::shared_ptr<const TlsSettings> tls);
+    Connection(Client& client, std::vector<TcpAddress> addresses, std::shared_ptr<const WakePipe> wake,
+               const OnError& on_error, std::shared_ptr<const TlsSettings> tls);
     ~Connection();
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
@@ -59,6 +60,8 @@ private:
 
     void look_up(Time now);
     void connect_next(Time now);
+    bool look_up_next(Time now);
+    const TcpAddress& address() const { return addresses_[at_]; }
     void connected(Time now);
     void opened(Time now);
     void read(Time now);
@@ -71,7 +74,9 @@ private:
     std::string at(const char* what) const;
 
     Client& client_;
-    const TcpAddress address_;
+    const std::vector<TcpAddress> addresses_;
+    std::size_t at_ = 0;     // which of them
+    std::size_t tried_ = 0;  // in this attempt, without this one
     const std::shared_ptr<const WakePipe> wake_;
     const OnError& on_error_;
 
@@ -83,6 +88,7 @@ private:
     std::optional<Time> give_up_at_;                         // connecting, securing, or flushing before a close
     const std::shared_ptr<const TlsSettings> tls_settings_;  // null: without TLS
     std::unique_ptr<TlsClient> tls_;                         // of this connection, or of the last one
+    std::string tls_host_;                                   // whom it speaks to
     std::vector<std::byte> unsent_;                          // sealed, with TLS
     std::size_t unsent_from_ = 0;
 };

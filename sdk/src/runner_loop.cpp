@@ -24,12 +24,12 @@ std::uint64_t random_seed() {
 }  // namespace
 
 void RunnerLoop::add(Client& client, std::string_view text, std::shared_ptr<const TlsSettings> tls) {
-    const auto address = TcpAddress::parse(text);
-    if (!address) throw std::invalid_argument("no host:port: " + std::string(text));
+    auto addresses = TcpAddress::parse_list(text);
+    if (addresses.empty()) throw std::invalid_argument("no host:port: " + std::string(text));
     const std::lock_guard pass(pass_);
     if (!client.runner_.expired()) throw std::invalid_argument("the client is in a runner already");
     client.seed_jitter(random_seed());
-    auto connection = std::make_unique<Connection>(client, *address, wake_, on_error_, std::move(tls));
+    auto connection = std::make_unique<Connection>(client, std::move(addresses), wake_, on_error_, std::move(tls));
     members_.push_back(std::make_unique<Member>(Member{.client = &client, .connection = std::move(connection)}));
     client.runner_ = weak_from_this();
     wake_->wake();

@@ -51,6 +51,18 @@ std::optional<TcpAddress> TcpAddress::parse(std::string_view text) {
     return address;
 }
 
+std::vector<TcpAddress> TcpAddress::parse_list(std::string_view text) {
+    std::vector<TcpAddress> all;
+    for (;;) {
+        const std::size_t comma = text.find(',');
+        auto one = parse(text.substr(0, comma));
+        if (!one || all.size() == list_max) return {};
+        all.push_back(*std::move(one));
+        if (comma == std::string_view::npos) return all;
+        text.remove_prefix(comma + 1);
+    }
+}
+
 std::string TcpAddress::to_string() const {
     const bool v6 = host.find(':') != std::string::npos;
     return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);

@@ -3,6 +3,7 @@
 
 #include <sys/socket.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,6 +18,9 @@ struct TcpAddress {
 
     // "127.0.0.1:11032", "[::1]:11032" or "muster.example:11032". Port 0 is none.
     static std::optional<TcpAddress> parse(std::string_view text);
+    // Several of them with commas between: "a:1,b:1". Empty when one is none, or there are more than `list_max`.
+    static constexpr std::size_t list_max = 16;
+    static std::vector<TcpAddress> parse_list(std::string_view text);
     std::string to_string() const;
     friend bool operator==(const TcpAddress&, const TcpAddress&) = default;
 };

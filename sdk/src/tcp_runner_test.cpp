@@ -342,4 +342,39 @@ TEST_CASE("A-14: an address is a literal or a name with a port, and anything els
     }
 }
 
+TEST_CASE("N-6: of several addresses the next one is tried as soon as one refuses, and after a link was lost") {
+    FakeMuster one;
+    FakeMuster two;
+    Happening first;
+    Happening again;
+    std::atomic<int> onlines{0};
+    Matchmaker matchmaker(matchmaker_options(), {.on_link = [&](LinkState state) {
+                              if (state != LinkState::online) return;
+                              (onlines.fetch_add(1) == 0 ? first : again).happen();
+                          }});
+    TcpRunner runner;
+    // Nobody listens at the first.
+    runner.add(matchmaker, "127.0.0.1:1," + one.matchmakers_address() + "," + two.matchmakers_address());
+    REQUIRE(runner.start());
+    REQUIRE(first.wait());
+    one.cut_links();
+    REQUIRE(again.wait());
+    CHECK(two.handshakes() == 1);
+    runner.stop();
+    runner.wait();
+}
+
+TEST_CASE("N-6: a list of addresses is refused as a whole when one of them is none, or there are too many") {
+    CHECK(TcpAddress::parse_list("a:1").size() == 1);
+    CHECK(TcpAddress::parse_list("a:1,[::1]:2,b:3").size() == 3);
+    for (const char* bad : {"", ",", "a:1,", ",a:1", "a:1,b", "a:1,,b:2", "a:1 b:2"}) {
+        CAPTURE(bad);
+        CHECK(TcpAddress::parse_list(bad).empty());
+    }
+    std::string many = "a:1";
+    for (int i = 0; i < 15; ++i) many += ",a:1";
+    CHECK(TcpAddress::parse_list(many).size() == 16);
+    CHECK(TcpAddress::parse_list(many + ",a:1").empty());
+}
+
 }  // namespace muster::sdk

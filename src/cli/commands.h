@@ -36,6 +36,7 @@ Command restart_command();
 Command scale_command();
 Command regions_command();
 Command matchmakers_command();
+Command cluster_command();
 Command matches_command();
 Command match_command();
 Command allocate_command();

@@ -51,8 +51,9 @@ std::string status_text(const JsonValue& overview, bool colours) {
         {
             {"health", {health_text(overview["health"], colours)}},
             {"version",
-             {fmt::format("{}, up {}", safe_text(overview["version"].text()),
-                          span_text(static_cast<double>(overview["uptime_s"].integer())))}},
+             {fmt::format("{}, up {}{}", safe_text(overview["version"].text()),
+                          span_text(static_cast<double>(overview["uptime_s"].integer())),
+                          overview["node"].is_null() ? "" : ", node " + safe_text(overview["node"].text()))}},
             {"matches",
              {fmt::format("{} started, {} ready, {} allocated, {} offering", matches["started"].integer(),
                           matches["ready"].integer(), matches["allocated"].integer(), matches["offering"].integer())}},

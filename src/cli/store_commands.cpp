@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/standard_output.h"
 #include "config/config_load.h"
+#include "postgres/store_move.h"
 #include "process/exit_code.h"
 #include "store/event_reader.h"
 #include "store/store.h"
@@ -22,6 +23,8 @@ namespace {
 
 struct StoreArguments {
     std::string what;
+    std::string from;
+    std::string to;
     std::optional<std::string> config;
     std::optional<std::string> store;
 };
@@ -49,6 +52,9 @@ CommandOption file_place(StoreArguments& arguments, const char* help) {
 std::string store_of(const StoreArguments& arguments) {
     if (arguments.store) return *arguments.store;
     const auto loaded = load_config({arguments.config, process_environment()});
+    if (loaded && !loaded->config.store.url.empty())
+        throw CommandFailure(to_int(ExitCode::config),
+                             "store.url names a database: use its own tools, such as pg_dump, or `muster store copy`");
     if (loaded) return loaded->config.store.path;
     print_problems(loaded.error());
     throw CommandFailure(to_int(ExitCode::config), "the config names no store");
@@ -87,6 +93,44 @@ int run_compact(const StoreArguments& arguments) {
         const std::string store = store_of(arguments);
         const Compacted compacted = compact(store);
         return fmt::format("Compacted {}: {} bytes, {} before\n", store, compacted.bytes_after, compacted.bytes_before);
+    });
+}
+
+bool is_url(const std::string& place) {
+    return place.starts_with("postgresql://") || place.starts_with("postgres://");
+}
+
+// The password is the config's: its secret file, MUSTER_STORE_PASSWORD, or PGPASSFILE.
+PgOptions database_of(const std::string& url, const Arguments& arguments) {
+    PgOptions options;
+    options.url = url;
+    const auto loaded = load_config({arguments.config, process_environment()});
+    if (!loaded) {
+        print_problems(loaded.error());
+        throw CommandFailure(to_int(ExitCode::config), "the config is wrong");
+    }
+    if (loaded->config.store.password.is_set())
+        options.password = std::string(loaded->config.store.password.first().reveal());
+    return options;
+}
+
+int run_copy(const Arguments& arguments) {
+    if (arguments.from.empty() || arguments.to.empty())
+        throw CommandFailure(to_int(ExitCode::usage), "`store copy` needs FROM and TO: a file and a postgresql:// URL");
+    if (is_url(arguments.from) == is_url(arguments.to))
+        throw CommandFailure(to_int(ExitCode::usage),
+                             "one of FROM and TO is a file, the other a URL that begins with postgresql://; `muster "
+                             "backup` copies a file to a file");
+    return done([&] {
+        const Moved moved = is_url(arguments.to)
+                                ? move_to_database(arguments.from, database_of(arguments.to, arguments))
+                                : move_to_file(database_of(arguments.from, arguments), arguments.to);
+        std::string text;
+        for (const MovedTable& table : moved.tables) text += fmt::format("  {:<18} {} rows\n", table.name, table.rows);
+        if (moved.left_behind > 0)
+            text += fmt::format("  {} requests that failed are not copied: a database does not keep them\n",
+                                moved.left_behind);
+        return fmt::format("Copied and compared, row by row:\n{}", text);
     });
 }
 
@@ -142,16 +186,25 @@ Command store_command() {
     const auto arguments = std::make_shared<StoreArguments>();
     CommandOption action{"ACTION", "",
                          "`events`: print the event history; `compact`: give free space back to the disk, stop the "
-                         "daemon first",
+                         "daemon first; `copy`: copy FROM TO, one a file and the other a database",
                          &arguments->what};
     action.required = true;
-    action.choices = {"compact", "events"};
-    return {"store",
-            "Read or maintain the store's file",
-            {action, config_option(*arguments), store_option(*arguments)},
-            "Events are printed as JSON, one a line, oldest first; the daemon may run.\n"
-            "Compacting needs disk space for a second copy. Without it, Muster reuses free space inside the file.\n",
-            [arguments] { return arguments->what == "events" ? run_events(*arguments) : run_compact(*arguments); }};
+    action.choices = {"compact", "copy", "events"};
+    CommandOption from{"FROM", "", "With `copy`: a store's file, or a URL that begins with postgresql://",
+                       &arguments->from};
+    CommandOption to{"TO", "", "With `copy`: the other; it must hold no store yet", &arguments->to};
+    return {
+        "store",
+        "Read, maintain or copy the store",
+        {action, from, to, config_option(*arguments), store_option(*arguments)},
+        "Events are printed as JSON, one a line, oldest first; the daemon may run.\n"
+        "A copy is compared row by row before it counts; a file is copied while nobody has it open, a database as it\n"
+        "is at one moment. The password of a database comes from store.password_file or PGPASSFILE.\n"
+        "Compacting needs disk space for a second copy. Without it, Muster reuses free space inside the file.\n",
+        [arguments] {
+            if (arguments->what == "copy") return run_copy(*arguments);
+            return arguments->what == "events" ? run_events(*arguments) : run_compact(*arguments);
+        }};
 }
 
 }  // namespace muster

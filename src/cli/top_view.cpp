@@ -97,7 +97,9 @@ std::string TopView::health() const {
 std::string TopView::first_line(std::size_t columns, bool colours) const {
     const std::string health = this->health();
     const std::string keys = fmt::format("servers by {}  q quits, s sorts", server_orders[order_]);
-    const std::string version = " " + safe_text(overview_["version"].text());
+    const std::string node =
+        overview_["node"].is_null() ? "" : fmt::format(" on {}", safe_text(overview_["node"].text()));
+    const std::string version = " " + safe_text(overview_["version"].text()) + node;
     const std::string up = "  up " + span_text(overview_["uptime_s"].number());
     const std::string url = "  " + safe_text(url_);
     constexpr std::size_t fixed = std::string_view("muster  health   ").size();

@@ -144,11 +144,23 @@ struct Config {
         std::int32_t threads = 1;
     } net;
 
+    // One file, or, with `url`, a PostgreSQL that several nodes share (N-1).
     struct Store {
         std::string path = "muster.db";
+        std::string url;
+        Secrets password;
+        std::string password_file;
         Duration history_keep = std::chrono::hours(7 * 24);
         ByteSize history_max = gibibytes(2);
     } store;
+
+    // With store.url only.
+    struct Cluster {
+        std::string node;  // empty: the host's name
+        std::string advertise;
+        Duration silence = std::chrono::seconds(5);
+        std::vector<std::string> prefer;
+    } cluster;
 
     struct Shutdown {
         Duration deadline = std::chrono::seconds(10);

@@ -42,7 +42,7 @@ public:
             if (found.state != State::not_set) return found;
         }
         return {key_.name, State::not_set,
-                fmt::format("looked for {}, auth.{}_file and {}", variable(), key_.name,
+                fmt::format("looked for {}, {}_file and {}", variable(), key_.full_name(),
                             handed_over.value_or("systemd's credentials"))};
     }
 

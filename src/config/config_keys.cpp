@@ -37,6 +37,43 @@ bool is_range(std::string_view text) {
 
 constexpr std::string_view ranges_allowed = "IP addresses and ranges of them";
 
+// The database's address. A password in it would stand in the file, in `muster config` and in logs.
+std::string_view problem_of_url(std::string_view url) {
+    const bool is_postgres = url.starts_with("postgresql://") || url.starts_with("postgres://");
+    if (!is_postgres) return "is no URL that begins with postgresql://";
+    const std::string_view rest = url.substr(url.find("//") + 2);
+    const std::string_view authority = rest.substr(0, rest.find_first_of("/?"));
+    const std::size_t at = authority.rfind('@');
+    const bool has_password =
+        at != std::string_view::npos && authority.substr(0, at).find(':') != std::string_view::npos;
+    if (has_password || rest.find("password=") != std::string_view::npos)
+        return "holds a password, which does not belong there; put it into a file that store.password_file or "
+               "PGPASSFILE names";
+    return {};
+}
+
+// Nodes and cells have names that fit into logs, labels and URLs as they are.
+constexpr std::size_t node_name_bytes_max = 63;
+
+std::string_view problem_of_node(std::string_view name) {
+    const auto fits = [](unsigned char c) { return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_'; };
+    if (name.size() > node_name_bytes_max) return "is longer than 63 bytes";
+    if (!std::all_of(name.begin(), name.end(), fits)) return "may hold letters, digits, dots, hyphens and underscores";
+    return {};
+}
+
+std::string_view problem_of_advertised(std::string_view address) {
+    constexpr std::size_t bytes_max = 255;
+    if (address.size() > bytes_max) return "is longer than 255 bytes";
+    const std::size_t colon = address.rfind(':');
+    if (colon == std::string_view::npos || colon == 0 || colon + 1 == address.size()) return "is no host:port";
+    return {};
+}
+
+bool is_cell(std::string_view name) {
+    return name == "main";
+}
+
 constexpr ConfigTable tables[] = {
     {"listen", "Where each port listens: an IP address and a port. Port 0 takes any free one."},
     {"auth",
@@ -52,7 +89,8 @@ constexpr ConfigTable tables[] = {
     {"tls", "TLS 1.3: which ports speak it, and the certificates; `muster certs` makes them."},
     {"http", "The page, the API and the metrics."},
     {"net", "The network threads."},
-    {"store", "The embedded store."},
+    {"store", "The store: an embedded file, or, with url, a PostgreSQL that several nodes may share."},
+    {"cluster", "What this node is to the others that use the same PostgreSQL; only with store.url."},
     {"shutdown", "Stopping on SIGTERM."},
     {"log", "The log on standard error."},
 };
@@ -226,10 +264,31 @@ constexpr ConfigKey keys[] = {
     {"net", "threads", WholeKey{AT(net.threads), 1, 64}, at_restart, "How many threads serve the game ports."},
 
     {"store", "path", PathKey{AT(store.path)}, at_restart, "The store's file; created when missing."},
+    {"store", "url",
+     TextKey{AT(store.url), problem_of_url, "the URL of a PostgreSQL database, without a password",
+             "\"postgresql://muster@db1,db2/muster\"", "\"postgresql://muster:secret@db1/muster\""},
+     at_restart, "The PostgreSQL database that holds the store in place of a file; not together with path."},
+    {"store", "password", SecretKey{AT(store.password), AT(store.password_file), Secret::bytes_max, true}, at_restart,
+     "The password for url; without it, the file that PGPASSFILE names is read."},
+    {"store", "password_file", PathKey{AT(store.password_file)}, at_restart,
+     "The file with password; ignored when the environment has it."},
     {"store", "history_keep", DurationKey{AT(store.history_keep), 1s, 3'650 * day}, at_reload,
      "How long ended matches and events are kept."},
     {"store", "history_max", SizeKey{AT(store.history_max), mebibytes(1), gibibytes(1'024)}, at_reload,
      "Largest size of the store; beyond it, the oldest events and ended matches are deleted."},
+
+    {"cluster", "node",
+     TextKey{AT(cluster.node), problem_of_node, "a name of letters, digits, dots, hyphens and underscores",
+             "\"muster-1\"", "\"muster 1\""},
+     at_restart, "This node's name, which no other node has; the host's name when it is not given."},
+    {"cluster", "advertise",
+     TextKey{AT(cluster.advertise), problem_of_advertised, "a host and a port", "\"muster-1.example:11030\"",
+             "\"muster-1.example\""},
+     at_restart, "Where people and tools reach the HTTP port of this node; its own address when it is not given."},
+    {"cluster", "silence", DurationKey{AT(cluster.silence), 3s, 10min}, at_restart,
+     "After this much silence of the owner another node takes over; give all nodes the same."},
+    {"cluster", "prefer", ListKey{AT(cluster.prefer), is_cell, "\"main\"", "[\"main\"]", "[\"Main\"]"}, at_restart,
+     "What this node gets rather than others when its owner hands it over."},
 
     {"shutdown", "deadline", DurationKey{AT(shutdown.deadline), 10ms, 10min}, at_reload,
      "How long a stop may take before Muster gives up and exits."},

@@ -51,6 +51,15 @@ struct AddressKey {
 struct PathKey {
     PlaceOf<std::string> place;
 };
+// One line of text, which may not be given at all. `problem` says what is wrong with one, without repeating it: it may
+// hold a secret that does not belong there.
+struct TextKey {
+    PlaceOf<std::string> place;
+    std::string_view (*problem)(std::string_view);  // empty: nothing
+    std::string_view allowed;                       // what it is, for a person
+    std::string_view example;
+    std::string_view counterexample;
+};
 template <class Enum>
 struct ChoiceKey {
     PlaceOf<Enum> place;
@@ -80,7 +89,7 @@ struct SecretKey {
 };
 
 using KeyType =
-    std::variant<FlagKey, WholeKey, RealKey, DurationKey, SizeKey, AddressKey, PathKey, ChoiceKey<Credentials>,
+    std::variant<FlagKey, WholeKey, RealKey, DurationKey, SizeKey, AddressKey, PathKey, TextKey, ChoiceKey<Credentials>,
                  ChoiceKey<ByteOrder>, ChoiceKey<LogLevel>, RegionsKey, HostsKey, ListKey, SecretKey>;
 
 template <class Enum>

@@ -88,6 +88,25 @@ void check_addresses(ConfigDraft& draft) {
     }
 }
 
+bool is_set(const ConfigDraft& draft, const ConfigKey& key) {
+    return draft.origins.of(key).source != ConfigOrigin::Source::built_in;
+}
+
+// One store, not two; and a node is one of those that share a database.
+void check_store(ConfigDraft& draft) {
+    const ConfigKey& url = key_named("store.url");
+    const ConfigKey& path = key_named("store.path");
+    if (is_set(draft, url) && is_set(draft, path) && !draft.refused(url) && !draft.refused(path))
+        draft.refuse(url, fmt::format("is not possible together with store.path = {}; leave one of them out",
+                                      value_and_origin(path, draft)));
+    if (is_set(draft, url)) return;
+    for (const ConfigKey& key : config_keys()) {
+        const bool is_of_nodes = key.table == "cluster" || key.full_name() == "store.password_file";
+        if (is_of_nodes && !same_value(key, draft.config, Config{}) && !draft.refused(key))
+            draft.refuse(key, "means nothing without store.url");
+    }
+}
+
 // What is allowed but hardly meant.
 void warn(ConfigDraft& draft) {
     const Config& c = draft.config;
@@ -123,6 +142,7 @@ ConfigDraft draft_config(const ConfigSource& source,
     read_secrets(source.environment, draft);
     check_order(draft);
     check_addresses(draft);
+    check_store(draft);
     if (!draft.has_problems()) warn(draft);
     return draft;
 }

@@ -98,6 +98,8 @@ TEST_CASE("fault 17: every bad value in the environment is refused with its vari
             INFO(variable << "=" << value);
             // What is bad in a file for its type alone may be good as text.
             const bool any_text = std::holds_alternative<PathKey>(key.type) && !value.empty();
+            const auto* line = std::get_if<TextKey>(&key.type);
+            if (line && !value.empty() && line->problem(value).empty()) continue;
             const bool plain_number = std::holds_alternative<RealKey>(key.type) && value == "inf";
             if (any_text || plain_number) continue;
             ConfigDraft draft;
@@ -353,4 +355,35 @@ TEST_CASE_FIXTURE(Loading, "X-1: host names are kept in lower case, and more tha
     CHECK(problems(fmt::format("[listen]\nhttp_hosts = [{}]\n", many)).find("at most 32") != std::string::npos);
     CHECK(problems("[listen]\nhttp_hosts = [\"a\", \"b:80\"]\n")
               .find("host 2: must be a name without a port, such as \"muster.example\"") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Loading, "N-1: a store is a file or a database, never both, and nodes need a database") {
+    const auto loaded = load(
+        "[store]\nurl = \"postgresql://muster@db1,db2/muster?target_session_attrs=read-write\"\n"
+        "[cluster]\nnode = \"muster-1\"\nsilence = \"3s\"\nprefer = [\"main\"]\n");
+    REQUIRE(loaded);
+    CHECK(loaded->config.store.url == "postgresql://muster@db1,db2/muster?target_session_attrs=read-write");
+    CHECK(loaded->config.cluster.node == "muster-1");
+    CHECK(loaded->config.cluster.silence == 3s);
+    const std::string both = problems("[store]\nurl = \"postgresql://db1/muster\"\npath = \"x.db\"\n");
+    CHECK(both.starts_with("muster.toml:2: store.url: is not possible together with store.path = \"x.db\" ("));
+    CHECK(both.ends_with("muster.toml:3); leave one of them out\n"));
+    CHECK(load("[cluster]\nsilence = \"5s\"\nprefer = []\n"));  // as the default file has it
+    CHECK(problems("[cluster]\nnode = \"a\"\n") == "muster.toml:2: cluster.node: means nothing without store.url\n");
+    CHECK(problems("[store]\nurl = \"mysql://db1/muster\"\n") ==
+          "muster.toml:2: store.url: is no URL that begins with postgresql://; give the URL of a PostgreSQL database, "
+          "without a password, such as \"postgresql://muster@db1,db2/muster\"\n");
+}
+
+TEST_CASE_FIXTURE(Loading, "N-1: a password in the URL is refused, and not repeated") {
+    for (const std::string url : {"postgresql://muster:hunter2@db1/muster", "postgres://db1/muster?password=hunter2",
+                                  "postgresql://muster:hunter2@db1", "postgresql://:hunter2@/muster"}) {
+        CAPTURE(url);
+        const std::string refused = problems("[store]\nurl = \"" + url + "\"\n");
+        CHECK(refused.find("holds a password") != std::string::npos);
+        CHECK(refused.find("hunter2") == std::string::npos);
+    }
+    CHECK(load("[store]\nurl = \"postgresql://muster@db1:5433/muster\"\n"));
+    CHECK(load("[store]\nurl = \"postgresql://[::1]:5433/muster\"\n"));
+    CHECK(load("[store]\nurl = \"postgresql:///muster?host=/run/postgresql\"\n"));
 }

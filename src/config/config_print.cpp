@@ -20,9 +20,10 @@ bool is_secret(const ConfigKey& key) {
     return std::holds_alternative<SecretKey>(key.type);
 }
 
-// A path that nobody gave has no value to show.
+// A path or a text that nobody gave has no value to show.
 bool is_absent(const ConfigKey& key, const Config& config) {
-    return std::holds_alternative<PathKey>(key.type) && value_text(key, config) == "\"\"";
+    const bool may_be = std::holds_alternative<PathKey>(key.type) || std::holds_alternative<TextKey>(key.type);
+    return may_be && value_text(key, config) == "\"\"";
 }
 
 // The sentence as comment lines of at most `line_width`, broken between words.
@@ -63,7 +64,9 @@ void append_effective(std::string& out, const ConfigKey& key, const LoadedConfig
 void append_default(std::string& out, const ConfigKey& key, const Config& defaults) {
     if (is_secret(key)) return;
     append_comment(out, key.comment);
-    if (is_absent(key, defaults)) {
+    if (const auto* text = std::get_if<TextKey>(&key.type); text && is_absent(key, defaults)) {
+        fmt::format_to(std::back_inserter(out), "#{} = {}\n", key.name, text->example);
+    } else if (is_absent(key, defaults)) {
         fmt::format_to(std::back_inserter(out), "#{} = \"/etc/muster/{}\"\n", key.name,
                        key.name.substr(0, key.name.rfind('_')));
     } else {

@@ -57,6 +57,11 @@ ConfigSamples samples(const PathKey&) {
     return {{"\"x\"", "\"/var/lib/muster/a b.db\""}, {"\"\"", "1", "true", "\"a\\u0000b\""}};
 }
 
+ConfigSamples samples(const TextKey& key) {
+    return {{std::string(key.example)},
+            {std::string(key.counterexample), "\"\"", "1", "true", "\"a\\u0000b\"", "\"a\\nb\""}};
+}
+
 template <class Enum>
 ConfigSamples samples(const ChoiceKey<Enum>&) {
     ConfigSamples both{{}, {"\"\"", "\"other\"", "\"BIG\"", "1", "true"}};

@@ -98,6 +98,15 @@ std::optional<std::string> meant(const PathKey&, const ConfigScalar& value) {
     return *text;
 }
 
+std::optional<std::string> meant(const TextKey& key, const ConfigScalar& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
+    if (!text || text->empty() || !is_utf8(*text) || std::any_of(text->begin(), text->end(), is_control) ||
+        !key.problem(*text).empty())
+        return std::nullopt;
+    return *text;
+}
+
 template <class Enum>
 std::optional<Enum> meant(const ChoiceKey<Enum>&, const ConfigScalar& value) {
     const auto* text = std::get_if<std::string>(&value);
@@ -178,6 +187,11 @@ std::optional<std::string> set_value(const ConfigKey& key, const ConfigScalar& v
         },
         key.type);
     if (done) return std::nullopt;
+    const auto* line = std::get_if<TextKey>(&key.type);
+    const auto* text = std::get_if<std::string>(&value);
+    // Not repeated: it may hold a password.
+    if (line && text && !text->empty() && !line->problem(*text).empty())
+        return fmt::format("{}; give {}", line->problem(*text), allowed_text(key));
     return fmt::format("{} is not allowed; give {}", shown(value), allowed_text(key));
 }
 
@@ -199,6 +213,7 @@ std::string allowed_text(const ConfigKey& key) {
                 return "an IP address and a port, such as \"127.0.0.1:11032\" or \"[::1]:11032\"";
             },
             [](const PathKey&) -> std::string { return "the path of a file, in UTF-8"; },
+            [](const TextKey& k) { return fmt::format("{}, such as {}", k.allowed, k.example); },
             []<class Enum>(const ChoiceKey<Enum>&) { return choice_list<Enum>(); },
             [](const RegionsKey&) -> std::string { return "a list such as [{ id = 0, name = \"USE\" }]"; },
             [](const HostsKey&) -> std::string { return "a list of host names such as [\"muster.example\"]"; },
@@ -220,6 +235,7 @@ std::string value_text(const ConfigKey& key, const Config& config) {
             [&](const SizeKey& k) { return fmt::format("\"{}\"", to_text(read(k.place, config))); },
             [&](const AddressKey& k) { return fmt::format("\"{}\"", read(k.place, config).to_string()); },
             [&](const PathKey& k) { return json_quoted(read(k.place, config)); },
+            [&](const TextKey& k) { return json_quoted(read(k.place, config)); },
             [&]<class Enum>(const ChoiceKey<Enum>& k) {
                 return fmt::format("\"{}\"", choice_text(read(k.place, config)));
             },
@@ -240,6 +256,7 @@ void describe_value(const ConfigKey& key, const Config& config, FieldSink& out) 
                    [&](const SizeKey& k) { out.text("value", to_text(read(k.place, config))); },
                    [&](const AddressKey& k) { out.text("value", read(k.place, config).to_string()); },
                    [&](const PathKey& k) { out.text("value", read(k.place, config)); },
+                   [&](const TextKey& k) { out.text("value", read(k.place, config)); },
                    [&]<class Enum>(const ChoiceKey<Enum>& k) { out.text("value", choice_text(read(k.place, config))); },
                    [&](const RegionsKey& k) {
                        out.begin_list("value");

@@ -11,32 +11,24 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "base/entropy.h"
 #include "base/log.h"
 #include "base/system_clock.h"
 #include "config/config_reload.h"
 #include "config/config_serving.h"
-#include "core/operator_name.h"
 #include "core/recovery_check.h"
 #include "daemon/descriptor_plan.h"
 #include "daemon/game.h"
-#include "daemon/game_config.h"
 #include "daemon/game_metrics.h"
-#include "daemon/game_operator.h"
+#include "daemon/http_front.h"
+#include "daemon/node.h"
 #include "daemon/tls_ports.h"
-#include "http/admin_gate.h"
-#include "http/api.h"
 #include "http/block_book.h"
 #include "http/event_ring.h"
-#include "http/forwarded_peer.h"
 #include "http/health.h"
 #include "http/http_server.h"
 #include "http/metrics_text.h"
 #include "http/operator_book.h"
 #include "http/over_matches.h"
-#include "http/page.h"
-#include "http/routes.h"
-#include "http/slow_reads.h"
 #include "net/listener.h"
 #include "process/core_dumps.h"
 #include "process/exit_code.h"
@@ -46,7 +38,6 @@
 #include "process/service_manager.h"
 #include "process/signals.h"
 #include "process/version.h"
-#include "store/sqlite_store.h"
 #include "store/store_fault.h"
 
 namespace muster {
@@ -56,6 +47,8 @@ using namespace std::chrono_literals;
 
 // How often the main thread looks after what has no timer, such as lines that the log held back.
 constexpr Duration housekeeping_interval = 1s;
+// The same of a node that may lose its cell: its peers learn of it this much later at most.
+constexpr Duration loss_noticed_after = 100ms;
 
 // What a person at a terminal is told once all ports are open.
 std::string greeting(const BoundAddresses& bound, bool http_has_tls) {
@@ -68,95 +61,20 @@ std::string greeting(const BoundAddresses& bound, bool http_has_tls) {
                        line("page", fmt::format("{}://{}/", http_has_tls ? "https" : "http", bound.http)));
 }
 
-std::vector<Metric> http_metrics(const HttpFigures& figures) {
-    const auto of_http = [](Metric metric) {
-        for (MetricSample& sample : metric.samples) sample.labels.push_back({"port", "http"});
-        return metric;
-    };
-    Metric refused{"muster_connections_refused_total", "Connections refused by a limit", MetricType::counter, {}, {}};
-    refused.samples.push_back({{{"port", "http"}, {"reason", "per_ip"}}, static_cast<double>(figures.refused_per_ip)});
-    refused.samples.push_back(
-        {{{"port", "http"}, {"reason", "per_port"}}, static_cast<double>(figures.refused_per_port)});
-    Metric tls_failed{
-        "muster_tls_failures_total", "Connections refused for their TLS, by reason", MetricType::counter, {}, {}};
-    for (const TlsFailure reason : tls_failures) {
-        tls_failed.samples.push_back({{{"port", "http"}, {"reason", std::string(to_string(reason))}},
-                                      static_cast<double>(figures.tls_failed[static_cast<std::size_t>(reason)])});
-    }
-    Metric tls_handshakes{"muster_tls_handshakes_total", "TLS handshakes finished", MetricType::counter, {}, {}};
-    tls_handshakes.samples.push_back(
-        {{{"port", "http"}, {"kind", "full"}}, static_cast<double>(figures.tls_handshakes)});
-    return {
-        std::move(tls_failed),
-        std::move(tls_handshakes),
-        gauge("muster_http_connections", "Open HTTP connections", static_cast<double>(figures.connections)),
-        counter("muster_http_requests_total", "HTTP requests that were answered by their handler",
-                static_cast<double>(figures.requests)),
-        counter("muster_http_refused_requests_total", "HTTP requests that were malformed, too large or too slow",
-                static_cast<double>(figures.refused_requests)),
-        std::move(refused),
-        counter("muster_http_connections_let_go_total",
-                "HTTP connections that waited for their peer and made room for another at a limit",
-                static_cast<double>(figures.let_go)),
-        of_http(counter("muster_accept_errors_total", "Connections that could not be accepted",
-                        static_cast<double>(figures.accept_errors))),
-    };
-}
+// Why the daemon ended.
+enum class Ending : std::uint8_t { told_to, lost_cell };
 
-// The store's history for the API.
-class StoreArchive final : public EventArchive {
-public:
-    explicit StoreArchive(Store& store) : store_(store) {}
-    EventsFound find(const EventSearch& search) override { return store_.find_events(search); }
-
-private:
-    Store& store_;
-};
-
-// The book outlives the rules.
-AdminGate::Rules gate_rules_of(const Config& config, const OperatorBook& operators) {
-    const auto holder_of = [admin = config.auth.admin_token, matchmaker = config.auth.http_matchmaker_token,
-                            &operators](std::string_view token) -> std::optional<TokenHolder> {
-        // A secret that is not set fits nobody here: without an admin token the gate does not ask.
-        if (admin.is_set() && admin.matches(token)) return TokenHolder{std::string(admin_name), Role::admin};
-        if (matchmaker.is_set() && matchmaker.matches(token))
-            return TokenHolder{std::string(http_matchmaker_name), Role::matchmaker};
-        return operators.holder_of(token);
-    };
-    return {config.auth.admin_token.is_set(), config.listen.http.host.is_loopback(), holder_of,
-            config.http.open_metrics};
-}
-
-HistoryLimits history_limits_of(const Config& config) {
-    return {config.store.history_keep, config.store.history_max.bytes, config.fleet.lobby_memory};
-}
-
-// `open_max` is what the process may have open of them.
-HttpQuota::Limits http_quota_of(const Config& config, std::size_t open_max) {
-    return {std::min(static_cast<std::size_t>(config.limits.http_connections), open_max),
-            static_cast<std::size_t>(config.limits.http_connections_ip)};
-}
-
+// One life: from the start, or from the loss of its cell, to the next.
 class Daemon {
 public:
-    Daemon(const Config& config, const ServeOptions& options, LogOutput& output)
-        : config_(config),
-          options_(options),
-          output_(output),
-          log_(clock_, output, config.log.level),
-          gate_(clock_, log_, gate_rules_of(config, operators_)) {
+    Daemon(const Config& config, const ServeOptions& options, LogOutput& output, ClusterTotals& totals)
+        : config_(config), options_(options), output_(output), totals_(totals), log_(clock_, output, config.log.level) {
         read_tls();
         if (descriptors_.warning) log_.warning("{}", *descriptors_.warning);
         if (options.ports_file) ports_file_.emplace(*options.ports_file);
         for (const std::string& warning : options.warnings) log_.warning("{}", warning);
         for (const std::string& warning : warnings_of_serving(config)) log_.warning("{}", warning);
         add_figures();
-        add_health_routes(routes_, health_);
-        add_metrics_route(routes_, metrics_,
-                          [this](HttpRequest& request) { return gate_.refusal_of_metrics(request); });
-        forwarded_.set_trusted(ranges_of(config.http.trusted_proxies));
-        add_openapi_route(routes_);
-        add_page_routes(routes_, &embedded_page);
     }
     // Questions of the API on the game thread end before who asked them is gone.
     ~Daemon() {
@@ -165,35 +83,77 @@ public:
     Daemon(const Daemon&) = delete;
     Daemon& operator=(const Daemon&) = delete;
 
-    void run(Signals& signals) {
-        open_store();
-        game_.emplace(config_, tls_, descriptors_.game_connections, clock_, log_, *store_, health_);
+    Ending run(Signals& signals) {
+        node_.emplace(config_, clock_, log_, totals_);
+        metrics_.add([this] { return node_->metrics(); });
+        if (node_->is_member()) {
+            try_ports();
+            http_.listen(config_, tls_.http, *node_);
+            node_->join(http_.address(), [this] { die({exit_config, "another node has the name of this one"}); });
+            http_.serve();
+            if (!stand_by(signals)) return Ending::told_to;
+        }
+        recover();
+        game_.emplace(config_, tls_, descriptors_.game_connections, clock_, log_, node_->store(), health_);
         remember_the_past();
-        open_http();
+        if (!http_.is_open()) http_.listen(config_, tls_.http, *node_);
+        http_.open_api({*game_, *node_, events_, over_});
         add_game_figures();
-        game_->start(recovered_, [this] { say_ready(); }, [this](const StoreError& error) { die(error); });
+        game_->start(recovered_, [this] { say_ready(); }, [this](const StoreError& error) { store_failed(error); });
         recovered_ = {};  // a million lobbies are not kept twice
         serve(signals);
+        if (has_lost_cell_) return Ending::lost_cell;
         stop();
+        return Ending::told_to;
     }
 
+    // With what was reloaded since.
+    const Config& config() const { return config_; }
+
 private:
-    void open_store() {
+    // A node that could not listen when it takes over would be no help: it is known before.
+    void try_ports() {
+        for (const auto& [port, address] : {std::pair(Port::servers, config_.listen.servers),
+                                            std::pair(Port::matchmakers, config_.listen.matchmakers),
+                                            std::pair(Port::players, config_.listen.players)})
+            Listener(port, {address.host, address.port});
+    }
+
+    // N-3: until the cell is ours. False when it was told to stop before. The game ports stay shut meanwhile, so that
+    // peers try the next node.
+    bool stand_by(Signals& signals) {
+        bool is_first = true;
+        while (!node_->try_to_own()) {
+            health_.set_standing_by(node_->standing());
+            if (std::exchange(is_first, false)) {
+                if (ports_file_) ports_file_->write({{}, {}, {}, http_.address()});
+                manager_.ready("Standing by");
+            }
+            manager_.ping();
+            const auto signal = signals.wait(Node::look_every);
+            if (signal == Signal::stop) {
+                manager_.stopping();
+                log_.info("Stopping");
+                return false;
+            }
+            if (signal == Signal::reload) log_.warning("A node that stands by does not reload; restart it");
+            log_.tell_held_back();
+        }
+        return true;
+    }
+
+    void recover() {
         health_.set_phase(Health::Phase::recovering);
         const Time begun = clock_.now();
-        SqliteStoreOptions options;
-        options.file.path = config_.store.path;
-        options.history = history_limits_of(config_);
-        store_.emplace(clock_, options);
-        recovered_ = store_->recover();
+        recovered_ = node_->store().recover();
         if (const auto damage = damage_of(recovered_))
-            throw StoreError(exit_damaged, fmt::format("{} is damaged: {}", config_.store.path, *damage));
+            throw StoreError(exit_damaged, fmt::format("{} is damaged: {}", node_->store_name(), *damage));
         recovery_ = clock_.now() - begun;
         log_.with(LogLevel::info,
                   {{"servers", recovered_.servers.size()},
                    {"matches", recovered_.matches.size()},
                    {"seconds", to_seconds(recovery_)}},
-                  "Opened the store {}", config_.store.path);
+                  "Opened the store {}", node_->store_name());
     }
 
     void read_tls() {
@@ -221,6 +181,16 @@ private:
         certificate_expires_.store(tls_.material->certificate().not_after, std::memory_order_relaxed);
     }
 
+    // On the store's thread.
+    void store_failed(const StoreError& error) {
+        if (error.exit_code != exit_taken_over) die(error);
+        // N-2: no promise is kept any more, since no outcome comes; the main thread ends the rest.
+        totals_.fence_rejections.fetch_add(1, std::memory_order_relaxed);
+        health_.set_standing_by("standing by; another node took over");
+        log_.error("Gives the cell up: {}", error.what());
+        has_lost_cell_ = true;
+    }
+
     // Beyond repair: not one more answer, and the next start recovers (fault 3).
     [[noreturn]] void die(const StoreError& error) {
         log_.error("The store failed, ending: {}", error.what());
@@ -234,13 +204,14 @@ private:
         health_.set_phase(Health::Phase::draining);
         manager_.stopping();
         log_.info("Stopping");
+        node_->choose_successor();
         if (!game_->stop(config_.shutdown.deadline / 2)) {
             log_.error("The game loop did not end in time; the next start recovers");
             output_.close();
             std::_Exit(to_int(ExitCode::internal));  // destroying the game would wait for it
         }
         const Duration left = std::max<Duration>(deadline - clock_.now() - 1s, Duration{0});
-        if (!store_->stop(left)) {
+        if (!node_->store().stop(left)) {
             log_.error("The store did not write everything in time; the next start recovers");
             output_.close();
             std::_Exit(to_int(ExitCode::ok));  // destroying the store would wait for the disk
@@ -249,7 +220,7 @@ private:
 
     // What the API shows of it: from the last run now, from this one as it becomes durable.
     void remember_the_past() {
-        auto newest = store_->events_before(std::numeric_limits<std::int64_t>::max(), EventRing::capacity_usual);
+        auto newest = node_->store().events_before(std::numeric_limits<std::int64_t>::max(), EventRing::capacity_usual);
         std::reverse(newest.begin(), newest.end());
         events_.preload(newest, newest.size() < EventRing::capacity_usual);
         for (const TokenUsed& used : recovered_.tokens_used) over_.note(used);
@@ -260,7 +231,7 @@ private:
                 "{} operators have tokens, but auth.admin_token is not set: everybody on this machine may do "
                 "everything",
                 recovered_.operators.size());
-        store_->on_durable([this](const RecordBatch& batch) {
+        node_->store().on_durable([this](const RecordBatch& batch) {
             const UnixMs now = clock_.wall();
             for (const Record& record : batch.records) {
                 if (const auto* event = std::get_if<EventRecord>(&record))
@@ -273,42 +244,9 @@ private:
         });
     }
 
-    void open_http() {
-        HttpLimits limits;
-        limits.quota = http_quota_of(config_, descriptors_.http_connections);
-        http_.emplace(
-            HttpListen{config_.listen.http.host, config_.listen.http.port, config_.listen.http_hosts, tls_.http},
-            limits, log_);
-        archive_.emplace(*store_);
-        operator_.emplace(GameOperator::Parts{*game_, *store_, health_, clock_, http_->thread()});
-        // Live feeds stay open: they leave room for questions.
-        api_.emplace(Api::Parts{*operator_,
-                                gate_,
-                                events_,
-                                *archive_,
-                                slow_reads_,
-                                over_,
-                                clock_,
-                                http_->thread(),
-                                operators_,
-                                blocks_,
-                                entropy_,
-                                {(limits.quota.connections + 7) / 8, (limits.quota.connections_ip + 1) / 2}});
-        operator_->answer_to(*api_);
-        api_->add_routes(routes_);
-        api_->start_sampling();
-        api_->start_history();
-        http_->serve([this](HttpRequest&& request, HttpResponder&& responder) {
-            forwarded_.resolve(request);
-            routes_.handle(std::move(request), std::move(responder));
-        });
-        log_.with(LogLevel::info, {{"port", "http"}}, "Listening on {}", http_->address());
-        metrics_.add([this] { return http_metrics(http_->figures()); });
-    }
-
     // On the game thread, once peers may come.
     void say_ready() {
-        BoundAddresses bound{.servers = {}, .matchmakers = {}, .players = {}, .http = http_->address()};
+        BoundAddresses bound{.servers = {}, .matchmakers = {}, .players = {}, .http = http_.address()};
         for (const Port port : ports) {
             const auto address = game_->network().bound(port);
             if (!address) continue;
@@ -324,14 +262,14 @@ private:
         if (::isatty(STDERR_FILENO) == 1) output_.print(greeting(bound, tls_.http != nullptr));
     }
 
-    // Until it is told to stop.
+    // Until it is told to stop, or has lost its cell.
     void serve(Signals& signals) {
         const auto watchdog = manager_.watchdog_interval();
-        Duration wait = housekeeping_interval;
+        Duration wait = node_->is_member() ? loss_noticed_after : housekeeping_interval;
         if (watchdog) wait = std::min<Duration>(wait, *watchdog / 3);
         for (;;) {
             const auto signal = signals.wait(wait);
-            if (signal == Signal::stop) return;
+            if (signal == Signal::stop || has_lost_cell_) return;
             if (signal == Signal::reload) reload();
             if (watchdog && !health_.hang()) manager_.ping();
             log_.tell_held_back();
@@ -380,15 +318,9 @@ private:
         }
         config_ = std::move(reload.config);
         log_.set_least(config_.log.level);
-        http_->thread()->post(
-            [this, rules = gate_rules_of(config_, operators_), proxies = ranges_of(config_.http.trusted_proxies)] {
-                gate_.set_rules(rules);
-                forwarded_.set_trusted(proxies);
-            });
-        http_->set_quota(http_quota_of(config_, descriptors_.http_connections));
+        http_.configure(config_, tls_.http);
         game_->configure(config_, tls_);
-        if (tls_.http) http_->set_tls(tls_.http);
-        store_->keep_history(history_limits_of(config_));
+        node_->store().keep_history(history_limits_of(config_));
     }
 
     void add_game_figures() {
@@ -401,20 +333,15 @@ private:
             return snapshot ? core_metrics(snapshot->core) : std::vector<Metric>();
         });
         metrics_.add([this] { return net_metrics(game_->network()); });
-        metrics_.add([this] { return store_metrics(store_->figures(), recovery_); });
+        metrics_.add([this] { return store_metrics(node_->store().figures(), recovery_); });
     }
 
     void add_figures() {
         metrics_.add([this] {
             Metric build{"muster_build_info", "Which Muster this is", MetricType::gauge, {}, {}};
             build.samples.push_back({{{"version", std::string(version())}}, 1});
-            Metric wrong_tokens{"muster_auth_failures_total", "Wrong secrets", MetricType::counter, {}, {}};
-            wrong_tokens.samples.push_back({{{"port", "http"}}, static_cast<double>(gate_.wrong_tokens())});
             std::vector<Metric> all{
                 build,
-                wrong_tokens,
-                counter("muster_admin_auth_failures_total", "Requests with a wrong or missing admin token",
-                        static_cast<double>(gate_.failures())),
                 counter("muster_log_dropped_total", "Log lines that nobody could read",
                         static_cast<double>(output_.dropped())),
                 counter("muster_log_held_back_total", "Log lines held back because there were too many of their kind",
@@ -439,6 +366,7 @@ private:
     const ServeOptions& options_;
     const SystemClock clock_;
     LogOutput& output_;
+    ClusterTotals& totals_;
     Log log_;
     Time certificate_looked_at_{};
     TlsPorts tls_;                                      // the main thread's
@@ -447,25 +375,31 @@ private:
     ServiceManager manager_;
     Health health_{clock_};
     Metrics metrics_;
-    Routes routes_;
     OperatorBook operators_;
     BlockBook blocks_;
-    SystemEntropy entropy_;
-    AdminGate gate_;
-    ForwardedPeer forwarded_;  // the HTTP thread's, once it runs
     EventRing events_;
     OverMatches over_;
-    std::optional<SqliteStore> store_;
+    std::optional<Node> node_;
     RecoveredState recovered_;
     Duration recovery_{0};
+    std::atomic<bool> has_lost_cell_{false};  // any thread
     std::optional<Game> game_;
-    std::optional<StoreArchive> archive_;
-    std::optional<GameOperator> operator_;
-    std::optional<Api> api_;
-    SlowReadThread slow_reads_;
     // Last, so that it stops before what its answers are made from.
-    std::optional<HttpServer> http_;
+    HttpFront http_{config_, descriptors_.http_connections, clock_, log_, health_, metrics_, operators_, blocks_};
 };
+
+Ending lived(Config& config, const ServeOptions& options, LogOutput& output, Signals& signals, ClusterTotals& totals) {
+    try {
+        Daemon daemon(config, options, output, totals);
+        const Ending ending = daemon.run(signals);
+        config = daemon.config();
+        return ending;
+    } catch (const StoreError& failure) {
+        if (failure.exit_code != exit_taken_over) throw;
+        output.print(fmt::format("muster: {}", failure.what()));
+        return Ending::lost_cell;
+    }
+}
 
 }  // namespace
 
@@ -474,19 +408,21 @@ int run_daemon(const Config& config, const ServeOptions& options) {
     disable_core_dumps();
     LogOutput output(STDERR_FILENO,
                      log_style_for(STDERR_FILENO, std::getenv("JOURNAL_STREAM"), std::getenv("NO_COLOR")));
-    const auto failed = [&output](ExitCode code, const std::exception& failure, const char* hint = "") {
-        output.print(fmt::format("muster: {}{}", failure.what(), hint));
+    const auto failed = [&output](ExitCode code, const std::exception& failure) {
+        output.print(fmt::format("muster: {}", failure.what()));
         return to_int(code);
     };
-    constexpr const char* port_hint =
-        "\n  is another Muster running? `ss -ltnp` shows who has a port; `listen` in the config sets another one";
+    ClusterTotals totals;
+    Config present = config;
     try {
-        Daemon(config, options, output).run(signals);
+        // A node that lost its cell stands by again.
+        while (lived(present, options, output, signals, totals) == Ending::lost_cell) {
+        }
         return to_int(ExitCode::ok);
     } catch (const HttpListenError& failure) {
-        return failed(ExitCode::unavailable, failure, port_hint);
+        return failed(ExitCode::unavailable, failure);
     } catch (const ListenError& failure) {
-        return failed(ExitCode::unavailable, failure, port_hint);
+        return failed(ExitCode::unavailable, failure);
     } catch (const PortsFileError& failure) {
         return failed(ExitCode::io, failure);
     } catch (const TlsError& failure) {

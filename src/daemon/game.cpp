@@ -22,6 +22,8 @@ constexpr std::size_t outcomes_max = 65'536;
 constexpr Duration publish_every = 1s;
 // Past the limit of a stop, the pass under way may take so long to end.
 constexpr Duration last_pass_max = 1s;
+// A store that may not answer yet is asked again.
+constexpr Duration look_again_after = 10ms;
 
 }  // namespace
 
@@ -37,9 +39,10 @@ Game::Game(const Config& config, const TlsPorts& tls, std::size_t connections_ma
       commands_("commands", commands_max, network_.waiter(), [](const Pass& pass, Command& command) { command(pass); }),
       outcomes_("store", outcomes_max, network_.waiter(),
                 [this](const Pass& pass, BatchOutcome& outcome) {
-                    core_->store_outcome(pass, std::move(outcome));
-                    health_.set_store_up(core_->ledger().store_up());
-                    health_.set_store_misplaced(core_->ledger().fault() == StoreFault::misplaced);
+                    held_.take(
+                        std::move(outcome), [this] { return store_.may_answer(); },
+                        [&](BatchOutcome&& told) { tell_outcome(pass, std::move(told)); });
+                    if (held_.waiting()) look_again_soon();
                 }),
       loop_(clock, log, loop_config_of(config)),
       links_(network_.links()),
@@ -65,9 +68,11 @@ void Game::start(const RecoveredState& recovered, std::function<void()> on_ready
     loop_.on_flush([this](const Pass& pass) {
         if (stopping() && !draining_) drain(pass);
         core_->end_of_pass(pass);
-        for (const AnsweredQuestion& answered : core_->take_answered()) on_answered_(answered);
-        for (HostVerdict& verdict : core_->take_host_verdicts()) on_host_verdict_(std::move(verdict));
-        network_.links().flush();
+        if (may_send()) {
+            for (const AnsweredQuestion& answered : core_->take_answered()) on_answered_(answered);
+            for (HostVerdict& verdict : core_->take_host_verdicts()) on_host_verdict_(std::move(verdict));
+            network_.links().flush();
+        }
         if (draining_) end_when_written();
     });
     stats_line_.emplace(log_, loop_, *core_, config_.game.stats_interval);
@@ -122,6 +127,35 @@ void Game::drain(const Pass& pass) {
                          [this](const TimerFired&) { loop_.stop(); });
 }
 
+void Game::tell_outcome(const Pass& pass, BatchOutcome&& outcome) {
+    if (outcome.fault == StoreFault::none) has_kept_promises_ = true;
+    core_->store_outcome(pass, std::move(outcome));
+    health_.set_store_up(core_->ledger().store_up());
+    health_.set_store_misplaced(core_->ledger().fault() == StoreFault::misplaced);
+}
+
+// N-4: the process may have stood still since the store was asked. Then all that this pass has to say waits until the
+// store has shown that nobody took over meanwhile.
+bool Game::may_send() {
+    if (!has_kept_promises_) return true;
+    if (!store_.may_answer()) {
+        look_again_soon();
+        return false;
+    }
+    has_kept_promises_ = false;
+    return true;
+}
+
+void Game::look_again_soon() {
+    if (std::exchange(looks_again_, true)) return;
+    loop_.timers().start({.first_delay = look_again_after, .base = TimeBase::real}, [this](const TimerFired& fired) {
+        looks_again_ = false;
+        held_.release([this] { return store_.may_answer(); },
+                      [&](BatchOutcome&& told) { tell_outcome(fired.pass, std::move(told)); });
+        if (held_.waiting()) look_again_soon();
+    });
+}
+
 void Game::end_when_written() {
     const bool written = core_->ledger().in_flight() == 0 && !core_->ledger().waiting();
     if (written && loop_.events().waiting() == 0) loop_.stop();
@@ -152,7 +186,9 @@ void Game::post(Command command) {
 void Game::publish(const Pass& pass) {
     health_.loop_turned(pass.now);
     // An idle store writes nothing that could fail.
-    health_.set_store_misplaced(store_.figures().misplaced || core_->ledger().fault() == StoreFault::misplaced);
+    const StoreFigures figures = store_.figures();
+    health_.set_store_misplaced(figures.misplaced || core_->ledger().fault() == StoreFault::misplaced);
+    health_.set_store_up(core_->ledger().store_up() && !figures.away);
     core_->observe_wall(pass, clock_.wall());
     auto next = std::make_shared<GameSnapshot>(GameSnapshot{loop_.snapshot(), snapshot_of(*core_)});
     next->taken = pass.now;

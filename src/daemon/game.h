@@ -18,6 +18,7 @@
 #include "core/core.h"
 #include "core/core_snapshot.h"
 #include "daemon/core_links.h"
+#include "daemon/held_outcomes.h"
 #include "daemon/stats_line.h"
 #include "daemon/tls_ports.h"
 #include "http/health.h"
@@ -104,6 +105,9 @@ private:
     void run();
     void turn_until_ready();
     void drain(const Pass& pass);
+    void tell_outcome(const Pass& pass, BatchOutcome&& outcome);
+    void look_again_soon();
+    bool may_send();
     void publish(const Pass& pass);
     void end_when_written();
     void post(Command command);
@@ -132,6 +136,9 @@ private:
     OnAnswered on_answered_;
     OnHostVerdict on_host_verdict_;
     bool draining_ = false;
+    HeldOutcomes held_;
+    bool has_kept_promises_ = false;  // since what was promised last left
+    bool looks_again_ = false;        // a timer runs that asks the store again
 
     // Written before the flag, which any thread may read.
     Duration stop_limit_{0};

@@ -1,5 +1,6 @@
 #include "daemon/game_metrics.h"
 
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -372,12 +373,16 @@ std::vector<Metric> store_metrics(const StoreFigures& store, Duration recovery) 
     histogram.count = store.commit_seconds_counts.empty() ? 0 : store.commit_seconds_counts.back();
     histogram.sum = store.commit_seconds_sum;
     commits.histograms.push_back(std::move(histogram));
+    // Of a database nobody but its own operators knows.
+    Metric free_bytes = family("muster_store_free_bytes", "Free space on the store's disk", MetricType::gauge);
+    if (store.free_bytes != std::numeric_limits<std::int64_t>::max())
+        free_bytes.samples.push_back({{}, static_cast<double>(store.free_bytes)});
     return {
         counter("muster_store_records_total", "Records made durable", number(store.records)),
         gauge("muster_store_queue_depth", "Batches that the store has not answered yet", number(store.queue_depth)),
         gauge("muster_history_bytes", "Size of the store, nearly all of it history",
               static_cast<double>(store.history_bytes)),
-        gauge("muster_store_free_bytes", "Free space on the store's disk", static_cast<double>(store.free_bytes)),
+        std::move(free_bytes),
         gauge("muster_recovery_seconds", "How long the last start took to read the store", to_seconds(recovery)),
         std::move(errors),
         std::move(commits),

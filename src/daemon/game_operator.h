@@ -8,11 +8,11 @@
 #include "base/time.h"
 #include "core/view_walk.h"
 #include "daemon/game.h"
+#include "daemon/node.h"
 #include "http/api.h"
 #include "http/api_game.h"
 #include "http/health.h"
 #include "http/http_server.h"
-#include "store/store.h"
 
 namespace muster {
 
@@ -21,7 +21,7 @@ class GameOperator final : public ApiGame {
 public:
     struct Parts {
         Game& game;
-        const Store& store;
+        const Node& node;
         const Health& health;
         const Clock& clock;
         std::shared_ptr<HttpThread> thread;

@@ -146,6 +146,8 @@ struct ProcessFigures {
     std::string version;
     double uptime_s = 0;
     std::vector<std::string> problems;  // why it hangs or is not ready; usually none
+    std::vector<std::string> warnings;  // of nodes that were lost; usually none
+    std::string node;                   // empty: alone, with a store of its own
     double ticks_per_second = 0;
     double tick_avg_ms = 0;
     double tick_max_ms = 0;

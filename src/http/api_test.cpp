@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "http/api_fixture.h"
+#include "http/cluster_view.h"
 #include "http/embedded_file.h"
 #include "http/health.h"
 #include "http/metrics_text.h"
@@ -348,6 +349,7 @@ TEST_CASE_FIXTURE(Asking, "O-2: /openapi.json describes every route there is, an
     add_health_routes(routes, health);
     add_metrics_route(routes, metrics, [](HttpRequest&) { return std::optional<HttpResponse>(); });
     add_openapi_route(routes);
+    add_cluster_route(routes, gate, [] { return ClusterView(); });
     std::set<std::string> served;
     routes.for_each([&](const std::string& method, const std::string& path) { served.insert(method + " " + path); });
     CHECK(served == described);

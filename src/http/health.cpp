@@ -34,6 +34,10 @@ std::optional<std::string> Health::unreadiness() const {
     switch (phase_.load(std::memory_order_acquire)) {
         case Phase::starting:
             return "Not ready: starting";
+        case Phase::standing_by: {
+            const std::lock_guard lock(mutex_);
+            return "Not ready: " + standing_by_;
+        }
         case Phase::recovering:
             return "Not ready: recovering";
         case Phase::draining:
@@ -45,6 +49,14 @@ std::optional<std::string> Health::unreadiness() const {
         return "Not ready: the store's file was deleted or replaced; put it back, or restart Muster";
     if (!store_up_.load(std::memory_order_acquire)) return "Not ready: store down";
     return std::nullopt;
+}
+
+void Health::set_standing_by(std::string why) {
+    {
+        const std::lock_guard lock(mutex_);
+        standing_by_ = std::move(why);
+    }
+    set_phase(Phase::standing_by);
 }
 
 bool is_probe(std::string_view path) {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,7 +19,7 @@ public:
     // A loop that has not made a pass for this long hangs. It must make passes more often, even when idle.
     static constexpr std::chrono::seconds silence_max{5};
 
-    enum class Phase : std::uint8_t { starting, recovering, ready, draining };
+    enum class Phase : std::uint8_t { starting, standing_by, recovering, ready, draining };
 
     explicit Health(const Clock& clock) : clock_(clock) {}
 
@@ -26,6 +27,8 @@ public:
     void loop_turned(Time now) { turned_at_.store(now.time_since_epoch().count(), std::memory_order_relaxed); }
 
     void set_phase(Phase phase) { phase_.store(phase, std::memory_order_release); }
+    // Another node works, or none can: `why` in a few words.
+    void set_standing_by(std::string why);
     void set_store_up(bool up) { store_up_.store(up, std::memory_order_release); }
     // The store's file was deleted or replaced while we run.
     void set_store_misplaced(bool misplaced) { store_misplaced_.store(misplaced, std::memory_order_release); }
@@ -42,6 +45,8 @@ private:
     std::atomic<Phase> phase_{Phase::starting};
     std::atomic<bool> store_up_{true};
     std::atomic<bool> store_misplaced_{false};
+    mutable std::mutex mutex_;
+    std::string standing_by_;  // guarded by mutex_
 };
 
 // Whether this path is one of those below.

@@ -47,6 +47,9 @@ TEST_CASE_FIXTURE(Probing, "O-2: /healthz is good while the loop turns, and says
 
 TEST_CASE_FIXTURE(Probing, "O-2: /readyz is 503 with the reason until ready, while draining, and with the store down") {
     CHECK(ask("/readyz") == "503 {\"error\":\"Not ready: starting\"}\n");
+    health.set_standing_by("standing by; owner is two");
+    CHECK(ask("/readyz") == "503 {\"error\":\"Not ready: standing by; owner is two\"}\n");
+    CHECK(ask("/healthz") == "200 {\"status\":\"ok\"}\n");
     health.set_phase(Health::Phase::recovering);
     CHECK(ask("/readyz") == "503 {\"error\":\"Not ready: recovering\"}\n");
     health.set_phase(Health::Phase::ready);

@@ -238,6 +238,7 @@ HealthVerdict verdict_of(const FleetView& view, const ProcessFigures& process, c
     };
     for (const std::string& problem : process.problems) say("bad", problem);
     if (!view.store_up && process.problems.empty()) say("bad", "The store does not take records");
+    for (const std::string& warning : process.warnings) say("warn", warning);
     tell(reasons_of(view), say);
     const auto aborts = static_cast<double>(view.aborts);
     if (view.aborts >= aborts_least && aborts > aborts_share * (aborts + static_cast<double>(view.matches.size()))) {
@@ -296,6 +297,7 @@ std::string overview_json(const FleetView& view, const ProcessFigures& process, 
     JsonFields out;
     out.integer("time_ms", view.time.value);
     out.text("version", process.version);
+    if (!process.node.empty()) out.text("node", process.node);
     out.integer("uptime_s", static_cast<std::int64_t>(process.uptime_s));
     const HealthVerdict verdict = verdict_of(view, process, recent);
     out.begin_object("health");

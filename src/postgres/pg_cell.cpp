@@ -10,15 +10,21 @@ constexpr const char* own_start = "(SELECT backend_start::text FROM pg_stat_acti
 
 CellRow PgCell::look(PgConnection& connection) const {
     const auto read = [&] {
-        return connection.run("SELECT term, batch, owner FROM muster.cells WHERE name = $1", PgValues(name_));
+        return connection.run("SELECT term, batch, owner, instance, handed_to FROM muster.cells WHERE name = $1",
+                              PgValues(name_));
     };
     PgRows row = read();
     if (row.empty()) {
-        connection.run("INSERT INTO muster.cells VALUES ($1, 0, '', 0, 0, '', 0) ON CONFLICT DO NOTHING",
-                       PgValues(name_));
+        connection.run(
+            "INSERT INTO muster.cells (name, term, owner, batch, pid, pid_started, settled)"
+            " VALUES ($1, 0, '', 0, 0, '', 0) ON CONFLICT DO NOTHING",
+            PgValues(name_));
         row = read();
     }
-    return {{row.integer(0, 0), row.integer(0, 1)}, std::string(row.text(0, 2))};
+    return {{row.integer(0, 0), row.integer(0, 1)},
+            std::string(row.text(0, 2)),
+            std::string(row.text(0, 3)),
+            std::string(row.text(0, 4))};
 }
 
 bool PgCell::take(PgConnection& connection, CellMark seen) {
@@ -31,9 +37,10 @@ bool PgCell::take(PgConnection& connection, CellMark seen) {
             connection.run("ROLLBACK");
             return false;
         }
-        const std::string sql = std::string("UPDATE muster.cells SET term = term + 1, owner = $2,") +
+        const std::string sql = std::string("UPDATE muster.cells SET term = term + 1, owner = $2, instance = $3,") +
+                                " handed_to = '', owned_since = (extract(epoch FROM now()) * 1000)::bigint," +
                                 " pid = pg_backend_pid(), pid_started = " + own_start + " WHERE name = $1";
-        connection.run(sql.c_str(), PgValues(name_, node_));
+        connection.run(sql.c_str(), PgValues(name_, node_, instance_));
         connection.run("COMMIT");
     } catch (const PgError& error) {
         if (error.is_unreachable()) throw;
@@ -54,7 +61,7 @@ bool PgCell::renew(PgConnection& connection) {
     connection.prepare("fence",
                        "WITH passed AS (UPDATE muster.cells SET batch = $3 WHERE name = $1 AND term = $2 AND"
                        " batch = $3 - 1 RETURNING 1) SELECT 1 / count(*) FROM passed");
-    connection.prepare("hand_back", "UPDATE muster.cells SET owner = '' WHERE name = $1");
+    connection.prepare("hand_over", "UPDATE muster.cells SET owner = '', handed_to = $2 WHERE name = $1");
     const std::string sql = std::string("UPDATE muster.cells SET pid = pg_backend_pid(), pid_started = ") + own_start +
                             " WHERE name = $1 AND term = $2 RETURNING 1";
     return !connection.run(sql.c_str(), PgValues(name_, mark_.term)).empty();
@@ -64,8 +71,24 @@ void PgCell::send_fence(PgConnection& connection) const {
     connection.send("fence", PgValues(name_, mark_.term, mark_.batch + 1));
 }
 
-void PgCell::send_hand_back(PgConnection& connection) const {
-    connection.send("hand_back", PgValues(name_));
+void PgCell::send_hand_over(PgConnection& connection, const std::string& successor) const {
+    connection.send("hand_over", PgValues(name_, successor));
+}
+
+bool PgCell::keep(PgConnection& connection, const std::string& name, std::int64_t term) {
+    return !connection
+                .run("UPDATE muster.cells SET batch = batch + 1 WHERE name = $1 AND term = $2 RETURNING 1",
+                     PgValues(name, term))
+                .empty();
+}
+
+bool PgCell::catch_up(PgConnection& connection) {
+    const PgRows row =
+        connection.run("UPDATE muster.cells SET settled = settled + 1 WHERE name = $1 AND term = $2 RETURNING batch",
+                       PgValues(name_, mark_.term));
+    if (row.empty()) return false;
+    mark_.batch = row.integer(0, 0);
+    return true;
 }
 
 PgCell::Outcome PgCell::settle(PgConnection& connection) const {

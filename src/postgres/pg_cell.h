@@ -12,13 +12,17 @@ namespace muster {
 
 struct CellRow {
     CellMark mark{};
-    std::string owner{};
+    std::string owner{};      // empty: nobody
+    std::string instance{};   // the owner's process
+    std::string handed_to{};  // without an owner: who is to take it
 };
 
 // One thread. Throws PgError.
 class PgCell {
 public:
-    PgCell(std::string name, std::string node) : name_(std::move(name)), node_(std::move(node)) {}
+    // `instance` is our process, see process/process_identity.h.
+    PgCell(std::string name, std::string node, std::string instance)
+        : name_(std::move(name)), node_(std::move(node)), instance_(std::move(instance)) {}
 
     const std::string& name() const { return name_; }
     CellMark mark() const { return mark_; }
@@ -38,8 +42,13 @@ public:
     void send_fence(PgConnection& connection) const;
     // It has become durable.
     void committed() { ++mark_.batch; }
-    // Hands the cell back with this transaction: the next owner waits for nothing.
-    void send_hand_back(PgConnection& connection) const;
+    // Hands the cell over with this transaction: the successor waits for nothing. Empty: whoever comes first.
+    void send_hand_over(PgConnection& connection, const std::string& successor) const;
+
+    // Shows that the owner is there while it recovers, on a connection of its own. False when the term is over.
+    [[nodiscard]] static bool keep(PgConnection& connection, const std::string& name, std::int64_t term);
+    // What the number of the last batch is after that, settled by a write. False when the term is over.
+    [[nodiscard]] bool catch_up(PgConnection& connection);
 
     enum class Outcome : std::uint8_t { applied, not_applied, over };
     // Of a batch whose commit was not answered: settled by a write, never by a read (N-5). `over`: another owner.
@@ -51,6 +60,7 @@ public:
 private:
     std::string name_;
     std::string node_;
+    std::string instance_;
     CellMark mark_{};
 };
 

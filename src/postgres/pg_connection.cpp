@@ -7,8 +7,9 @@
 #include <cstring>
 #include <utility>
 
-#include <libpq-fe.h>
 #include <poll.h>
+
+#include "postgres/libpq.h"
 
 namespace muster {
 namespace {
@@ -23,7 +24,7 @@ std::string one_line(const char* text) {
 }
 
 bool is_good(const PGresult* result) {
-    switch (PQresultStatus(result)) {
+    switch (libpq().PQresultStatus(result)) {
         case PGRES_COMMAND_OK:
         case PGRES_TUPLES_OK:
         case PGRES_PIPELINE_SYNC:
@@ -36,9 +37,9 @@ bool is_good(const PGresult* result) {
 }
 
 PgError error_of(const PGresult* result) {
-    const char* code = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-    const char* message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-    return PgError::refused(code ? code : "", one_line(message ? message : PQresultErrorMessage(result)));
+    const char* code = libpq().PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char* message = libpq().PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    return PgError::refused(code ? code : "", one_line(message ? message : libpq().PQresultErrorMessage(result)));
 }
 
 // 57P01 to 57P03: the engine ends, or its operator ended this connection. What was under way may have happened.
@@ -47,7 +48,7 @@ bool is_parting(const PgError& error) {
 }
 
 struct Clear {
-    void operator()(PGresult* result) const { PQclear(result); }
+    void operator()(PGresult* result) const { libpq().PQclear(result); }
 };
 using PgAnswer = std::unique_ptr<PGresult, Clear>;
 
@@ -56,16 +57,17 @@ using PgAnswer = std::unique_ptr<PGresult, Clear>;
 PgRows::PgRows(pg_result* result) : result_(result, Clear()) {}
 
 std::size_t PgRows::size() const {
-    return static_cast<std::size_t>(PQntuples(result_.get()));
+    return static_cast<std::size_t>(libpq().PQntuples(result_.get()));
 }
 
 bool PgRows::is_null(std::size_t row, int column) const {
-    return PQgetisnull(result_.get(), static_cast<int>(row), column) == 1;
+    return libpq().PQgetisnull(result_.get(), static_cast<int>(row), column) == 1;
 }
 
 std::string_view PgRows::text(std::size_t row, int column) const {
     const int at = static_cast<int>(row);
-    return {PQgetvalue(result_.get(), at, column), static_cast<std::size_t>(PQgetlength(result_.get(), at, column))};
+    return {libpq().PQgetvalue(result_.get(), at, column),
+            static_cast<std::size_t>(libpq().PQgetlength(result_.get(), at, column))};
 }
 
 std::int64_t PgRows::integer(std::size_t row, int column) const {
@@ -78,7 +80,7 @@ std::int64_t PgRows::integer(std::size_t row, int column) const {
 }
 
 void PgConnection::Finish::operator()(pg_conn* connection) const {
-    PQfinish(connection);
+    libpq().PQfinish(connection);
 }
 
 PgConnection::PgConnection(const PgOptions& options, const PgHost& host) : statement_limit_(options.statement_limit) {
@@ -94,23 +96,24 @@ PgConnection::PgConnection(const PgOptions& options, const PgHost& host) : state
     add("password", options.password);
     names.push_back(nullptr);
     values.push_back(nullptr);
-    connection_.reset(PQconnectStartParams(names.data(), values.data(), 1));
-    if (!connection_ || PQstatus(connection_.get()) == CONNECTION_BAD)
-        throw PgError::unreachable(one_line(PQerrorMessage(connection_.get())));
-    PQsetNoticeReceiver(
+    connection_.reset(libpq().PQconnectStartParams(names.data(), values.data(), 1));
+    if (!connection_ || libpq().PQstatus(connection_.get()) == CONNECTION_BAD)
+        throw PgError::unreachable(one_line(libpq().PQerrorMessage(connection_.get())));
+    libpq().PQsetNoticeReceiver(
         connection_.get(),
         [](void* self, const PGresult* notice) {
-            const char* severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+            const char* severity = libpq().PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
             if (severity && std::strcmp(severity, "WARNING") == 0) static_cast<PgConnection*>(self)->warned_ = true;
         },
         this);
     const Deadline limit = std::chrono::steady_clock::now() + options.connect_limit;
     for (PostgresPollingStatusType state = PGRES_POLLING_WRITING; state != PGRES_POLLING_OK;
-         state = PQconnectPoll(connection_.get())) {
-        if (state == PGRES_POLLING_FAILED) throw PgError::unreachable(one_line(PQerrorMessage(connection_.get())));
+         state = libpq().PQconnectPoll(connection_.get())) {
+        if (state == PGRES_POLLING_FAILED)
+            throw PgError::unreachable(one_line(libpq().PQerrorMessage(connection_.get())));
         wait(limit, state == PGRES_POLLING_WRITING);
     }
-    if (PQsetnonblocking(connection_.get(), 1) != 0) broke(PQerrorMessage(connection_.get()));
+    if (libpq().PQsetnonblocking(connection_.get(), 1) != 0) broke(libpq().PQerrorMessage(connection_.get()));
 }
 
 PgConnection::~PgConnection() = default;
@@ -119,8 +122,9 @@ void PgConnection::wait(Deadline deadline, bool for_writing) {
     for (;;) {
         const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
         if (left <= milliseconds::zero()) broke("no answer in time");
-        pollfd socket{PQsocket(connection_.get()), static_cast<short>(for_writing ? POLLIN | POLLOUT : POLLIN), 0};
-        if (socket.fd < 0) broke(PQerrorMessage(connection_.get()));
+        pollfd socket{libpq().PQsocket(connection_.get()), static_cast<short>(for_writing ? POLLIN | POLLOUT : POLLIN),
+                      0};
+        if (socket.fd < 0) broke(libpq().PQerrorMessage(connection_.get()));
         const int ready = ::poll(&socket, 1, static_cast<int>(left.count()));
         if (ready > 0) return;
         if (ready < 0 && errno != EINTR) broke(std::strerror(errno));
@@ -130,11 +134,11 @@ void PgConnection::wait(Deadline deadline, bool for_writing) {
 // The next answer; null between two statements.
 pg_result* PgConnection::next(Deadline deadline) {
     for (;;) {
-        const int unsent = PQflush(connection_.get());
-        if (unsent < 0) broke(PQerrorMessage(connection_.get()));
-        if (unsent == 0 && PQisBusy(connection_.get()) == 0) return PQgetResult(connection_.get());
+        const int unsent = libpq().PQflush(connection_.get());
+        if (unsent < 0) broke(libpq().PQerrorMessage(connection_.get()));
+        if (unsent == 0 && libpq().PQisBusy(connection_.get()) == 0) return libpq().PQgetResult(connection_.get());
         wait(deadline, unsent == 1);
-        if (PQconsumeInput(connection_.get()) != 1) broke(PQerrorMessage(connection_.get()));
+        if (libpq().PQconsumeInput(connection_.get()) != 1) broke(libpq().PQerrorMessage(connection_.get()));
     }
 }
 
@@ -149,16 +153,16 @@ PgRows PgConnection::run(const char* sql, const PgValues& values) {
     const auto pointers = values.pointers();
     const auto lengths = values.lengths();
     const auto formats = values.formats();
-    if (PQsendQueryParams(connection_.get(), sql, static_cast<int>(values.size()), nullptr, pointers.data(),
-                          lengths.data(), formats.data(), 0) != 1)
-        broke(PQerrorMessage(connection_.get()));
+    if (libpq().PQsendQueryParams(connection_.get(), sql, static_cast<int>(values.size()), nullptr, pointers.data(),
+                                  lengths.data(), formats.data(), 0) != 1)
+        broke(libpq().PQerrorMessage(connection_.get()));
     const Deadline limit = deadline();
     PgAnswer answer;
     while (pg_result* one = next(limit)) answer.reset(one);
-    if (!answer) broke(PQerrorMessage(connection_.get()));
+    if (!answer) broke(libpq().PQerrorMessage(connection_.get()));
     if (!is_good(answer.get())) {
         const PgError error = error_of(answer.get());
-        if (is_parting(error) || PQstatus(connection_.get()) == CONNECTION_BAD) broke(error.what());
+        if (is_parting(error) || libpq().PQstatus(connection_.get()) == CONNECTION_BAD) broke(error.what());
         throw error;
     }
     return PgRows(answer.release());
@@ -166,7 +170,7 @@ PgRows PgConnection::run(const char* sql, const PgValues& values) {
 
 void PgConnection::run_script(const std::string& sql) {
     if (!connection_) throw PgError::unreachable("the connection broke");
-    if (PQsendQuery(connection_.get(), sql.c_str()) != 1) broke(PQerrorMessage(connection_.get()));
+    if (libpq().PQsendQuery(connection_.get(), sql.c_str()) != 1) broke(libpq().PQerrorMessage(connection_.get()));
     const Deadline limit = deadline();
     std::unique_ptr<PgError> failed;
     while (pg_result* one = next(limit)) {
@@ -180,18 +184,19 @@ void PgConnection::run_script(const std::string& sql) {
 
 void PgConnection::prepare(const char* name, const char* sql) {
     if (!connection_) throw PgError::unreachable("the connection broke");
-    if (PQsendPrepare(connection_.get(), name, sql, 0, nullptr) != 1) broke(PQerrorMessage(connection_.get()));
+    if (libpq().PQsendPrepare(connection_.get(), name, sql, 0, nullptr) != 1)
+        broke(libpq().PQerrorMessage(connection_.get()));
     const Deadline limit = deadline();
     PgAnswer answer;
     while (pg_result* one = next(limit)) answer.reset(one);
-    if (!answer) broke(PQerrorMessage(connection_.get()));
+    if (!answer) broke(libpq().PQerrorMessage(connection_.get()));
     if (!is_good(answer.get())) throw error_of(answer.get());
 }
 
 void PgConnection::enter_pipeline() {
     if (!connection_) throw PgError::unreachable("the connection broke");
     if (in_pipeline_) return;
-    if (PQenterPipelineMode(connection_.get()) != 1) broke(PQerrorMessage(connection_.get()));
+    if (libpq().PQenterPipelineMode(connection_.get()) != 1) broke(libpq().PQerrorMessage(connection_.get()));
     in_pipeline_ = true;
 }
 
@@ -200,9 +205,9 @@ void PgConnection::send(const char* prepared, const PgValues& values) {
     const auto pointers = values.pointers();
     const auto lengths = values.lengths();
     const auto formats = values.formats();
-    if (PQsendQueryPrepared(connection_.get(), prepared, static_cast<int>(values.size()), pointers.data(),
-                            lengths.data(), formats.data(), 0) != 1)
-        broke(PQerrorMessage(connection_.get()));
+    if (libpq().PQsendQueryPrepared(connection_.get(), prepared, static_cast<int>(values.size()), pointers.data(),
+                                    lengths.data(), formats.data(), 0) != 1)
+        broke(libpq().PQerrorMessage(connection_.get()));
     ++unanswered_;
 }
 
@@ -211,32 +216,33 @@ void PgConnection::send_sql(const char* sql, const PgValues& values) {
     const auto pointers = values.pointers();
     const auto lengths = values.lengths();
     const auto formats = values.formats();
-    if (PQsendQueryParams(connection_.get(), sql, static_cast<int>(values.size()), nullptr, pointers.data(),
-                          lengths.data(), formats.data(), 0) != 1)
-        broke(PQerrorMessage(connection_.get()));
+    if (libpq().PQsendQueryParams(connection_.get(), sql, static_cast<int>(values.size()), nullptr, pointers.data(),
+                                  lengths.data(), formats.data(), 0) != 1)
+        broke(libpq().PQerrorMessage(connection_.get()));
     ++unanswered_;
 }
 
 void PgConnection::answers() {
     enter_pipeline();
-    if (PQpipelineSync(connection_.get()) != 1) broke(PQerrorMessage(connection_.get()));
+    if (libpq().PQpipelineSync(connection_.get()) != 1) broke(libpq().PQerrorMessage(connection_.get()));
     const Deadline limit = deadline();
     std::unique_ptr<PgError> failed;
     for (bool synced = false; !synced;) {
         const PgAnswer answer(next(limit));
         if (!answer) {
             // Between two statements; twice in a row when the connection is gone.
-            if (PQstatus(connection_.get()) == CONNECTION_BAD) broke(PQerrorMessage(connection_.get()));
+            if (libpq().PQstatus(connection_.get()) == CONNECTION_BAD) broke(libpq().PQerrorMessage(connection_.get()));
             continue;
         }
-        const ExecStatusType status = PQresultStatus(answer.get());
+        const ExecStatusType status = libpq().PQresultStatus(answer.get());
         synced = status == PGRES_PIPELINE_SYNC;
         if (!is_good(answer.get()) && status != PGRES_PIPELINE_ABORTED && !failed)
             failed = std::make_unique<PgError>(error_of(answer.get()));
-        if (failed && (is_parting(*failed) || PQstatus(connection_.get()) == CONNECTION_BAD)) broke(failed->what());
+        if (failed && (is_parting(*failed) || libpq().PQstatus(connection_.get()) == CONNECTION_BAD))
+            broke(failed->what());
     }
     unanswered_ = 0;
-    if (PQexitPipelineMode(connection_.get()) != 1) broke(PQerrorMessage(connection_.get()));
+    if (libpq().PQexitPipelineMode(connection_.get()) != 1) broke(libpq().PQerrorMessage(connection_.get()));
     in_pipeline_ = false;
     if (failed) throw PgError(*failed);
 }
@@ -246,27 +252,27 @@ void PgConnection::copy(const std::string& query, const std::function<void(PgCop
     // The signature, the flags and the length of an extension that nobody uses; after it rows, then -1.
     constexpr std::size_t header_bytes = 19;
     const std::string sql = "COPY (" + query + ") TO STDOUT (FORMAT binary)";
-    if (PQsendQuery(connection_.get(), sql.c_str()) != 1) broke(PQerrorMessage(connection_.get()));
+    if (libpq().PQsendQuery(connection_.get(), sql.c_str()) != 1) broke(libpq().PQerrorMessage(connection_.get()));
     {
         const PgAnswer begun(next(deadline()));
-        if (!begun) broke(PQerrorMessage(connection_.get()));
+        if (!begun) broke(libpq().PQerrorMessage(connection_.get()));
         if (!is_good(begun.get())) {
             const PgError error = error_of(begun.get());
-            while (pg_result* one = next(deadline())) PQclear(one);
+            while (pg_result* one = next(deadline())) libpq().PQclear(one);
             throw error;
         }
     }
     bool is_first = true;
     for (;;) {
         char* piece = nullptr;
-        const int size = PQgetCopyData(connection_.get(), &piece, 1);
+        const int size = libpq().PQgetCopyData(connection_.get(), &piece, 1);
         if (size == 0) {
             wait(deadline(), false);
-            if (PQconsumeInput(connection_.get()) != 1) broke(PQerrorMessage(connection_.get()));
+            if (libpq().PQconsumeInput(connection_.get()) != 1) broke(libpq().PQerrorMessage(connection_.get()));
             continue;
         }
         if (size < 0) break;
-        const std::unique_ptr<char, void (*)(void*)> owned(piece, PQfreemem);
+        const std::unique_ptr<char, void (*)(void*)> owned(piece, libpq().PQfreemem);
         std::string_view bytes(piece, static_cast<std::size_t>(size));
         if (std::exchange(is_first, false)) bytes.remove_prefix(std::min(header_bytes, bytes.size()));
         // What is left is one row: the number of its fields, or -1 at the end.
@@ -287,11 +293,23 @@ bool PgConnection::take_warning() {
 }
 
 std::int32_t PgConnection::backend_pid() const {
-    return connection_ ? PQbackendPID(connection_.get()) : 0;
+    return connection_ ? libpq().PQbackendPID(connection_.get()) : 0;
 }
 
 int PgConnection::server_version() const {
-    return connection_ ? PQserverVersion(connection_.get()) : 0;
+    return connection_ ? libpq().PQserverVersion(connection_.get()) : 0;
+}
+
+std::unique_ptr<PgConnection> connect_to_any(const PgOptions& options, const std::vector<PgHost>& hosts,
+                                             std::size_t& next) {
+    for (std::size_t tried = 0;; ++tried) {
+        try {
+            return std::make_unique<PgConnection>(options, hosts[next % hosts.size()]);
+        } catch (const PgError&) {
+            ++next;
+            if (tried + 1 == hosts.size()) throw;
+        }
+    }
 }
 
 std::string_view PgCopyRow::bytes() {

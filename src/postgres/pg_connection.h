@@ -96,6 +96,11 @@ private:
     bool warned_ = false;
 };
 
+// Connects to one of the hosts, beginning with the one that took us last, which `next` counts. Each has its own limit,
+// so that one that is gone does not hide the next. Throws the PgError of the last.
+std::unique_ptr<PgConnection> connect_to_any(const PgOptions& options, const std::vector<PgHost>& hosts,
+                                             std::size_t& next);
+
 // One row of a binary COPY; fields are taken in order.
 class PgCopyRow {
 public:

@@ -1,10 +1,11 @@
 #include "postgres/pg_hosts.h"
 
+#include <charconv>
 #include <cstring>
 #include <memory>
 #include <string_view>
 
-#include <libpq-fe.h>
+#include "postgres/libpq.h"
 
 namespace muster {
 namespace {
@@ -19,15 +20,21 @@ std::vector<std::string> split(std::string_view list) {
     }
 }
 
+bool is_port(const std::string& text) {
+    unsigned port = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), port);
+    return read.ec == std::errc() && read.ptr == text.data() + text.size() && port >= 1 && port <= 65'535;
+}
+
 }  // namespace
 
 Result<std::vector<PgHost>, std::string> pg_hosts_of(const std::string& url) {
     if (!url.starts_with("postgresql://") && !url.starts_with("postgres://"))
         return Failure<std::string>("give a URL that begins with postgresql://");
     char* error = nullptr;
-    const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> options(PQconninfoParse(url.c_str(), &error),
-                                                                               PQconninfoFree);
-    const std::unique_ptr<char, decltype(&PQfreemem)> message(error, PQfreemem);
+    const std::unique_ptr<PQconninfoOption, decltype(&::PQconninfoFree)> options(
+        libpq().PQconninfoParse(url.c_str(), &error), libpq().PQconninfoFree);
+    const std::unique_ptr<char, decltype(&::PQfreemem)> message(error, libpq().PQfreemem);
     if (!options) {
         std::string why = error ? error : "it cannot be read";
         while (!why.empty() && why.back() == '\n') why.pop_back();
@@ -47,6 +54,8 @@ Result<std::vector<PgHost>, std::string> pg_hosts_of(const std::string& url) {
     }
     const std::vector<std::string> host = split(hosts);
     const std::vector<std::string> port = split(ports);
+    for (const std::string& each : port)
+        if (!each.empty() && !is_port(each)) return Failure<std::string>("'" + each + "' is no port");
     std::vector<PgHost> all;
     for (std::size_t i = 0; i < host.size(); ++i)
         all.push_back({host[i], port.size() == host.size() ? port[i] : port.front()});

@@ -15,6 +15,8 @@ TEST_CASE("N-1: a URL names one host, several, or none, each with its port") {
 
 TEST_CASE("N-1: a URL that does not parse, or that holds a password, is refused with the reason") {
     CHECK(pg_hosts_of("mysql://db1/muster").error() == "give a URL that begins with postgresql://");
+    CHECK(pg_hosts_of("postgresql://db1:port/x").error() == "'port' is no port");
+    CHECK(pg_hosts_of("postgresql://db1:65536/x").error() == "'65536' is no port");
     CHECK(pg_hosts_of("postgresql://db1:port:9/x").error().find("port") != std::string::npos);
     CHECK(pg_hosts_of("postgresql://db1/muster?no_such_option=1").error().find("no_such_option") != std::string::npos);
     const std::string refused = pg_hosts_of("postgresql://muster:hunter2@db1/muster").error();

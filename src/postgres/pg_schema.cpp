@@ -136,7 +136,25 @@ CREATE TABLE muster.blocks (
 );
 )sql";
 
-constexpr std::array<const char*, pg_schema_version> steps{version_1, version_2};
+// Nodes that know of each other, and cells that are handed over.
+constexpr const char* version_3 = R"sql(
+ALTER TABLE muster.cells
+    ADD COLUMN handed_to text NOT NULL DEFAULT '',       -- without an owner: the node that is to take it
+    ADD COLUMN instance text NOT NULL DEFAULT '',        -- the owner's process
+    ADD COLUMN owned_since bigint NOT NULL DEFAULT 0;
+CREATE TABLE muster.nodes (
+    name text PRIMARY KEY,
+    instance text NOT NULL,          -- its process
+    address text NOT NULL,
+    version text NOT NULL,
+    prefers text NOT NULL,           -- cells, separated by commas
+    beat bigint NOT NULL,            -- grows once a second while it runs
+    beat_at bigint NOT NULL,         -- by the engine's clock; only to forget nodes that never come back
+    has_left boolean NOT NULL        -- it was stopped, and said so
+);
+)sql";
+
+constexpr std::array<const char*, pg_schema_version> steps{version_1, version_2, version_3};
 
 bool has_table(PgConnection& connection, const char* name) {
     return !connection.run("SELECT 1 FROM pg_tables WHERE schemaname = 'muster' AND tablename = $1", PgValues(name))

@@ -1,5 +1,6 @@
 #include "postgres/pg_store.h"
 
+#include <condition_variable>
 #include <ctime>
 #include <limits>
 #include <thread>
@@ -8,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/thread_name.h"
 #include "postgres/pg_events.h"
 #include "postgres/pg_recovery.h"
 #include "postgres/pg_schema.h"
@@ -20,8 +22,6 @@ namespace {
 constexpr std::chrono::milliseconds connect_again{250};
 // The engine does not tell how much room its disk has: operators of the database watch that.
 constexpr std::int64_t disk_unknown = std::numeric_limits<std::int64_t>::max();
-// Promises are answered until this much before another node may own the cell (N-4).
-constexpr std::chrono::seconds takeover_margin{1};
 // Rows of one table that one step of pruning removes at most.
 constexpr int rows_per_step = 2'000;
 
@@ -48,11 +48,13 @@ PgStore::PgStore(const Clock& clock, const PgStoreOptions& options)
     : clock_(clock),
       options_(options),
       hosts_(hosts_or_refuse(options.connection.url)),
-      cell_(options.cell, options.node),
+      cell_(options.cell, options.node, options.instance),
       watch_(options.silence),
       writer_(options.cell),
       history_(options.history),
+      window_(options.silence),
       thread_(clock, *this, options.limits) {
+    figures_.measured(0, disk_unknown, false);
     try {
         connection_ = connection_to_any();
         warnings_ = judge_pg_settings(*connection_);
@@ -66,17 +68,18 @@ PgStore::~PgStore() {
     thread_.end();
 }
 
-PgStore::Ownership PgStore::try_to_own() {
+CellOwnership PgStore::try_to_own() {
     MUSTER_CHECK(!thread_.has_started(), "a cell is taken before the store starts");
     try {
         if (!connection_) connection_ = connection_to_any();
         const Time asked = clock_.now();
         const CellRow row = cell_.look(*connection_);
         watch_.seen(asked, row.mark);
-        if (!row.owner.empty() && !watch_.may_take()) return {false, row.owner, {}};
+        const bool is_gone = row.owner == options_.node && options_.has_ended && options_.has_ended(row.instance);
+        if (!may_claim({row.owner, row.handed_to, is_gone}, options_.node, watch_)) return {false, row.owner, {}};
         if (!cell_.take(*connection_, row.mark)) return {false, row.owner, {}};
         last_commit_ = asked;
-        return {true, options_.node, {}};
+        return {true, row.owner, {}};
     } catch (const PgError& error) {
         watch_.missed();
         connection_.reset();
@@ -84,20 +87,65 @@ PgStore::Ownership PgStore::try_to_own() {
     }
 }
 
+// Shows the others that the owner is there while it reads: that may take longer than their patience.
+class PgStore::Keeper {
+public:
+    Keeper(const PgStoreOptions& options, const std::vector<PgHost>& hosts, std::int64_t term)
+        : thread_([this, &options, &hosts, term] { run(options, hosts, term); }) {}
+    ~Keeper() {
+        {
+            const std::lock_guard lock(mutex_);
+            ends_ = true;
+        }
+        end_.notify_one();
+        thread_.join();
+    }
+    Keeper(const Keeper&) = delete;
+    Keeper& operator=(const Keeper&) = delete;
+
+private:
+    void run(const PgStoreOptions& options, const std::vector<PgHost>& hosts, std::int64_t term) {
+        name_this_thread("keeper");
+        std::unique_ptr<PgConnection> connection;
+        std::size_t host = 0;
+        std::unique_lock lock(mutex_);
+        while (!end_.wait_for(lock, options.lease / 2, [this] { return ends_; })) {
+            try {
+                if (!connection) connection = connect_to_any(options.connection, hosts, host);
+                if (!PgCell::keep(*connection, options.cell, term)) return;  // the first batch finds the term over
+            } catch (const PgError&) {
+                connection.reset();
+            }
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable end_;
+    bool ends_ = false;   // guarded by mutex_
+    std::thread thread_;  // last: it uses the others
+};
+
 RecoveredState PgStore::recover() {
     MUSTER_CHECK(!thread_.has_started() && cell_.mark().term > 0, "a cell is recovered by its owner, before it starts");
     try {
-        if (!connection_ && !connect()) throw StoreError(exit_io, "the database cannot be reached");
-        const PgRows latest = connection_->run(
-            "SELECT coalesce(max(last_id), 0), coalesce(max(last_time), 0) FROM muster.event_blocks WHERE cell = $1",
-            PgValues(options_.cell));
-        writer_.begin_after(latest.integer(0, 0));
-        const UnixMs known{latest.integer(0, 1)};
-        date_ = std::make_unique<SettledDate>(clock_.now(), known.value > 0 ? known : clock_.wall());
-        return read_pg_state(*connection_, options_.cell, kept());
+        RecoveredState state = read_state();
+        if (!cell_.catch_up(*connection_)) give_up();
+        return state;
     } catch (const PgError& error) {
         throw cannot_reach(error);
     }
+}
+
+RecoveredState PgStore::read_state() {
+    const Keeper keeper(options_, hosts_, cell_.mark().term);
+    if (!connection_ && !connect()) throw StoreError(exit_io, "the database cannot be reached");
+    const PgRows latest = connection_->run(
+        "SELECT coalesce(max(last_id), 0), coalesce(max(last_time), 0) FROM muster.event_blocks WHERE cell = $1",
+        PgValues(options_.cell));
+    writer_.begin_after(latest.integer(0, 0));
+    const UnixMs known{latest.integer(0, 1)};
+    date_ = std::make_unique<SettledDate>(clock_.now(), known.value > 0 ? known : clock_.wall());
+    return read_pg_state(*connection_, options_.cell, kept());
 }
 
 void PgStore::start(OnOutcome on_outcome, OnFatal on_fatal) {
@@ -109,7 +157,7 @@ void PgStore::start(OnOutcome on_outcome, OnFatal on_fatal) {
 EventsFound PgStore::find_events(const EventSearch& search) {
     const std::lock_guard lock(reader_mutex_);
     try {
-        if (!reader_) reader_ = connection_to_any();
+        if (!reader_) reader_ = connect_to_any(options_.connection, hosts_, reader_host_);
         return find_pg_events(*reader_, options_.cell, search);
     } catch (const PgError& error) {
         reader_.reset();
@@ -120,6 +168,7 @@ EventsFound PgStore::find_events(const EventSearch& search) {
 StoreFigures PgStore::figures() const {
     StoreFigures figures = figures_.now();
     figures.queue_depth = thread_.unanswered();
+    figures.away = is_away_.load(std::memory_order_relaxed);
     return figures;
 }
 
@@ -132,7 +181,7 @@ void PgStore::keep_history(const HistoryLimits& limits) {
 }
 
 bool PgStore::may_answer() {
-    if (boot_time().count() < answers_until_ns_.load(std::memory_order_acquire)) return true;
+    if (window_.is_open(boot_time())) return true;
     thread_.wake();
     return false;
 }
@@ -188,14 +237,16 @@ PgStore::Attempt PgStore::transact(Send send) {
     }
     cell_.committed();
     last_commit_ = began;
-    answers_until_ns_.store((began_boot + options_.silence - takeover_margin).count(), std::memory_order_release);
+    window_.committed(began_boot);
     return Attempt::committed;
 }
 
 template <class Send>
 StoreFault PgStore::settled(Send send) {
     try {
-        switch (transact(send)) {
+        const Attempt attempt = transact(send);
+        is_away_.store(attempt != Attempt::committed, std::memory_order_relaxed);
+        switch (attempt) {
             case Attempt::committed:
                 return StoreFault::none;
             case Attempt::unreachable:
@@ -210,7 +261,9 @@ StoreFault PgStore::settled(Send send) {
         }
         return judge(error);
     }
-    if (settle_commit() == PgCell::Outcome::not_applied) return StoreFault::transient;
+    const PgCell::Outcome outcome = settle_commit();
+    is_away_.store(false, std::memory_order_relaxed);
+    if (outcome == PgCell::Outcome::not_applied) return StoreFault::transient;
     cell_.committed();
     return StoreFault::none;
 }
@@ -249,19 +302,6 @@ bool PgStore::connect() {
     }
 }
 
-// Begins with the host that took us last. Each has its own limit, so that one that is gone does not hide the next.
-std::unique_ptr<PgConnection> PgStore::connection_to_any() {
-    for (std::size_t tried = 0;; ++tried) {
-        const PgHost& host = hosts_[next_host_ % hosts_.size()];
-        try {
-            return std::make_unique<PgConnection>(options_.connection, host);
-        } catch (const PgError&) {
-            ++next_host_;
-            if (tried + 1 == hosts_.size()) throw;
-        }
-    }
-}
-
 StoreFault PgStore::judge(const PgError& error) const {
     if (error.sqlstate == "53100") return StoreFault::full;
     // Resources, serialization, locks, an operator's or a fail-over's interference, a primary that became a standby.
@@ -282,7 +322,7 @@ void PgStore::keep_up(bool) {
         prune_more_ = true;
     }
     if (prune_more_) prune();
-    const bool answers_wait = boot_time().count() >= answers_until_ns_.load(std::memory_order_relaxed);
+    const bool answers_wait = !window_.is_open(boot_time());
     if (answers_wait || clock_.now() - last_commit_ >= options_.lease / 2)
         static_cast<void>(settled([](PgConnection&) {}));
 }
@@ -318,7 +358,17 @@ void PgStore::prune() {
 
 void PgStore::close(Time by, bool hurried) {
     if (hurried || clock_.now() >= by) return;
-    static_cast<void>(settled([this](PgConnection& to) { cell_.send_hand_back(to); }));
+    std::string successor;
+    {
+        const std::lock_guard lock(mutex_);
+        successor = successor_;
+    }
+    static_cast<void>(settled([&](PgConnection& to) { cell_.send_hand_over(to, successor); }));
+}
+
+void PgStore::set_successor(const std::string& node) {
+    const std::lock_guard lock(mutex_);
+    successor_ = node;
 }
 
 KeptPast PgStore::kept() {

@@ -4,12 +4,15 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/time.h"
+#include "postgres/answer_window.h"
+#include "postgres/cell_claim.h"
 #include "postgres/cell_watch.h"
 #include "postgres/pg_cell.h"
 #include "postgres/pg_connection.h"
@@ -28,6 +31,8 @@ struct PgStoreOptions {
     PgOptions connection{};
     std::string cell = "main";
     std::string node{};
+    std::string instance{};                               // our process
+    std::function<bool(const std::string&)> has_ended{};  // whether that process certainly has; none: nobody knows
     Duration silence = std::chrono::seconds(5);
     Duration lease = std::chrono::seconds(1);  // the owner shows at least this often that it is there
     StoreThread::Limits limits{};
@@ -54,20 +59,16 @@ public:
     // What an operator should know of the engine.
     const std::vector<std::string>& warnings() const { return warnings_; }
 
-    struct Ownership {
-        bool ours = false;
-        std::string owner{};   // else: who has it
-        std::string engine{};  // or why nobody knows
-    };
     // Takes the cell when nobody has it, or its owner was silent for long enough. Call it every `look_every` until the
     // cell is ours; then recover().
-    Ownership try_to_own();
+    CellOwnership try_to_own();
 
     RecoveredState recover() override;
     void on_durable(OnDurable on_durable) override { thread_.on_durable(std::move(on_durable)); }
     void start(OnOutcome on_outcome, OnFatal on_fatal) override;
     [[nodiscard]] bool submit(RecordBatch&& batch) override { return thread_.submit(std::move(batch)); }
-    // Hands the cell back at the end, so that another node takes it at once.
+    // Hands the cell over at the end: to the successor if there is one, else to whoever comes first.
+    void set_successor(const std::string& node);
     bool stop(Duration limit) override { return thread_.stop(limit); }
     EventsFound find_events(const EventSearch& search) override;
     StoreFigures figures() const override;
@@ -91,8 +92,12 @@ private:
     template <class Send>
     StoreFault settled(Send send);
     PgCell::Outcome settle_commit();
+    class Keeper;
+    RecoveredState read_state();
     bool connect();
-    std::unique_ptr<PgConnection> connection_to_any();
+    std::unique_ptr<PgConnection> connection_to_any() {
+        return connect_to_any(options_.connection, hosts_, next_host_);
+    }
     StoreFault judge(const PgError& error) const;
     [[noreturn]] void give_up() const;
     void prune();
@@ -119,9 +124,12 @@ private:
     // Any thread.
     mutable std::mutex mutex_;
     HistoryLimits history_;  // guarded by mutex_
+    std::string successor_;  // guarded by mutex_
     std::mutex reader_mutex_;
     std::unique_ptr<PgConnection> reader_;  // guarded by reader_mutex_
-    std::atomic<std::int64_t> answers_until_ns_{0};
+    std::size_t reader_host_ = 0;           // guarded by reader_mutex_
+    std::atomic<bool> is_away_{false};      // the engine did not answer last
+    AnswerWindow window_;
     StoreThread thread_;  // last: it ends before what it uses
 };
 

@@ -180,6 +180,41 @@ TEST_CASE("N-2, N-3, fault 81: a cell has one owner, and the one that was replac
     CHECK_FALSE(ids.contains(999));
 }
 
+TEST_CASE("N-3, N-6, fault 81: a row that a stopped owner holds locked is freed, and a hand-over needs no silence") {
+    NEEDS_ENGINE();
+    TestEngine engine;
+    const std::string url = engine.url("locked");
+    HandClock clock;
+    Node one(clock, url, "one", 1h);
+    REQUIRE(one.own());
+    one.begin();
+    REQUIRE(one.write({sample_server(1)}) == StoreFault::none);
+    // The owner's connection, stopped inside a transaction.
+    PgOptions plain;
+    plain.url = url;
+    PgConnection stopped(plain, pg_hosts_of(url).value().front());
+    stopped.run(
+        "UPDATE muster.cells SET pid = pg_backend_pid(), pid_started ="
+        " (SELECT backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid())");
+    stopped.run("BEGIN");
+    stopped.run("UPDATE muster.cells SET settled = settled + 1");
+
+    Node two(clock, url, "two");
+    int tries = 0;
+    while (!two.own() && ++tries < 60) clock.advance(250ms);
+    CHECK(tries >= 20);  // the silence, and one more for the lock
+    CHECK(tries < 60);
+    CHECK_THROWS_AS(stopped.run("COMMIT"), PgError);
+    CHECK(two.begin().servers.size() == 1);
+
+    two.store->set_successor("three");
+    CHECK(two.store->stop(30s));
+    Node other(clock, url, "other");
+    CHECK_FALSE(other.own());  // not the one it was handed to
+    Node three(clock, url, "three");
+    CHECK(three.own());
+}
+
 TEST_CASE("N-5, fault 82: a connection that breaks anywhere in a transaction leaves no doubt about what was kept") {
     NEEDS_ENGINE();
     TestEngine engine;

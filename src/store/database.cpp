@@ -69,6 +69,10 @@ std::string_view Statement::blob(int column) const {
     return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
 }
 
+int Statement::parameters() const {
+    return sqlite3_bind_parameter_count(statement_.get());
+}
+
 void Statement::reset() noexcept {
     sqlite3_reset(statement_.get());
 }

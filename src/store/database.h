@@ -54,6 +54,14 @@ public:
         (bind_at(++position, values), ...);
     }
 
+    // The greatest number of a parameter.
+    int parameters() const;
+    // Binds one parameter, counted from 1, of a statement that was reset; for who knows their number only as it runs.
+    template <class Value>
+    void put(int position, const Value& value) {
+        bind_at(position, value);
+    }
+
     // True when a row stands ready. After the last row the statement is reset.
     bool step();
 

@@ -36,8 +36,9 @@ struct StoreFigures {
         commit_seconds_counts;  // histogram, cumulative, per bound of commit_seconds_bounds() and +Inf
     double commit_seconds_sum = 0;
     std::int64_t history_bytes = 0;  // what the store holds; the past is nearly all of it
-    std::int64_t free_bytes = 0;     // on the store's disk
+    std::int64_t free_bytes = 0;     // on the store's disk; the greatest number: not known
     bool misplaced = false;          // the store's file was deleted or replaced under us
+    bool away = false;               // the database does not answer
 };
 
 // The upper bounds of the commit histogram, in seconds.
@@ -88,8 +89,7 @@ public:
     virtual void keep_history(const HistoryLimits& limits) = 0;
 
     // Whether a promise that is durable may be answered now. Only a store that several nodes share says no: after a
-    // gap in which another node could have taken over, until it has committed again (N-4). Game thread. Nobody asks
-    // yet: the daemon has no such store.
+    // gap in which another node could have taken over, until it has committed again (N-4). Game thread.
     virtual bool may_answer() { return true; }
 };
 

@@ -350,7 +350,8 @@ MUSTER_API muster_runner* muster_runner_new(muster_on_error on_error, void* user
 MUSTER_API void muster_runner_free(muster_runner* runner);
 
 /* `address` is "host:port", an IPv6 literal in brackets. MUSTER_INVALID_ARGUMENT when it is not, or the client is in a
- * runner already. From any thread. */
+ * runner already. From any thread. Several addresses with commas between are those of nodes that share a store: the
+ * next one is tried as soon as one refuses, and after a connection was lost. */
 MUSTER_API int muster_runner_add(muster_runner* runner, muster_client* client, const char* address);
 /* The same over TLS: with the authority that Muster's certificate is of (NULL: those of the machine), and, where Muster
  * wants one, a certificate and its key (NULL: none); files of PEM. MUSTER_INVALID_ARGUMENT too when a file cannot be

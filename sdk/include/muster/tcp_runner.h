@@ -39,6 +39,9 @@ public:
     // attempt to connect. Throws std::invalid_argument when it is none of these, or the client is in a runner already.
     // Both from any thread, and from callbacks.
     //
+    // Several addresses with commas between, "a:11032,b:11032", are those of nodes that share a store: the next one is
+    // tried as soon as one refuses, and after a connection was lost. One of them has the fleet, the others stand by.
+    //
     // "muster-tls://host:port" is a link over TLS with the files that the environment names: MUSTER_CA_FILE,
     // MUSTER_CERTIFICATE_FILE and MUSTER_KEY_FILE, each empty when it is not set.
     void add(Client& client, std::string_view address);

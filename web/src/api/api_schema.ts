@@ -413,6 +413,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/cluster": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the nodes that share a store, and which of them owns what */
+        get: operations["cluster"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/clock": {
         parameters: {
             query?: never;
@@ -721,6 +738,35 @@ export interface components {
             lost: number;
             brake: boolean;
         };
+        Cluster: {
+            /** @description The node that answers */
+            node: string;
+            nodes: {
+                name: string;
+                /** @description Of its HTTP port */
+                address: string;
+                version: string;
+                /** @description False: it stopped without a word */
+                alive: boolean;
+            }[];
+            cells: {
+                name: string;
+                regions: number[];
+                players: boolean;
+                /** @description Empty: nobody */
+                owner: string;
+                /** @description Grows with each owner */
+                term: number;
+                /** @description The last one that is durable; 0 on an embedded store */
+                batch: number;
+                /** @description When the owner took it */
+                since_ms: number;
+            }[];
+            /** @description How long the database took to answer; absent with an embedded store */
+            engine_ms?: number;
+            /** @description Why the database did not answer last; absent when it did */
+            problem?: string;
+        };
         Clock: {
             /** @description 1 is Sunday */
             day: number;
@@ -788,6 +834,8 @@ export interface components {
         Overview: {
             time_ms: number;
             version: string;
+            /** @description The node that answers; absent with an embedded store */
+            node?: string;
             uptime_s: number;
             health: {
                 /** @enum {string} */
@@ -2129,6 +2177,28 @@ export interface operations {
             401: components["responses"]["E401"];
             421: components["responses"]["E421"];
             503: components["responses"]["E503"];
+        };
+    };
+    cluster: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As this node sees it, at most a second old; also while it stands by */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Cluster"];
+                };
+            };
+            401: components["responses"]["E401"];
+            421: components["responses"]["E421"];
         };
     };
     getClock: {

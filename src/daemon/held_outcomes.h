@@ -1,0 +1,40 @@
+// What the store said of batches, kept back while promises may not be answered (N-4). No I/O.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <utility>
+
+#include "core/records.h"
+
+namespace muster {
+
+// Game thread only. Outcomes are told in the order in which they came.
+class HeldOutcomes {
+public:
+    // `may_answer` is asked when there is a promise to keep; `tell` gets what need not wait.
+    template <class MayAnswer, class Tell>
+    void take(BatchOutcome&& outcome, MayAnswer may_answer, Tell tell) {
+        held_.push_back(std::move(outcome));
+        if (held_.size() == 1) release(may_answer, tell);
+    }
+
+    // Tells what may be told by now.
+    template <class MayAnswer, class Tell>
+    void release(MayAnswer may_answer, Tell tell) {
+        while (!held_.empty()) {
+            // A refusal promises nothing.
+            if (held_.front().fault == StoreFault::none && !may_answer()) return;
+            BatchOutcome next = std::move(held_.front());
+            held_.pop_front();
+            tell(std::move(next));
+        }
+    }
+
+    bool waiting() const { return !held_.empty(); }
+
+private:
+    std::deque<BatchOutcome> held_;
+};
+
+}  // namespace muster

@@ -1,0 +1,134 @@
+#include "daemon/http_front.h"
+
+#include <algorithm>
+#include <future>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/operator_name.h"
+#include "daemon/game_config.h"
+#include "daemon/http_metrics.h"
+#include "http/page.h"
+
+namespace muster {
+namespace {
+
+// The book outlives the rules.
+AdminGate::Rules gate_rules_of(const Config& config, const OperatorBook& operators) {
+    const auto holder_of = [admin = config.auth.admin_token, matchmaker = config.auth.http_matchmaker_token,
+                            &operators](std::string_view token) -> std::optional<TokenHolder> {
+        // A secret that is not set fits nobody here: without an admin token the gate does not ask.
+        if (admin.is_set() && admin.matches(token)) return TokenHolder{std::string(admin_name), Role::admin};
+        if (matchmaker.is_set() && matchmaker.matches(token))
+            return TokenHolder{std::string(http_matchmaker_name), Role::matchmaker};
+        return operators.holder_of(token);
+    };
+    return {config.auth.admin_token.is_set(), config.listen.http.host.is_loopback(), holder_of,
+            config.http.open_metrics};
+}
+
+}  // namespace
+
+HttpFront::HttpFront(const Config& config, std::size_t connections_max, const Clock& clock, Log& log,
+                     const Health& health, Metrics& metrics, const OperatorBook& operators, const BlockBook& blocks)
+    : connections_max_(connections_max),
+      clock_(clock),
+      log_(log),
+      health_(health),
+      metrics_(metrics),
+      operators_(operators),
+      blocks_(blocks),
+      quota_(quota_of(config)),
+      gate_(clock, log, gate_rules_of(config, operators)) {
+    forwarded_.set_trusted(ranges_of(config.http.trusted_proxies));
+    add_figures();
+    add_health_routes(routes_, health_);
+    add_metrics_route(routes_, metrics_, [this](HttpRequest& request) { return gate_.refusal_of_metrics(request); });
+    add_openapi_route(routes_);
+    add_page_routes(routes_, &embedded_page);
+}
+
+void HttpFront::listen(const Config& config, std::shared_ptr<const TlsServerContext> tls, const Node& node) {
+    HttpLimits limits;
+    limits.quota = quota_;
+    http_.emplace(
+        HttpListen{config.listen.http.host, config.listen.http.port, config.listen.http_hosts, std::move(tls)}, limits,
+        log_);
+    add_cluster_route(routes_, gate_, [&node] { return node.view(); });
+    metrics_.add([this] { return http_metrics(http_->figures()); });
+}
+
+void HttpFront::serve() {
+    is_served_ = true;
+    http_->serve([this](HttpRequest&& request, HttpResponder&& responder) {
+        if (!api_ && request.path.starts_with("/api/") && !is_cluster_path(request.path))
+            return responder.send(http_error(503, health_.unreadiness().value_or("Not ready: starting")));
+        forwarded_.resolve(request);
+        routes_.handle(std::move(request), std::move(responder));
+    });
+    log_.with(LogLevel::info, {{"port", "http"}}, "Listening on {}", http_->address());
+}
+
+void HttpFront::open_api(const Parts& parts) {
+    if (!is_served_) {
+        make_api(parts);
+        return serve();
+    }
+    std::promise<void> made;
+    http_->thread()->post([&] {
+        make_api(parts);
+        made.set_value();
+    });
+    made.get_future().wait();
+}
+
+void HttpFront::make_api(const Parts& parts) {
+    archive_.emplace(parts.node.store());
+    operator_.emplace(GameOperator::Parts{parts.game, parts.node, health_, clock_, http_->thread()});
+    // Live feeds stay open: they leave room for questions.
+    api_.emplace(Api::Parts{*operator_,
+                            gate_,
+                            parts.events,
+                            *archive_,
+                            slow_reads_,
+                            parts.over,
+                            clock_,
+                            http_->thread(),
+                            operators_,
+                            blocks_,
+                            entropy_,
+                            {(quota_.connections + 7) / 8, (quota_.connections_ip + 1) / 2}});
+    operator_->answer_to(*api_);
+    api_->add_routes(routes_);
+    api_->start_sampling();
+    api_->start_history();
+}
+
+void HttpFront::configure(const Config& config, std::shared_ptr<const TlsServerContext> tls) {
+    http_->thread()->post(
+        [this, rules = gate_rules_of(config, operators_), proxies = ranges_of(config.http.trusted_proxies)] {
+            gate_.set_rules(rules);
+            forwarded_.set_trusted(proxies);
+        });
+    http_->set_quota(quota_of(config));
+    if (tls) http_->set_tls(std::move(tls));
+}
+
+HttpQuota::Limits HttpFront::quota_of(const Config& config) const {
+    return {std::min(static_cast<std::size_t>(config.limits.http_connections), connections_max_),
+            static_cast<std::size_t>(config.limits.http_connections_ip)};
+}
+
+void HttpFront::add_figures() {
+    metrics_.add([this] {
+        Metric wrong_tokens{"muster_auth_failures_total", "Wrong secrets", MetricType::counter, {}, {}};
+        wrong_tokens.samples.push_back({{{"port", "http"}}, static_cast<double>(gate_.wrong_tokens())});
+        return std::vector<Metric>{
+            wrong_tokens, counter("muster_admin_auth_failures_total", "Requests with a wrong or missing admin token",
+                                  static_cast<double>(gate_.failures()))};
+    });
+}
+
+}  // namespace muster

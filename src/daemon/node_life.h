@@ -1,0 +1,57 @@
+// The life of a node that shares its store with others: it stands by, owns the cell, and gives it up (N-2, N-3, N-6).
+// No I/O: it is told what was seen, and says what that means.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "postgres/cell_claim.h"
+
+namespace muster {
+
+// Since the process started, over all its terms. Any thread.
+struct ClusterTotals {
+    std::atomic<std::uint64_t> takeovers{0};         // from another node
+    std::atomic<std::uint64_t> fence_rejections{0};  // batches refused since another node owned the cell
+};
+
+// One thread.
+class NodeLife {
+public:
+    NodeLife(std::string node, std::string cell) : node_(std::move(node)), cell_(std::move(cell)) {}
+
+    // One look at the cell while standing by. What is new, for the log; none: all is as it was.
+    std::optional<std::string> looked(const CellOwnership& seen) {
+        if (seen.ours) {
+            owns_ = true;
+            took_over_ = !seen.owner.empty() && seen.owner != node_;
+            return took_over_ ? "Took cell " + cell_ + " over from " + seen.owner
+                              : "Owns cell " + cell_ + ", which nobody had";
+        }
+        std::string next = seen.engine.empty() ? "standing by; owner is " + (seen.owner.empty() ? "nobody" : seen.owner)
+                                               : "standing by; the database does not answer: " + seen.engine;
+        if (next == standing_) return std::nullopt;
+        standing_ = std::move(next);
+        std::string news = standing_;
+        news.front() = 'S';
+        return news;
+    }
+
+    bool owns() const { return owns_; }
+    // Whether the cell was another node's before.
+    bool took_over() const { return took_over_; }
+    // "standing by; owner is two"
+    const std::string& standing() const { return standing_; }
+
+private:
+    const std::string node_;
+    const std::string cell_;
+    std::string standing_ = "standing by; owner is not known yet";
+    bool owns_ = false;
+    bool took_over_ = false;
+};
+
+}  // namespace muster

@@ -1,0 +1,71 @@
+#include "http/cluster_view.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/json_fields.h"
+
+namespace muster {
+namespace {
+
+constexpr const char* cluster_path = "/api/v1/cluster";
+
+}  // namespace
+
+std::string cluster_json(const ClusterView& view) {
+    JsonFields out;
+    out.text("node", view.node);
+    out.begin_list("nodes");
+    for (const ClusterView::Node& node : view.nodes) {
+        out.begin_object({});
+        out.text("name", node.name);
+        out.text("address", node.address);
+        out.text("version", node.version);
+        out.flag("alive", node.alive);
+        out.end_object();
+    }
+    out.end_list();
+    out.begin_list("cells");
+    for (const ClusterView::Cell& cell : view.cells) {
+        out.begin_object({});
+        out.text("name", cell.name);
+        out.begin_list("regions");
+        for (const std::int64_t region : cell.regions) out.integer({}, region);
+        out.end_list();
+        out.flag("players", cell.players);
+        out.text("owner", cell.owner);
+        out.integer("term", cell.term);
+        out.integer("batch", cell.batch);
+        out.integer("since_ms", cell.since_ms);
+        out.end_object();
+    }
+    out.end_list();
+    if (view.engine_ms) out.real("engine_ms", *view.engine_ms);
+    if (!view.problem.empty()) out.text("problem", view.problem);
+    return out.finish() + "\n";
+}
+
+ClusterVerdict verdict_of(const ClusterView& view) {
+    ClusterVerdict verdict;
+    for (const ClusterView::Node& node : view.nodes)
+        if (!node.alive)
+            verdict.warnings.push_back(
+                fmt::format("Node {} ({}) is lost: it stopped without a word", node.name, node.address));
+    for (const ClusterView::Cell& cell : view.cells)
+        if (cell.owner.empty()) verdict.problems.push_back(fmt::format("Cell {} has no owner", cell.name));
+    return verdict;
+}
+
+bool is_cluster_path(std::string_view path) {
+    return path == cluster_path;
+}
+
+void add_cluster_route(Routes& routes, AdminGate& gate, std::function<ClusterView()> view) {
+    routes.add("GET", cluster_path, [&gate, view = std::move(view)](HttpRequest&& request, HttpResponder&& responder) {
+        if (auto refusal = gate.refusal_of_read(request)) return responder.send(std::move(*refusal));
+        responder.send({200, "application/json", cluster_json(view()), {}});
+    });
+}
+
+}  // namespace muster
