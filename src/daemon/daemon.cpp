@@ -408,10 +408,12 @@ int run_daemon(const Config& config, const ServeOptions& options) {
     disable_core_dumps();
     LogOutput output(STDERR_FILENO,
                      log_style_for(STDERR_FILENO, std::getenv("JOURNAL_STREAM"), std::getenv("NO_COLOR")));
-    const auto failed = [&output](ExitCode code, const std::exception& failure) {
-        output.print(fmt::format("muster: {}", failure.what()));
+    const auto failed = [&output](ExitCode code, const std::exception& failure, const char* hint = "") {
+        output.print(fmt::format("muster: {}{}", failure.what(), hint));
         return to_int(code);
     };
+    constexpr const char* port_hint =
+        "\n  is another Muster running? `ss -ltnp` shows who has a port; `listen` in the config sets another one";
     ClusterTotals totals;
     Config present = config;
     try {
@@ -420,9 +422,9 @@ int run_daemon(const Config& config, const ServeOptions& options) {
         }
         return to_int(ExitCode::ok);
     } catch (const HttpListenError& failure) {
-        return failed(ExitCode::unavailable, failure);
+        return failed(ExitCode::unavailable, failure, port_hint);
     } catch (const ListenError& failure) {
-        return failed(ExitCode::unavailable, failure);
+        return failed(ExitCode::unavailable, failure, port_hint);
     } catch (const PortsFileError& failure) {
         return failed(ExitCode::io, failure);
     } catch (const TlsError& failure) {
