@@ -101,7 +101,7 @@ class CommandLine(Folder):
                 self.assertIn("Usage: muster", result.stderr)
 
     def test_a_usage_line_names_the_arguments_of_its_command_O_3(self):
-        drain = "Usage: muster drain (ID… | --region REGION | --address IP[:PORT]) [--reason TEXT] [--json]\n"
+        drain = "Usage: muster drain (ID… | --region REGION | --address IP[:PORT] | --host NAME) [--reason TEXT] [--json]\n"
         self.assertIn(drain, muster("drain", "--help").stdout)
         wrong = muster("drain", "--raeson", "x")
         self.assertEqual(wrong.returncode, 64)

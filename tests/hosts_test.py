@@ -74,11 +74,10 @@ class Hosts(HostCase):
         exited = self.soon(lambda: self.events("process.exited"), "the event is there")
         self.assertEqual((exited[0]["host"], exited[0]["process"], exited[0]["signal"]), ("host-1", "arena-1", 9))
         self.assertIn("listening on port", exited[0]["last_lines"])
-        self.assertTrue(self.events("host.joined"))
+        self.soon(lambda: self.events("host.joined"), "its event is durable")
         self.soon(lambda: len(self.events("process.started")) == 3 and len(self.events("process.ready")) == 3, "three lives")
         self.soon(lambda: self.figure('muster_process_exits_total{reason="signal"}') == 1, "counted")
-        self.assertEqual(self.figure('muster_hosts{state="connected"}'), 1)
-        self.assertEqual(self.figure('muster_host_processes{state="ready"}'), 2)
+        self.soon(lambda: self.figures('muster_hosts{state="connected"}', 'muster_host_processes{state="ready"}') == (1, 2), "the gauges")
 
     def test_G_9_logs_are_read_from_afar_and_followed(self):
         self.up(1)
@@ -163,7 +162,7 @@ class Hosts(HostCase):
                             "health says so")
         self.assertEqual(reasons, ["Host host-1 is lost: 2 servers, 1 match"])
         self.assertEqual(self.ask("POST", "/hosts/host-1/drain", {"draining": True})[0], 503)
-        self.assertTrue(self.events("host.left"))
+        self.soon(lambda: self.events("host.left"), "its event is durable")
         self.start_agent(os.path.join(self.folder, "agent.toml"))
         self.soon(lambda: self.host()["connected"], "it is back")
         self.soon(lambda: self.states() == ["allocated", "ready"], "with its match")

@@ -53,6 +53,7 @@ TEST_CASE("X-1: the keys and their defaults are those that tests and users rely 
         {"fleet.brake_servers", "10"},
         {"fleet.brake_window", "\"30s\""},
         {"fleet.brake_hold", "\"90s\""},
+        {"fleet.addresses", "[]"},
         {"fleet.regions",
          "[{ id = 0, name = \"USE\" }, { id = 1, name = \"USW\" }, { id = 2, name = \"EU\" }, { id = 9, name = \"RU\" "
          "}, "
@@ -97,6 +98,8 @@ TEST_CASE("X-1: the keys and their defaults are those that tests and users rely 
         {"tls.client_ca_file", "\"\""},
         {"tls.revoked_file", "\"\""},
         {"tls.insecure", "false"},
+        {"http.open_metrics", "false"},
+        {"http.trusted_proxies", "[]"},
         {"net.threads", "1"},
         {"store.path", "\"muster.db\""},
         {"store.url", "\"\""},

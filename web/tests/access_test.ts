@@ -10,7 +10,7 @@ import { Driver, PHONE, useTab } from "./browser";
 const axe = readFileSync(createRequire(new URL("../package.json", import.meta.url)).resolve("axe-core/axe.min.js"), "utf8");
 const EVERYTHING: RunOnly = { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] };
 const CONTRAST: RunOnly = { type: "rule", values: ["color-contrast"] };
-const VIEWS = ["", "servers", "servers/1", "matches", "matches/1000", "players", "hosts", "matchmakers", "events?kind=server", "events?server=1"];
+const VIEWS = ["", "servers", "servers/1", "matches", "matches/1000", "players", "hosts", "matchmakers", "events?kind=server", "events?server=1", "access"];
 
 const tab = useTab();
 
@@ -68,7 +68,7 @@ describe("the page for everybody", () => {
 
     it("fits a phone of 360 pixels in every view, and every control is within reach", async () => {
         await tab.page.setViewportSize(PHONE);
-        for (const view of ["", "servers", "servers/1", "matches", "players", "events"]) {
+        for (const view of ["", "servers", "servers/1", "matches", "players", "events", "access"]) {
             await tab.page.goto(`${driver.url}#/${view}`);
             await tab.page.getByRole("heading", { level: 1 }).waitFor();
             await tab.page.locator("table, .events").first().waitFor();

@@ -40,17 +40,6 @@ export class Actions {
         return this.act("POST", `players/${player.id}/kick`, { reason }, `${name} was kicked`, name);
     }
 
-    drainHost(host: string, draining: boolean): Promise<boolean> {
-        const name = foreign(host);
-        const done = draining ? `Host ${name} is draining: its processes get no new match` : `Host ${name} takes matches again`;
-        return this.act("POST", `hosts/${encodeURIComponent(host)}/drain`, { draining }, done, `Host ${name}`);
-    }
-
-    restart(host: string, process: string): Promise<boolean> {
-        const name = `${foreign(host)}/${foreign(process)}`;
-        return this.act("POST", `hosts/${encodeURIComponent(host)}/processes/${encodeURIComponent(process)}/restart`, {}, `${name} is restarted; a match that it has may finish first`, name);
-    }
-
     // For ever when `seconds` is 0.
     block(kind: Block["kind"], value: string, seconds: number, reason: string): Promise<boolean> {
         const body = { kind, value, ...(seconds === 0 ? {} : { seconds }), ...(reason === "" ? {} : { reason }) };
