@@ -119,6 +119,7 @@ int Committer::committed_hook(void* self, sqlite3*, const char*, int log_pages) 
 }
 
 void Committer::checkpoint(int mode) {
+    if (misplaced()) return;  // what somebody else wrote there must not pass for ours
     sqlite3* connection = file_.database().handle();
     int log_pages = 0;
     // An operator's long query is not waited for: it would hold up the commits.
@@ -126,6 +127,7 @@ void Committer::checkpoint(int mode) {
     const int result = sqlite3_wal_checkpoint_v2(connection, nullptr, mode, &log_pages, nullptr);
     const SqliteError error = last_error(connection);
     file_.database().set_busy_timeout_ms(StoreFile::busy_timeout_ms);
+    file_.written();
     if (result != SQLITE_OK) {
         // What could not be moved is safe in the log; it is tried again when the log has grown.
         static_cast<void>(judge(error, file_.path()));

@@ -50,7 +50,7 @@ public:
     std::int64_t reusable_bytes();
     std::optional<UnixMs> latest_date();
 
-    // True when the file was deleted or replaced: nothing may be promised on what is written now.
+    // True when the file was deleted, replaced or overwritten: nothing may be promised on what is written now.
     bool misplaced() { return file_.misplaced(); }
 
     // After a failure: the file is closed without another write.

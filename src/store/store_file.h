@@ -31,8 +31,10 @@ public:
     explicit StoreFile(const StoreFileOptions& options);
 
     Database& database() { return database_; }
-    // True when the file no longer stands at its path.
+    // True when the file no longer stands at its path, or somebody else wrote into it.
     bool misplaced() { return hold_.misplaced(); }
+    // The log was moved into the file, or part of it.
+    void written() { hold_.written(); }
     // Absolute, without links.
     const std::string& path() const { return path_; }
 

@@ -315,6 +315,27 @@ TEST_CASE_FIXTURE(FileFixture, "X-4: a store that is deleted, replaced or put ba
     CHECK_FALSE(committer.misplaced());
 }
 
+TEST_CASE_FIXTURE(FileFixture,
+                  "X-4: a store that is overwritten in place under a daemon is noticed, and our own writes are not") {
+    Committer committer({.path = path});
+    CHECK_FALSE(committer.misplaced());
+    const RecordBatch batch{1, {sample_server(1)}};
+    REQUIRE(committer.commit({&batch, 1}, now) == StoreFault::none);
+    CHECK_FALSE(committer.misplaced());
+    committer.shorten_log();
+    CHECK_FALSE(committer.misplaced());
+    committer.empty_log();
+    CHECK_FALSE(committer.misplaced());
+    {
+        std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+        file.seekp(0);
+        file.write("SQLite format 3", 15);  // not even another byte
+    }
+    CHECK(committer.misplaced());
+    committer.empty_log();
+    CHECK(committer.misplaced());
+}
+
 TEST_CASE_FIXTURE(FileFixture, "fault 7: the lock ends with its process, however it ended") {
     const pid_t child = fork();
     if (child == 0) {

@@ -79,9 +79,17 @@ StoreHold::~StoreHold() {
 bool StoreHold::misplaced() {
     if (planted(Bug::store_file_unwatched)) return false;
     if (at(path_) != identity_) return true;
+    if (!contents_) contents_ = contents();
+    if (contents() != contents_) return true;
     const std::optional<Identity> log = at(log_path_);
     if (!log_) log_ = log;
     return log != log_;
+}
+
+std::optional<StoreHold::Contents> StoreHold::contents() const {
+    struct stat found{};
+    if (fstat(file_, &found) != 0) return std::nullopt;
+    return Contents{found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec};
 }
 
 std::optional<StoreHold::Identity> StoreHold::at(const std::string& path) {

@@ -34,9 +34,11 @@ public:
     StoreHold(const StoreHold&) = delete;
     StoreHold& operator=(const StoreHold&) = delete;
 
-    // True when the file, or its write-ahead log, is no longer what stands at its path: what is written now would be
-    // gone after a restart.
+    // True when the file, or its write-ahead log, is no longer what stands at its path, or somebody else wrote into the
+    // file: what is written now would be gone after a restart.
     bool misplaced();
+    // We have written into the file itself, which only moving the log does.
+    void written() { contents_ = contents(); }
 
 private:
     struct Identity {
@@ -44,13 +46,22 @@ private:
         ino_t inode;
         friend bool operator==(const Identity&, const Identity&) = default;
     };
+    // What every write into the file changes.
+    struct Contents {
+        off_t size;
+        time_t seconds;
+        long nanoseconds;
+        friend bool operator==(const Contents&, const Contents&) = default;
+    };
     static std::optional<Identity> at(const std::string& path);
+    std::optional<Contents> contents() const;
 
     const std::string path_;
     const std::string log_path_;
     int file_;
     Identity identity_{};
-    std::optional<Identity> log_;  // from when it was first seen
+    std::optional<Identity> log_;       // from when it was first seen
+    std::optional<Contents> contents_;  // from when it was first looked at, or last written
 };
 
 }  // namespace muster
