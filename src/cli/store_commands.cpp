@@ -101,7 +101,7 @@ bool is_url(const std::string& place) {
 }
 
 // The password is the config's: its secret file, MUSTER_STORE_PASSWORD, or PGPASSFILE.
-PgOptions database_of(const std::string& url, const Arguments& arguments) {
+PgOptions database_of(const std::string& url, const StoreArguments& arguments) {
     PgOptions options;
     options.url = url;
     const auto loaded = load_config({arguments.config, process_environment()});
@@ -114,7 +114,7 @@ PgOptions database_of(const std::string& url, const Arguments& arguments) {
     return options;
 }
 
-int run_copy(const Arguments& arguments) {
+int run_copy(const StoreArguments& arguments) {
     if (arguments.from.empty() || arguments.to.empty())
         throw CommandFailure(to_int(ExitCode::usage), "`store copy` needs FROM and TO: a file and a postgresql:// URL");
     if (is_url(arguments.from) == is_url(arguments.to))

@@ -121,9 +121,10 @@ TEST_CASE_FIXTURE(Asking, "G-12: bad questions about hosts are refused and never
 }
 
 TEST_CASE_FIXTURE(Asking, "G-9: a log is for who may act, also where everybody may read") {
-    gate.set_rules({true, true, [](std::string_view token) -> std::optional<Role> {
-                        if (token == "looks") return Role::viewer;
-                        return token == "acts" ? std::optional(Role::operate) : std::nullopt;
+    gate.set_rules({true, true, [](std::string_view token) -> std::optional<TokenHolder> {
+                        if (token == "looks") return TokenHolder{"looker", Role::viewer};
+                        if (token == "acts") return TokenHolder{"actor", Role::operate};
+                        return std::nullopt;
                     }});
     const auto with = [this](const std::string& token) {
         return send("GET", "/hosts/eu-1/processes/arena-1/log", {}, {{"Authorization", "Bearer " + token}})->status;

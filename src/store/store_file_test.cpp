@@ -320,7 +320,7 @@ TEST_CASE_FIXTURE(FileFixture,
     Committer committer({.path = path});
     CHECK_FALSE(committer.misplaced());
     const RecordBatch batch{1, {sample_server(1)}};
-    REQUIRE(committer.commit({&batch, 1}, now) == StoreFault::none);
+    REQUIRE(committer.commit({&batch, 1}, sample_now) == StoreFault::none);
     CHECK_FALSE(committer.misplaced());
     committer.shorten_log();
     CHECK_FALSE(committer.misplaced());
