@@ -83,7 +83,7 @@ class Safety(Api):
                    "the player key": "player-key-that-signs-13579", "a match token": token, "a token given over HTTP": second,
                    "a credential": credential, "its signature": credential.rsplit(".", 1)[1], "a resume token": player.resume_token}
         description = self.ask("GET", "/openapi.json")[1]
-        values = {"id": server.id, "lobby": 42}
+        values = {"id": server.id, "lobby": 42, "name": "nowhere", "process": "none-1"}
         pages = [re.sub(r"{(\w+)}", lambda m: str(values[m[1]]), path)
                  for path, methods in description["paths"].items() if "get" in methods] + ["/", "/api/v1/players/7", "/api/v1/matches/43"]
         texts = {page: json.dumps(self.ask("GET", page)[1]) for page in pages}

@@ -263,6 +263,8 @@ class Hostile(HostCase):
         peer.expect(ACK)
         peer.send(0x1025, struct.pack("<Ib", 1, 1) + text(""))
         peer.send(0x1026, struct.pack("<Iqb", 99, 0, 1) + text("made up"))
+        peer.report()
+        peer.expect(ACK)  # so both came before the question
         status, answer = self.ask("POST", "/hosts/mute/processes/arena-1/restart", {})
         self.assertEqual((status, answer["error"]), (504, "The agent did not answer in time"))
         self.assertTrue(self.host("mute")["connected"])

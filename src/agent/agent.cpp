@@ -131,8 +131,7 @@ private:
     }
 
     void take_signal(int signal) {
-        // Without a config file, as in muster up, it means that the terminal is gone.
-        if (signal == SIGHUP && !options_.file.empty()) return reload();
+        if (signal == SIGHUP) return reload();
         if (signal == SIGCHLD) return;
         if (signal == SIGTERM && !options_.term_ends_all) {
             manager_.stopping();

@@ -104,12 +104,18 @@ std::unique_ptr<ChildProcess> start_daemon(const std::filesystem::path& folder,
     return daemon;
 }
 
+// By Ctrl-C, or by a terminal that is gone.
+bool end_is_asked(Signals& signals) {
+    const auto signal = signals.wait(look_every);
+    return signal == Signal::stop || signal == Signal::reload;
+}
+
 // None when the end was asked for meanwhile.
 std::optional<JsonValue> wait_for_daemon(ChildProcess& daemon, const std::filesystem::path& folder, Signals& signals) {
     const Progress progress("starting the daemon");
     const auto until = Clock::now() + start_patience;
     while (!std::filesystem::exists(folder / "ports.json")) {
-        if (signals.wait(look_every) == Signal::stop) return std::nullopt;
+        if (end_is_asked(signals)) return std::nullopt;
         if (!daemon.running() || Clock::now() > until)
             throw CommandFailure(exit_failed, "the daemon did not start:\n" + text_of(folder / "daemon.log"));
     }
@@ -135,7 +141,7 @@ void announce(const Arguments& arguments, const std::filesystem::path& folder, c
 int watch(ChildProcess& agent, ChildProcess& daemon, const std::filesystem::path& folder, Signals& signals) {
     bool told = false;
     while (agent.running()) {
-        if (signals.wait(look_every) == Signal::stop) {
+        if (end_is_asked(signals)) {
             print_result(told ? "\nEnding the servers at once.\n"
                               : "\nEnding the servers, their matches first; Ctrl-C again does not wait for them.\n");
             agent.signal(SIGINT);
@@ -189,7 +195,7 @@ int up(const Arguments& arguments) {
     constexpr std::chrono::milliseconds refusal_time{200};
     const auto sure = Clock::now() + refusal_time;
     while (agent.running() && Clock::now() < sure) {
-        if (signals.wait(look_every) == Signal::stop) agent.signal(SIGINT);
+        if (end_is_asked(signals)) agent.signal(SIGINT);
     }
     if (!agent.running()) return agent.wait();
     announce(arguments, folder, *ports, certificates.ca_file);

@@ -22,7 +22,7 @@ const Command& named(const Program& program, std::string_view name) {
 TEST_CASE("O-3: a usage line names the arguments, what may stand in their place, and every flag") {
     const Program program = whole_program();
     CHECK(usage_line(named(program, "drain")) ==
-          "muster drain (ID… | --region REGION | --address IP[:PORT]) [--reason TEXT] [--json]");
+          "muster drain (ID… | --region REGION | --address IP[:PORT] | --host NAME) [--reason TEXT] [--json]");
     CHECK(usage_line(named(program, "remove")) == "muster remove ID… [--reason TEXT] [--json]");
     CHECK(usage_line(named(program, "abort")) == "muster abort (LOBBY | --server ID) [--reason TEXT] [--json]");
     CHECK(usage_line(named(program, "clock")) == "muster clock [set [DAY HH:MM]] [--speed N] [--json]");
@@ -30,7 +30,7 @@ TEST_CASE("O-3: a usage line names the arguments, what may stand in their place,
     CHECK(usage_line(named(program, "player-token")) ==
           "muster player-token NAME --account N [--for TIME] [--config FILE] [--json]");
     CHECK(usage_line(named(program, "certs")).starts_with("muster certs init|issue|renew|show WHERE… "));
-    CHECK(usage_line(named(program, "up")).ends_with(" [--folder FOLDER] -- COMMAND…"));
+    CHECK(usage_line(named(program, "up")).ends_with(" [--folder FOLDER] [--tls] -- COMMAND…"));
     CHECK(usage_line(named(program, "bench")).ends_with(" [-- ARGUMENT…]"));
     CHECK(usage_line(named(program, "man")) == "muster man");
 }

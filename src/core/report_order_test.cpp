@@ -20,7 +20,7 @@ struct Reports : CoreWorld {
         in_pass([&](const Pass& pass) { core->opened(pass, id, port, IpAddress::v4({10, 0, 0, 9})); });
     }
     bool registers(ConnectionId id, std::int32_t port) {
-        send(id, ServerHandshake{"server-secret", "10.0.0.9", port, eu, 10});
+        send(id, ServerHandshake{"server-secret", {"10.0.0.9", port}, eu, 10});
         return error_of(next<ServerHandshakeResponse>(id)).empty();
     }
 
@@ -68,7 +68,7 @@ TEST_CASE_FIXTURE(Reports,
 TEST_CASE_FIXTURE(Reports, "fault 32: an end that is heard before its beginning leaves nothing open") {
     disconnect(newer);
     opened(newer, Port::servers);
-    send(newer, ServerHandshake{"server-secret", "10.0.0.9", 7001, eu, 10});
+    send(newer, ServerHandshake{"server-secret", {"10.0.0.9", 7001}, eu, 10});
     CHECK(quiet(newer));
     CHECK(core->fleet().size() == 0);
     CHECK(core->stale_messages() == 3);

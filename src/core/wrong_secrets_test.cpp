@@ -16,7 +16,7 @@ struct Guessing : CoreWorld {
     // A new connection that tries this token.
     ConnectionId server(std::string_view token, std::string_view from = "10.0.0.9") {
         const ConnectionId link = connect(Port::servers, from);
-        send(link, ServerHandshake{HandshakeTokenText(token), "10.0.0.9", next_port_++, eu, 10});
+        send(link, ServerHandshake{HandshakeTokenText(token), {"10.0.0.9", next_port_++}, eu, 10});
         return link;
     }
     // The link was told that its token is wrong, and closed.
@@ -85,7 +85,7 @@ TEST_CASE_FIXTURE(Guessing, "S-4: a link whose answer is held back is heard no m
     for (int i = 0; i < 10; ++i) server("guess");
     const ConnectionId waits = server("guess");
     const ConnectionId leaves = server("guess");
-    send(waits, ServerHandshake{"server-secret", "10.0.0.9", 3'000, eu, 10});
+    send(waits, ServerHandshake{"server-secret", {"10.0.0.9", 3'000}, eu, 10});
     in_pass([&](const Pass& pass) { core->gave_up(pass, waits, LinkFault::handshake_deadline); });
     CHECK(quiet(waits));
     disconnect(leaves);

@@ -80,6 +80,8 @@ constexpr std::array<Table, 11> tables{{
      "itit",
      "SELECT lobby, matchmaker, given_at, coalesce((SELECT group_concat(account) FROM (SELECT account FROM"
      " match_players WHERE match_players.lobby = list.lobby ORDER BY position)), '') FROM player_lists AS list"
+     // One that is over without a match that is over belongs to nobody any more.
+     " WHERE over = 0 OR EXISTS (SELECT 1 FROM matches WHERE matches.lobby = list.lobby AND state >= 4)"
      " ORDER BY lobby",
      {"INSERT INTO player_lists (lobby, matchmaker, given_at, over) VALUES (?1, ?2, ?3,"
       " EXISTS (SELECT 1 FROM matches WHERE lobby = ?1 AND state >= 4))",
