@@ -52,6 +52,17 @@ export class Actions {
         return this.act("POST", "blocks/remove", { kind, value }, `${about} may come again`, about);
     }
 
+    drainHost(host: string, draining: boolean): Promise<boolean> {
+        const name = foreign(host);
+        const done = draining ? `Host ${name} is draining: its processes get no new match` : `Host ${name} takes matches again`;
+        return this.act("POST", `hosts/${encodeURIComponent(host)}/drain`, { draining }, done, `Host ${name}`);
+    }
+
+    restart(host: string, process: string): Promise<boolean> {
+        const name = `${foreign(host)}/${foreign(process)}`;
+        return this.act("POST", `hosts/${encodeURIComponent(host)}/processes/${encodeURIComponent(process)}/restart`, {}, `${name} is restarted; a match that it has may finish first`, name);
+    }
+
     setClock(clock: Clock): Promise<boolean> {
         return this.act("PUT", "clock", clock, `The world clock was set to ${gameTime(clock)}, speed ${clock.speed}`, "World clock");
     }

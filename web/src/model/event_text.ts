@@ -42,7 +42,10 @@ const TITLES: Record<string, string> = {
     "operator.action": "Operator",
     "host.joined": "Host joined",
     "host.left": "Host left",
+    "process.started": "Process started",
+    "process.ready": "Process ready",
     "process.exited": "Process ended",
+    "process.unhealthy": "Process unhealthy",
     "process.crash_loop": "Process in a crash loop",
     gap: "Some events are not shown here; the history has them",
 };
@@ -77,6 +80,13 @@ const MANY: Record<string, string> = {
     "player.active": "players active",
     "player.closed": "players left",
     "entity.deleted": "entities deleted",
+    "host.joined": "hosts joined",
+    "host.left": "hosts left",
+    "process.started": "processes started",
+    "process.ready": "processes ready",
+    "process.exited": "processes ended",
+    "process.unhealthy": "processes unhealthy",
+    "process.crash_loop": "processes in a crash loop",
 };
 
 export function manyTitle(event: FleetEvent, number: number): string {
@@ -86,7 +96,7 @@ export function manyTitle(event: FleetEvent, number: number): string {
 }
 
 const BAD = ["server.offline", "brake.on", "match.aborted", "host.left", "process.crash_loop"];
-const WARN = ["server.removed", "server.draining", "match.refused", "match.wrong_tokens", "server.refused", "matchmaker.refused", "operator.action", "process.exited"];
+const WARN = ["server.removed", "server.draining", "match.refused", "match.wrong_tokens", "server.refused", "matchmaker.refused", "operator.action", "process.exited", "process.unhealthy"];
 
 // What deserves an eye at three in the morning.
 export function eventTone(event: FleetEvent): "bad" | "warn" | "plain" {
@@ -100,7 +110,7 @@ function isUndrain(event: FleetEvent): boolean {
 }
 
 // Everything but the everyday course of matches and players, which would wash all else away.
-export const NOTABLE_TYPES = ["server.", "matchmaker.", "brake.", "clock.", "operator.", "host.", "process.exited", "process.crash_loop", "match.aborted", "match.refused", "match.wrong_tokens", "gap"];
+export const NOTABLE_TYPES = ["server.", "matchmaker.", "brake.", "clock.", "operator.", "host.", "process.exited", "process.unhealthy", "process.crash_loop", "match.aborted", "match.refused", "match.wrong_tokens", "gap"];
 
 export function isNotable(event: FleetEvent): boolean {
     return NOTABLE_TYPES.some((type) => event.type.startsWith(type));
@@ -108,7 +118,7 @@ export function isNotable(event: FleetEvent): boolean {
 
 // Or said by the title.
 const SHOWN_ELSEWHERE = new Set(["id", "time_ms", "type", "draining"]);
-const FIRST = ["operator", "who", "target", "host", "server_id", "lobby_id", "player_id", "name", "to", "region", "reason"];
+const FIRST = ["operator", "who", "target", "host", "process", "server_id", "lobby_id", "player_id", "name", "to", "region", "reason"];
 const LABELS: Record<string, string> = {
     seconds: "took",
     silence_seconds: "silent for",

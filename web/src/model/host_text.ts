@@ -23,6 +23,15 @@ export function hostTone(host: Host): Tone {
     return tones.includes("warn") || host.draining ? "warn" : "ok";
 }
 
+// "8 processes: 6 ready, 2 crash loop", by how many.
+export function summary(host: Host): string {
+    const counts = new Map<ProcessState, number>();
+    for (const { state } of host.processes) counts.set(state, (counts.get(state) ?? 0) + 1);
+    const parts = [...counts].sort((left, right) => right[1] - left[1]).map(([state, number]) => `${number} ${state.replace("_", " ")}`);
+    const whole = host.processes.length === 1 ? "1 process" : `${host.processes.length} processes`;
+    return parts.length === 0 ? whole : `${whole}: ${parts.join(", ")}`;
+}
+
 const SHOWN_MAX = 5;
 
 // Processes whose last lines say why they ended, the latest first: those that are not up again, and those that restarted.

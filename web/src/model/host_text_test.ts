@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Host, Process, ProcessState } from "../api/shapes";
-import { hostTone, lastWords } from "./host_text";
+import { hostTone, lastWords, summary } from "./host_text";
 
 function process(name: string, state: ProcessState, exitAt = 0): Process {
     return {
@@ -38,6 +38,10 @@ describe("hosts in words", () => {
         expect(hostTone(host(process("a", "ready"), process("b", "backoff")))).toBe("warn");
         expect(hostTone(host(process("a", "crash_loop"), process("b", "backoff")))).toBe("bad");
         expect(hostTone({ ...host(), connected: false })).toBe("bad");
+    });
+    it("G-12: states are counted, most first", () => {
+        expect(summary(host())).toBe("0 processes");
+        expect(summary(host(process("a", "crash_loop"), process("b", "ready"), process("c", "ready")))).toBe("3 processes: 2 ready, 1 crash loop");
     });
     it("G-12: the last lines of what crashed are shown, the latest first", () => {
         const words = lastWords(host(process("a", "ready", 5), process("b", "backoff", 9), process("c", "ready"), process("d", "stopped", 99)));
