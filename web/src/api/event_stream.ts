@@ -10,6 +10,8 @@ export type StreamState = "connecting" | "live" | "lost" | "locked";
 export interface StreamListener {
     events(batch: FleetEvent[]): void;
     state(state: StreamState): void;
+    // It is live and begins at now: what happened before is not told by it.
+    begun?(): void;
 }
 
 // Nothing for so long, not even a comment, and the link is taken for dead. The daemon writes one at least every 15 s.
@@ -76,6 +78,7 @@ export class EventStream {
         try {
             const reader = (await this.api.events(this.lastId, link.signal)).getReader();
             this.listener.state("live");
+            if (this.lastId === "") this.listener.begun?.();
             for (;;) {
                 const { done, value } = await reader.read();
                 if (done) return;

@@ -14,15 +14,9 @@ export class EventFeed {
     readonly shown = new Store<readonly FleetEvent[]>([]);
 
     private events: FleetEvent[] = [];
-    private hasPast = false;
     private timer: ReturnType<typeof setTimeout> | null = null;
 
     constructor(private readonly most: number = EVENTS_MAX) {}
-
-    // Until it was given what happened before. That events are here says nothing: the stream may be the faster one.
-    wantsPast(): boolean {
-        return !this.hasPast;
-    }
 
     // In the order they happened. What is already here (a resume may repeat) is left out.
     add(batch: readonly FleetEvent[]): void {
@@ -35,12 +29,11 @@ export class EventFeed {
         this.publish();
     }
 
-    // Events from before those that are here.
-    addOlder(batch: readonly FleetEvent[]): void {
-        this.hasPast = true;
-        const oldest = this.events[0]?.id ?? Infinity;
-        const older = batch.filter((event) => event.id < oldest).sort((left, right) => left.id - right.id);
-        this.events = [...older, ...this.events];
+    // What happened before, in any order; some of it may be here already.
+    addPast(batch: readonly FleetEvent[]): void {
+        const known = new Set(this.events.map((event) => event.id));
+        const missing = batch.filter((event) => !known.has(event.id));
+        this.events = [...missing, ...this.events].sort((left, right) => left.id - right.id);
         this.publish();
     }
 

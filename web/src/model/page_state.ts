@@ -50,17 +50,18 @@ export function buildPageState(): PageState {
             notable.add(batch.filter(isNotable));
         },
         state: (state) => streamState.set(state),
+        // Asked for once the stream is there: what happens meanwhile is told by one of the two.
+        begun: () => {
+            void recentEvents(api, feed, HISTORY_AT_START, "");
+            void recentEvents(api, notable, NOTABLE_AT_START, `&type=${NOTABLE_TYPES.join()}`);
+        },
     });
 
     // A link that broke without a word is found by the overview's questions first.
     let before = watch.link.value.state;
     watch.link.watch(() => {
         const now = watch.link.value.state;
-        if (now === "live" && before !== "live") {
-            stream.reconnect();
-            if (feed.wantsPast()) void recentEvents(api, feed, HISTORY_AT_START, "");
-            if (notable.wantsPast()) void recentEvents(api, notable, NOTABLE_AT_START, `&type=${NOTABLE_TYPES.join()}`);
-        }
+        if (now === "live" && before !== "live") stream.reconnect();
         before = now;
     });
 
@@ -91,7 +92,7 @@ export function buildPageState(): PageState {
 async function recentEvents(api: Api, feed: EventFeed, limit: number, filter: string): Promise<void> {
     try {
         const page = await api.get<EventPage>(`events?limit=${limit}${filter}`);
-        feed.addOlder(page.events);
+        feed.addPast(page.events);
     } catch {
         // The banner already says why.
     }
