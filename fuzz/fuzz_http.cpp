@@ -26,13 +26,16 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/no_log.h"
+#include "base/seeded_entropy.h"
 #include "base/virtual_clock.h"
 #include "fuzz/fuzz_input.h"
 #include "fuzz/fuzz_target.h"
 #include "http/api.h"
+#include "http/block_book.h"
 #include "http/health.h"
 #include "http/http_connection.h"
 #include "http/metrics_text.h"
+#include "http/operator_book.h"
 #include "http/page.h"
 
 namespace muster::fuzz {
@@ -156,7 +159,8 @@ public:
     explicit Exchange(Asker asker) : asker_(asker), gate_(clock_, log_, rules()) {
         health_.set_phase(Health::Phase::ready);
         add_health_routes(routes_, health_);
-        add_metrics_route(routes_, metrics_);
+        add_metrics_route(routes_, metrics_,
+                          [this](HttpRequest& request) { return gate_.refusal_of_metrics(request); });
         add_openapi_route(routes_);
         add_page_routes(routes_, nullptr);
         api_.add_routes(routes_);
@@ -196,9 +200,9 @@ public:
 
 private:
     AdminGate::Rules rules() const {
-        return {asker_.token_needed, !asker_.token_needed, [](std::string_view token) -> std::optional<Role> {
-                    if (token == "secret") return Role::admin;
-                    if (token == "secret2") return Role::matchmaker;
+        return {asker_.token_needed, !asker_.token_needed, [](std::string_view token) -> std::optional<TokenHolder> {
+                    if (token == "secret") return TokenHolder{"admin", Role::admin};
+                    if (token == "secret2") return TokenHolder{"mm", Role::matchmaker};
                     return std::nullopt;
                 }};
     }
@@ -277,9 +281,13 @@ private:
     NoArchive archive_;
     ReadsNow slow_reads_;
     OverMatches over_matches_;
+    OperatorBook operators_;
+    BlockBook blocks_;
+    SeededEntropy entropy_{1};
     Health health_{clock_};
     Metrics metrics_;
-    Api api_{Api::Parts{game_, gate_, ring_, archive_, slow_reads_, over_matches_, clock_, thread_}};
+    Api api_{Api::Parts{game_, gate_, ring_, archive_, slow_reads_, over_matches_, clock_, thread_, operators_, blocks_,
+                        entropy_}};
     Routes routes_;
     std::shared_ptr<HttpShared> shared_{new HttpShared{HttpLimits{}, nullptr, IpAddress::v4({127, 0, 0, 1}), {}, log_}};
     std::shared_ptr<HttpConnection> connection_;
