@@ -75,6 +75,11 @@ void append_default(std::string& out, const ConfigKey& key, const Config& defaul
     }
 }
 
+// With a database there is no file: what is printed must be a config that can be read.
+bool is_used(const ConfigKey& key, const Config& config) {
+    return config.store.url.empty() || key.full_name() != "store.path";
+}
+
 // Calls `each` for the keys of each table, after its heading.
 template <class Each>
 void by_table(std::string& out, Each each) {
@@ -90,7 +95,7 @@ std::string effective_config_text(const LoadedConfig& loaded) {
     std::string out = "# The effective config, and where each value came from.\n";
     by_table(out, [&](const ConfigTable& table) {
         for (const ConfigKey& key : config_keys())
-            if (key.table == table.name) append_effective(out, key, loaded);
+            if (key.table == table.name && is_used(key, loaded.config)) append_effective(out, key, loaded);
     });
     return out;
 }

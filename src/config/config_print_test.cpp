@@ -76,6 +76,17 @@ TEST_CASE("X-1: the effective config says where each value came from, and reads 
         CHECK_MESSAGE(same_value(key, draft.config, loaded->config), key.full_name());
 }
 
+TEST_CASE("X-1, N-1: the effective config of a node names its database and no file, and reads back") {
+    const TestFolder folder;
+    const auto file = folder.write("muster.toml", "[store]\nurl = \"postgresql://muster@db1,db2/muster\"\n");
+    const auto loaded = load_config({file, {}});
+    REQUIRE(loaded);
+    const auto printed = folder.write("printed.toml", effective_config_text(*loaded));
+    const auto again = load_config({printed, {}});
+    REQUIRE(again);
+    CHECK(again->config.store.url == loaded->config.store.url);
+}
+
 TEST_CASE("fault 69: of a secret the effective config shows only whether it is set, and from where") {
     const TestFolder folder;
     const auto file = folder.write("key", "a key that signs players\n");

@@ -297,3 +297,13 @@ TEST_CASE_FIXTURE(CoreWorld, "A-9, fault 72: what a server says of a match count
     CHECK(error_of(next<AllocationResponse>(matchmaker)) == "");
     CHECK(std::any_of(store.durable.begin(), store.durable.end(), further_than_allocated));
 }
+
+TEST_CASE("A-10: a stored list that names an account twice is one that names it once") {
+    RecoveredState state = InDoubt::state(1);
+    state.matches[0].state = MatchState::ready;
+    state.players.push_back({LobbyId(7), "chat-1", {AccountId(5), AccountId(5)}});
+    CoreWorld world(state);
+    const TestServer server = join(world, 7001, CoreWorld::eu, 10'000);
+    CHECK(report_error<MatchEndedReport>(world, server, 7) == "");
+    CHECK(world.core->matches().find(LobbyId(7)) == nullptr);
+}

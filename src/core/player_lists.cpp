@@ -6,12 +6,20 @@
 #include "base/check.h"
 
 namespace muster {
+namespace {
+
+// In order, each once.
+std::vector<AccountId> distinct(std::vector<AccountId> accounts) {
+    std::sort(accounts.begin(), accounts.end());
+    accounts.erase(std::unique(accounts.begin(), accounts.end()), accounts.end());
+    return accounts;
+}
+
+}  // namespace
+
 void PlayerLists::recover(const Pass& pass, std::span<const PlayersRecord> lists) {
-    for (const PlayersRecord& list : lists) {
-        std::vector<AccountId> accounts = list.accounts;
-        std::sort(accounts.begin(), accounts.end());
-        lists_[list.lobby] = PlayerList{list.matchmaker, std::move(accounts), {}, pass.now};
-    }
+    for (const PlayersRecord& list : lists)
+        lists_[list.lobby] = PlayerList{list.matchmaker, distinct(list.accounts), {}, pass.now};
 }
 
 void PlayerLists::set(const Pass& pass, const ReplyTo& reply_to, const std::string& matchmaker,
@@ -20,9 +28,7 @@ void PlayerLists::set(const Pass& pass, const ReplyTo& reply_to, const std::stri
     mention(pass, lobby);
     if (const auto why = refusal(lobby, matchmaker)) return parts_.replies.answer_list(reply_to, lobby, Failure(*why));
 
-    std::vector<AccountId> accounts = list.accounts.items;
-    std::sort(accounts.begin(), accounts.end());
-    accounts.erase(std::unique(accounts.begin(), accounts.end()), accounts.end());
+    std::vector<AccountId> accounts = distinct(list.accounts.items);
     const TimerId timer = parts_.timers.start({.first_delay = limit, .base = TimeBase::real},
                                               [this, lobby](const TimerFired&) { too_late(lobby); });
 
