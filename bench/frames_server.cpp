@@ -83,7 +83,7 @@ int main(int argc, char** argv) try {
     Wakeup wakeup(clock);
     Network network(clock, wakeup, config_of(argc, argv));
     Heartbeats game(clock, network.links());
-    NetSource<Heartbeats> source(network, Port::servers, game);
+    NetSource<Heartbeats, Network> source(network, Port::servers, game);
     GameLoop loop(clock, log);
     loop.add_source(source);
     loop.on_flush([&](const Pass&) { network.links().flush(); });

@@ -34,6 +34,9 @@ public:
         stood_still_ += by;
     }
 
+    // For so long before now the process was stopped: that time has passed, and no thread used CPU time.
+    void was_stopped(Duration by) { stood_still_ += by; }
+
     // Somebody set the machine's date: the wall clock steps, monotonic time does not.
     void step_wall(std::chrono::milliseconds by) { wall_.value += by.count(); }
 

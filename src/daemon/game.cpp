@@ -62,7 +62,7 @@ void Game::start(const RecoveredState& recovered, std::function<void()> on_ready
     loop_.add_source(outcomes_);
     for (const Port port : ports) {
         const auto index = static_cast<std::size_t>(port);
-        sources_[index] = std::make_unique<NetSource<Core>>(network_, port, *core_);
+        sources_[index] = std::make_unique<NetSource<Core, Network>>(network_, port, *core_);
         loop_.add_source(*sources_[index]);
     }
     loop_.on_flush([this](const Pass& pass) {

@@ -131,7 +131,7 @@ private:
     ToStore to_store_;
     std::optional<Core> core_;
     std::optional<StatsLine> stats_line_;
-    std::array<std::unique_ptr<NetSource<Core>>, 3> sources_;
+    std::array<std::unique_ptr<NetSource<Core, Network>>, 3> sources_;
     std::function<void()> on_ready_;
     OnAnswered on_answered_;
     OnHostVerdict on_host_verdict_;

@@ -9,7 +9,6 @@
 
 #include "base/ids.h"
 #include "base/ip_address.h"
-#include "net/network.h"
 #include "net/port_inbox.h"
 #include "protocol/link_fault.h"
 #include "protocol/messages.h"
@@ -42,11 +41,20 @@ concept LinkHandler = requires(T& handler, const Pass& pass, ConnectionId link, 
     handler.handler_failed(pass, link);
 };
 
+// Whose inboxes they are: Network in the daemon, and in the simulator one without sockets.
+template <class T>
+concept PortInboxes = requires(T& network) {
+    { network.inbox(Port::servers) } -> std::same_as<PortInbox&>;
+    { network.claim_first_source() } -> std::same_as<bool>;
+    network.turn_without_thread();
+    network.catch_up();
+};
+
 // Game thread only, but for depth(). Network and handler outlive it.
-template <LinkHandler Handler>
+template <LinkHandler Handler, PortInboxes Net>
 class NetSource final : public MessageSource {
 public:
-    NetSource(Network& network, Port port, Handler& handler)
+    NetSource(Net& network, Port port, Handler& handler)
         : network_(network),
           inbox_(network.inbox(port)),
           handler_(handler),
@@ -120,7 +128,7 @@ private:
         }
     }
 
-    Network& network_;
+    Net& network_;
     PortInbox& inbox_;
     Handler& handler_;
     const Port port_;

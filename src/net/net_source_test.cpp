@@ -44,7 +44,7 @@ struct SourceFixture {
     CountingWaiter waiter;
     Network network{clock, waiter, NetworkConfig()};
     Diary diary;
-    NetSource<Diary> source{network, Port::servers, diary};
+    NetSource<Diary, Network> source{network, Port::servers, diary};
     InboundBatch turn;
     const ConnectionId link{4, 1};
     const Pass pass{clock.now(), clock.now(), 1};

@@ -65,7 +65,8 @@ public:
           echo(network.links()),
           log_(clock_, lines_),
           loop_(clock_, log_) {
-        for (const Port port : ports) sources_.push_back(std::make_unique<NetSource<Echo>>(network, port, echo));
+        for (const Port port : ports)
+            sources_.push_back(std::make_unique<NetSource<Echo, Network>>(network, port, echo));
         for (const auto& source : sources_) loop_.add_source(*source);
         loop_.on_flush([this](const Pass&) { network.links().flush(); });
         network.start();
@@ -92,7 +93,7 @@ private:
     KeptLines lines_;
     Log log_;
     GameLoop loop_;
-    std::vector<std::unique_ptr<NetSource<Echo>>> sources_;
+    std::vector<std::unique_ptr<NetSource<Echo, Network>>> sources_;
     std::thread thread_;
 };
 
