@@ -33,7 +33,7 @@ std::array<ByteOrder, 3> byte_orders_of(const CoreConfig& config) {
 Core::Core(CoreConfig config, const Parts& parts, const RecoveredState& recovered)
     : log_(parts.log),
       issued_(parts.loop.time().now(), parts.wall),
-      ledger_(parts.store, parts.log),
+      ledger_(parts.store, parts.log, config.ledger),
       numbers_(ledger_, recovered.numbers),
       links_(parts.links, byte_orders_of(config)),
       replies_(links_),
@@ -131,6 +131,9 @@ void Core::apply_facts(const Pass& pass) {
             case FleetFact::Kind::removed:
                 matches_.server_removed(pass, fact);
                 if (fact.reason == Reason::server_lost && fact.link.generation != 0) server_port_.timed_out(fact.link);
+                break;
+            case FleetFact::Kind::load_covered:
+                if (server) matches_.load_covered(pass, *server);
                 break;
             case FleetFact::Kind::load_mismatch:
                 if (server) matches_.load_mismatch(pass, *server);

@@ -57,6 +57,7 @@ struct CoreConfig {
     MatchesConfig matches;
     PlayersConfig players;
     WorldConfig world;
+    LedgerLimits ledger;
     ByteOrder player_order = ByteOrder::big;
     std::int32_t wrong_secrets_per_minute = 10;  // of one address; from this one on they are answered slower (S-4)
     ServerPort::TokenCheck server_token;

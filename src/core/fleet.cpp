@@ -202,6 +202,7 @@ void Fleet::sign_of_life(const Pass& pass, Server& server) {
 void Fleet::reconcile(Server& server) {
     if (server.reported_matches >= server.held) {
         server.low_reports = 0;
+        if (std::exchange(server.to_be_counted, false)) note(FleetFact::Kind::load_covered, server);
         return;
     }
     ++figures_.load_mismatches;
@@ -319,6 +320,10 @@ void Fleet::acknowledged(ServerId id) {
     refresh(*server);
 }
 
+void Fleet::confirmed(ServerId id) {
+    if (Server* server = mutable_find(id)) server->low_reports = 0;  // its word is newer than earlier reports
+}
+
 void Fleet::end_reported(ServerId id, std::uint32_t reports_before) {
     Server* server = mutable_find(id);
     // Counted, not timed: one pass may take an acknowledgement and the report after it.
@@ -336,7 +341,10 @@ void Fleet::match_over(ServerId id) {
 }
 
 void Fleet::restore_held(ServerId id) {
-    if (Server* server = mutable_find(id)) ++server->held;
+    Server* server = mutable_find(id);
+    if (!server) return;
+    ++server->held;
+    server->to_be_counted = true;
 }
 
 void Fleet::speaks_of_matches(ServerId id) {

@@ -54,6 +54,7 @@ struct FleetFact {
         registered,     // anew or again; it has been answered
         offline,        // it takes no offers: those in flight to it have failed, what it runs goes on (F-6)
         removed,        // it has left the registry: what it held has fallen through
+        load_covered,   // its first report since a restart that counts all it is known to hold
         load_mismatch,  // it keeps reporting fewer matches than it is known to hold (F-7)
     };
     Kind kind = Kind::registered;
@@ -126,6 +127,8 @@ public:
     // What became of a slot. A server that is gone has no slots: then nothing happens.
     void offer_over(ServerId server);
     void acknowledged(ServerId server);
+    // After a restart: it says that it holds a match that it held before.
+    void confirmed(ServerId server);
     void match_over(ServerId server);
     // The server says that a match has ended which it acknowledged after so many reports: a later one has counted it.
     void end_reported(ServerId server, std::uint32_t reports_before);

@@ -16,7 +16,7 @@ std::string_view to_string(StoreFault fault) {
         case StoreFault::full:
             return "no room on the disk";
         case StoreFault::misplaced:
-            return "its file was deleted or replaced; put it back, or restart Muster";
+            return "its file was deleted, replaced or overwritten; put it back, or restart Muster";
         case StoreFault::none:
         case StoreFault::transient:
             break;
@@ -71,7 +71,7 @@ void Ledger::end_of_pass(Time now) {
     while (may_try && hand_over(now) && store_up_) {
     }
     if (planted(Bug::congested_ledger_grows) && congested_) return static_cast<void>(events_ = std::deque(events_));
-    if (promises_waiting_ > promises_waiting_max) break_promises();
+    if (promises_waiting_ > limits_.promises_waiting) break_promises();
     drop_events();
 }
 
@@ -79,7 +79,7 @@ void Ledger::end_of_pass(Time now) {
 bool Ledger::hand_over(Time now) {
     if (!waiting()) return false;
     if (in_flight_.size() >= batches_in_flight_max && records_waiting() < shared_min) return false;
-    congested_ = records_in_flight_ >= in_flight_max;
+    congested_ = records_in_flight_ >= limits_.records_in_flight;
     if (congested_) return false;
     if (!refused_) refused_ = make_batch();
     refused_->batch.follows = in_flight_.empty() ? 0 : in_flight_.back().number;
@@ -198,7 +198,7 @@ std::vector<Record> Ledger::without_promised(std::vector<Record>&& records, cons
 
 // Those that may not wait: all of them while the store is down, else the newest beyond the bound.
 void Ledger::break_promises() {
-    const std::size_t kept_max = store_up_ ? promises_waiting_max : 0;
+    const std::size_t kept_max = store_up_ ? limits_.promises_waiting : 0;
     std::vector<Promise> broken;
     auto first = state_.end();
     for (std::size_t excess = promises_waiting_ - std::min(promises_waiting_, kept_max); excess > 0;) {
@@ -216,9 +216,8 @@ void Ledger::break_promises() {
 }
 
 void Ledger::drop_events() {
-    const std::size_t events = returned_events_ + events_.size();
-    if (events <= events_waiting_max) return;
-    std::size_t excess = events - events_waiting_max;
+    if (events_waiting() <= limits_.events_waiting) return;
+    std::size_t excess = events_waiting() - limits_.events_waiting;
     events_dropped_ += excess;
     drop_returned_events(excess);
     events_.erase(events_.begin(), events_.begin() + static_cast<std::ptrdiff_t>(excess));

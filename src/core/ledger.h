@@ -34,6 +34,16 @@ public:
     [[nodiscard]] virtual bool submit(RecordBatch&& batch) = 0;
 };
 
+// What may wait while it cannot be handed over. Beyond it the oldest events are dropped and counted, and the newest
+// promises are broken. State is bounded by what there is in the game: of a server and of the clock only the latest
+// waits, and what would make more of the rest is refused meanwhile.
+struct LedgerLimits {
+    std::size_t events_waiting = 50'000;
+    std::size_t promises_waiting = 10'000;
+    // With this many records handed over and not answered, the store is congested.
+    std::size_t records_in_flight = 65'536;
+};
+
 // Game thread only.
 class Ledger {
 public:
@@ -48,20 +58,17 @@ public:
     // store has answered: a quick loop never fills the store's queue with crumbs while its thread waits for the disk.
     static constexpr std::size_t batches_in_flight_max = 1'024;
     static constexpr std::size_t shared_min = 1'024;
-    // With this many records handed over and not answered, the store is congested.
-    static constexpr std::size_t in_flight_max = 65'536;
+    static constexpr std::size_t in_flight_max = LedgerLimits{}.records_in_flight;
     // With this much work on its way to the store, new promises are better refused (fault 66). A promise may take 100
     // ms in all, and the round that is under way must end first.
     static constexpr std::chrono::milliseconds work_max{60};
     // So few are no queue: what takes long about them is the disk's sync.
     static constexpr std::size_t few_records = 4'096;
-    // What may wait while it cannot be handed over. Beyond it the oldest events are dropped and counted, and the newest
-    // promises are broken. State is bounded by what there is in the game: of a server and of the clock only the latest
-    // waits, and what would make more of the rest is refused meanwhile.
-    static constexpr std::size_t events_waiting_max = 50'000;
-    static constexpr std::size_t promises_waiting_max = 10'000;
+    static constexpr std::size_t events_waiting_max = LedgerLimits{}.events_waiting;
+    static constexpr std::size_t promises_waiting_max = LedgerLimits{}.promises_waiting;
 
-    Ledger(BatchOutput& output, Log& log) : output_(output), log_(log) {}
+    Ledger(BatchOutput& output, Log& log, const LedgerLimits& limits = {})
+        : output_(output), log_(log), limits_(limits) {}
 
     // To be written whatever happens: again after a fault, until it works.
     void write(Record record);
@@ -94,6 +101,10 @@ public:
     // Records that wait here, and those handed over and not answered.
     std::size_t records_waiting() const;
     std::size_t records_in_flight() const { return records_in_flight_; }
+    // Of those that wait here, the events and the promises.
+    std::size_t events_waiting() const { return returned_events_ + events_.size(); }
+    std::size_t promises_waiting() const { return promises_waiting_; }
+    const LedgerLimits& limits() const { return limits_; }
     std::uint64_t events_dropped() const { return events_dropped_; }
 
 private:
@@ -125,6 +136,7 @@ private:
 
     BatchOutput& output_;
     Log& log_;
+    const LedgerLimits limits_;
 
     // What waits, in the order in which it is handed over: batches that failed, what is keyed, state, events.
     std::deque<std::vector<Record>> returned_;  // oldest first

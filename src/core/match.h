@@ -40,8 +40,13 @@ struct Match {
     std::vector<AccountId> used;  // accounts let in, those still being written too
     WrongTokens wrong_tokens;
 
-    // After a restart: its server has not yet said again that it holds it.
-    enum class Doubt : std::uint8_t { none, to_be_asked, asked };
+    // After a restart: its server has not yet shown that it still holds it.
+    enum class Doubt : std::uint8_t {
+        none,
+        to_be_asked,    // when it is back
+        asked,          // and has not answered
+        to_be_counted,  // once its load report covers all that it is known to hold
+    };
     Doubt doubt = Doubt::none;
 
     std::size_t offers() const { return tried.size(); }

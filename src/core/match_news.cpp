@@ -117,7 +117,7 @@ std::size_t MatchNews::tell_again(const Pass& pass, const std::string& matchmake
         ++done;
     };
     std::size_t left = portion_matches;
-    while (!again.alive_done && left > 0 && bytes < portion_bytes) {
+    while (!again.alive_done && left > 0 && bytes < portion_) {
         std::size_t one = 1;
         --left;
         ++done;
@@ -131,7 +131,7 @@ std::size_t MatchNews::tell_again(const Pass& pass, const std::string& matchmake
     if (const auto of = by_matchmaker_.find(matchmaker); of != by_matchmaker_.end() && again.alive_done) {
         OfMatchmaker& news = of->second;
         again.next_over = std::max(again.next_over, news.first_over);
-        while (again.next_over < news.first_over + news.over.size() && bytes < portion_bytes) {
+        while (again.next_over < news.first_over + news.over.size() && bytes < portion_) {
             Over& over = news.over[again.next_over - news.first_over];
             tell_one(over.lobby, over.kind, over.reason);
             over.told = pass.now;
@@ -139,7 +139,7 @@ std::size_t MatchNews::tell_again(const Pass& pass, const std::string& matchmake
             ++again.next_over;
         }
     }
-    if (bytes >= portion_bytes) {
+    if (bytes >= portion_) {
         again.draining = true;
         links_.report_drained(again.link);
     }

@@ -44,8 +44,9 @@ public:
     static constexpr std::size_t portion_bytes = 32 * 1024;
     static constexpr std::size_t portion_matches = 5'000;
 
-    MatchNews(LinkTable& links, const Matchmakers& matchmakers, const MatchTable& matches, Ledger& ledger)
-        : links_(links), matchmakers_(matchmakers), matches_(matches), ledger_(ledger) {}
+    MatchNews(LinkTable& links, const Matchmakers& matchmakers, const MatchTable& matches, Ledger& ledger,
+              std::size_t portion = portion_bytes)
+        : links_(links), matchmakers_(matchmakers), matches_(matches), ledger_(ledger), portion_(portion) {}
 
     // Matches that were over in the last run, with an event that may not have been heard.
     void recover(const Pass& pass, std::span<const MatchRecord> matches);
@@ -102,6 +103,7 @@ private:
     const Matchmakers& matchmakers_;
     const MatchTable& matches_;
     Ledger& ledger_;
+    const std::size_t portion_;
     std::map<std::string, OfMatchmaker, std::less<>> by_matchmaker_;
     std::map<std::string, Again, std::less<>> again_;
     std::size_t size_ = 0;

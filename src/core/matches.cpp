@@ -22,7 +22,7 @@ Matches::Matches(const MatchesConfig& config, const Parts& parts)
       fleet_(parts.fleet),
       issued_(parts.issued),
       notices_(parts.notices),
-      news_(parts.links, parts.matchmakers, table_, parts.ledger),
+      news_(parts.links, parts.matchmakers, table_, parts.ledger, config.news_portion),
       lists_({parts.timers, parts.ledger, parts.replies, parts.notices, table_, over_}),
       offers_({parts.timers, parts.events, parts.ledger, parts.links, parts.fleet, table_, parts.entropy, figures_}),
       seats_({parts.timers, parts.events, parts.log, parts.ledger, parts.replies, table_, lists_, figures_}) {

@@ -16,9 +16,14 @@
 //   allocated  not durable, server removed               offering to the next best
 //   allocated  READY                                     ready: event 1, players are told
 //   allocated  token expires and nobody came             aborted: event 4, ABORT_MATCH
-//   allocated  found at a restart                        allocated, in doubt: its server is asked once more
-//   allocated  in doubt, the server says yes             allocated: whoever waits gets the 2003
+//   allocated, ready, started  found at a restart        the same, in doubt
+//   allocated  in doubt, its server is back              the same: the server is asked once more
 //   allocated  in doubt, no, or no answer in 5 s         aborted: 2003 says a failure to who waits, event 4
+//   allocated  in doubt, yes                             the same: whoever waits gets the 2003
+//   ready, started  in doubt, its server's report        the same: whoever waits gets the 2003
+//              counts all that it holds
+//   allocated, ready, started  in doubt, its server      the same: whoever waits gets the 2003
+//              speaks of it
 //   allocated, ready  STARTED                            started: event 2
 //   ready      ready_timeout, nobody came                aborted: event 4, ABORT_MATCH
 //   allocated, ready, started  asked again               the same: the same 2003 again
@@ -80,6 +85,7 @@ struct MatchesConfig {
     Duration token_ttl = std::chrono::seconds(120);
     Duration lobby_memory = std::chrono::hours(24);
     Duration ready_timeout = std::chrono::minutes(10);
+    std::size_t news_portion = MatchNews::portion_bytes;  // fits a link's unsent bytes
 };
 
 // How those hear of a match's end who wait for something.
@@ -143,6 +149,7 @@ public:
     void server_registered(const Pass& pass, const Server& server);
     void server_offline(const Pass& pass, const FleetFact& fact);
     void server_removed(const Pass& pass, const FleetFact& fact);
+    void load_covered(const Pass& pass, const Server& server);
     void load_mismatch(const Pass& pass, const Server& server);
 
     // An operator's word. False when there is no such match.
@@ -197,6 +204,7 @@ private:
     void ask_in_doubt(const Pass& pass, ServerId server);
     void doubt_timed_out(const Pass& pass, LobbyId lobby, std::uint64_t serial);
     void heard_of(const Pass& pass, Match& match, const Server& from);
+    void stands(const Pass& pass, Match& match);
     void given_up(const Pass& pass, Match& match);
 
     // Lives of matches (matches.cpp).

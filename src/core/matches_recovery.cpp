@@ -65,8 +65,9 @@ void Matches::recover(const Pass& pass, const RecoveredState& state) {
         const auto age = std::chrono::milliseconds(std::max<std::int64_t>(0, wall().value - record.allocated_at.value));
         start_expiry(match, date_went_back ? Duration{0} : std::max<Duration>(config_.token_ttl - age, Duration{0}));
         lists_.tell_to_come(match);
-        if (record.state == MatchState::allocated && !planted(Bug::refused_allocation_revives))
-            match.doubt = Match::Doubt::to_be_asked;
+        if (!planted(Bug::refused_allocation_revives))
+            match.doubt =
+                record.state == MatchState::allocated ? Match::Doubt::to_be_asked : Match::Doubt::to_be_counted;
         look_whether_anybody_came(pass, record.lobby, match.serial);
         if (!server) over(pass, match, MatchState::aborted, text(Reason::server_lost));
     }
@@ -74,7 +75,8 @@ void Matches::recover(const Pass& pass, const RecoveredState& state) {
 }
 
 // Whether the last run's answer left, nobody knows; perhaps it was a refusal, and the server was told to drop the
-// match. So its server is asked: who holds it says yes again.
+// match. So its server is asked: who holds it says yes again. A match that was ready is not offered again, since
+// people may be playing: a server that starts each match it is offered would start it anew.
 void Matches::ask_in_doubt(const Pass&, ServerId id) {
     const Server* server = fleet_.find(id);
     if (!server || !server->connected()) return;
@@ -108,16 +110,33 @@ void Matches::given_up(const Pass& pass, Match& match) {
     ask_in_doubt(pass, server);
 }
 
-// Its server holds the match: it stands, as the last run answered it.
+// Its server holds the match, by its own word.
 void Matches::heard_of(const Pass& pass, Match& match, const Server& from) {
     if (!match.doubted()) return;
+    match.record.server_epoch = from.epoch;
+    fleet_.confirmed(from.id);
+    save(match);
+    stands(pass, match);
+    ask_in_doubt(pass, from.id);
+}
+
+// Perhaps it was aborted in the last run and the disk never heard of it. A server that was told so counts fewer.
+void Matches::load_covered(const Pass& pass, const Server& server) {
+    for (const LobbyId lobby : table_.held_on(server.id)) {
+        Match& match = *table_.find(lobby);
+        if (match.doubt == Match::Doubt::to_be_counted) stands(pass, match);
+    }
+}
+
+// As the last run answered it.
+void Matches::stands(const Pass& pass, Match& match) {
     match.doubt = Match::Doubt::none;
     timers_.cancel(match.offer);
     timers_.cancel(match.limit);
-    match.record.server_epoch = from.epoch;
-    save(match);
+    // After a gap the server's word may be heard before the timer: too late all the same (fault 63).
+    if (pass.now - match.requested >= config_.deadline)
+        return refuse_who_waits(match, Refusal::server_allocation_timeout);
     for (const ReplyTo& reply_to : std::exchange(match.asks, {})) answer_success(reply_to, match);
-    ask_in_doubt(pass, from.id);
 }
 
 }  // namespace muster

@@ -167,6 +167,55 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("A-9, fault 72: after a restart a ready or started match stands when its server counts it, and only then") {
+    for (const MatchState before : {MatchState::ready, MatchState::started}) {
+        for (const bool holds : {true, false}) {
+            RecoveredState state = InDoubt::state(1);
+            state.matches[0].state = before;
+            CoreWorld world(state);
+            const ConnectionId matchmaker = join_matchmaker(world);
+            CHECK(world.next<MatchEventNotice>(matchmaker).lobby == LobbyId(7));  // its latest event
+            const TestServer server = join(world, 7001, CoreWorld::eu, 10'000);
+            CHECK(world.quiet(server.link));  // it runs the match: it is not offered again
+            world.send(matchmaker, request_for(7));
+            CHECK(world.quiet(matchmaker));
+            for (int reports = 0; reports < (holds ? 1 : 3); ++reports) {
+                CHECK(world.core->matches().find(LobbyId(7)) != nullptr);
+                world.send(server.link, ServerHeartbeat{server.id, holds ? 1 : 0, 0, 0});
+            }
+            const auto answer = world.next<AllocationResponse>(matchmaker);
+            CHECK(error_of(answer) == (holds ? "" : "Server allocation timeout"));
+            CHECK((world.core->matches().find(LobbyId(7)) != nullptr) == holds);
+        }
+    }
+}
+
+TEST_CASE("A-9: nobody is answered about a running match of a server that does not come back") {
+    RecoveredState state = InDoubt::state(1);
+    state.matches[0].state = MatchState::started;
+    CoreWorld world(state);
+    const ConnectionId matchmaker = join_matchmaker(world);
+    world.next<MatchEventNotice>(matchmaker);
+    world.send(matchmaker, request_for(7));
+    world.advance(24s);
+    CHECK(world.quiet(matchmaker));
+    world.advance(1s);
+    CHECK(error_of(world.next<AllocationResponse>(matchmaker)) == "Server allocation timeout");
+    CHECK(world.core->matches().find(LobbyId(7)) != nullptr);
+}
+
+TEST_CASE("A-9, fault 63: after a gap a server's word about a match in doubt comes too late for who waits") {
+    CoreWorld world(InDoubt::state(1));
+    const ConnectionId matchmaker = join_matchmaker(world);
+    world.send(matchmaker, request_for(7));
+    const TestServer server = join(world, 7001, CoreWorld::eu, 10'000);
+    world.next<AllocateMatch>(server.link);
+    world.clock.advance(34s);  // nothing turns meanwhile, and the socket is read before the timers
+    world.send(server.link, AllocateMatchAck{true, LobbyId(7)});
+    CHECK(error_of(world.next<AllocationResponse>(matchmaker)) == "Server allocation timeout");
+    CHECK(world.core->matches().find(LobbyId(7)) != nullptr);
+}
+
 TEST_CASE_FIXTURE(InDoubt, "A-9: a server that reports the match ready, or lets a player in, holds it") {
     const TestServer server = back();
     next<AllocateMatch>(server.link);

@@ -76,6 +76,7 @@ void Matches::wait_for_answer(const ReplyTo& reply_to, Match& match) {
     match.asks.push_back(reply_to);
     // A request has its limit from the start. Who asks for a match in doubt waits no longer.
     if (!match.doubted() || match.asks.size() > 1) return;
+    match.requested = time_.now();
     match.limit = after(
         TimeBase::real, limit_delay(),
         [this, lobby = match.lobby(), serial = match.serial](const Pass& pass) { limit_reached(pass, lobby, serial); });

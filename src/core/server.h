@@ -60,6 +60,7 @@ struct Server {
     bool braked = false;             // silent together with many others: Offline, but kept
     bool speaks_of_matches = false;  // has sent STARTED or ENDED (F-7)
     bool validates_tokens = false;   // has asked about a token
+    bool to_be_counted = false;      // no report since the restart has covered what it held before
     int low_reports = 0;             // heartbeats in a row that report fewer matches than are held
 
     TimerId silence;
