@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "net/net_fixture.h"
+#include "net/network.h"
 #include "protocol/messages.h"
 
 using namespace muster;

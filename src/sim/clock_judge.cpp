@@ -130,11 +130,15 @@ void ClockJudge::pass_ended(const Scene& scene, const Core& core) {
         return object(scene, "invariant 16",
                       fmt::format("the world shows {} at {}", text_of(core.world().shown()), text_of(now)));
     for (auto& [link, client] : clients_) {
-        if (client.wholes > 0 || !client.parts.empty()) {
-            judge_told(scene, client);
-        } else if (client.logged_in) {
-            judge_silence(scene, client);
-        }
+        const bool silent = client.wholes == 0 && client.parts.empty();
+        if (silent && client.logged_in) judge_silence(scene, client);
+    }
+    told_in_pass(scene);
+}
+
+void ClockJudge::told_in_pass(const Scene& scene) {
+    for (auto& [link, client] : clients_) {
+        if (client.wholes > 0 || !client.parts.empty()) judge_told(scene, client);
         client.parts.clear();
         client.wholes = 0;
     }

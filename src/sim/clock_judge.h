@@ -31,6 +31,8 @@ public:
     void durable(Time now, const RecordBatch& batch);
     void run_began(const Scene& scene, const Core& core);
     void pass_ended(const Scene& scene, const Core& core);
+    // The messages of a pass are over; of one whose other notes are judged with a later one, only this is said.
+    void told_in_pass(const Scene& scene);
 
     // Messages about the time that players were sent.
     std::uint64_t told() const { return told_; }

@@ -1,5 +1,7 @@
 #include "sim/court.h"
 
+#include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -71,6 +73,10 @@ Code code_of(Port port, std::span<const std::byte> frame) {
                                                       : wire::get<ByteOrder::little, Code>(at);
 }
 
+// Events that are about a player alone.
+template <class E>
+constexpr bool is_of_player = std::is_same_v<E, event::PlayerIdle> || std::is_same_v<E, event::PlayerActive>;
+
 template <class E>
 std::string described(const E& event) {
     JsonFields json;
@@ -93,6 +99,8 @@ Court::Court(Trace& trace, const Rules& rules)
       keepalive_(objections_, rules, players_),
       clock_(objections_, rules),
       invitations_(objections_, slots_, players_),
+      drops_(objections_, registry_),
+      history_(objections_),
       limits_(objections_, rules) {}
 
 // In an order that each may rely on: who is who, then the fleet before the slots forget a match, then the rest.
@@ -109,6 +117,8 @@ void Court::for_each_judge(Hear hear) {
     hear(keepalive_);
     hear(clock_);
     hear(invitations_);
+    hear(drops_);
+    hear(history_);
     hear(limits_);
 }
 
@@ -119,6 +129,7 @@ void Court::run_began(Time now, Time running, const Core& core) {
     bytes_.clear();
     events_.clear();
     handling_ = -1;
+    deferred_.clear();
     scene_ = Scene{.now = now, .running = running, .cause = 0, .cause_link = 0, .cause_lobby = {}};
     // The slots are known before the fleet is judged.
     registry_.run_began(scene_, core);
@@ -132,6 +143,7 @@ void Court::run_began(Time now, Time running, const Core& core) {
     keepalive_.run_began(scene_, core);
     clock_.run_began(scene_, core);
     invitations_.run_began(scene_, core);
+    drops_.run_began(scene_, core);
     registry_.clear_touched();
 }
 
@@ -185,6 +197,10 @@ void Court::durable(Time now, const RecordBatch& batch) {
                  removed->id);
         }
     }
+}
+
+void Court::pruned(Time now, const std::map<std::int64_t, EventRecord>& events) {
+    for_each_judge([&](auto& judge) { judge.pruned(now, events); });
 }
 
 Court::Note& Court::add(Kind kind, LinkNumber link, std::uint64_t published) {
@@ -269,10 +285,27 @@ void Court::happened(const EventView& view) {
 
 void Court::pass_ended(Time now, Time running, const Core& core, std::size_t events_waiting) {
     limits_.events_wait(now, events_waiting);
-    if (events_waiting > 0 || objections_.first()) return;
-    scene_.now = now;
-    scene_.running = running;
+    if (objections_.first()) return;
+    if (events_waiting > 0) return deferred_.push_back({notes_.size(), now, running});
+    // Each note is judged by the time of its own pass.
+    deferred_.push_back({notes_.size(), now, running});
+    auto pass = deferred_.begin();
+    const auto set_time = [&] {
+        scene_.now = pass->now;
+        scene_.running = pass->running;
+    };
+    const auto set_time_of = [&](std::size_t note) {
+        for (; pass + 1 != deferred_.end() && note >= pass->notes; set_time()) {
+            clock_.told_in_pass(scene_);
+            ++pass;
+        }
+    };
+    set_time();
     const bool quiet = notes_.empty() && events_.empty();
+    const bool players_only = std::all_of(notes_.begin(), notes_.end(), is_of_players) &&
+                              std::all_of(events_.begin(), events_.end(), [](const Published& one) {
+                                  return std::visit([]<class E>(const E&) { return is_of_player<E>; }, one.event);
+                              });
     judging_ = true;
     auto event = events_.begin();
     std::int32_t last_heard = -1;
@@ -286,20 +319,39 @@ void Court::pass_ended(Time now, Time running, const Core& core, std::size_t eve
     };
     for (std::size_t i = 0; i < notes_.size(); ++i) {
         judge_events_until(notes_[i].published);
+        set_time_of(i);
         if (notes_[i].kind == Kind::heard) last_heard = static_cast<std::int32_t>(i);
         set_cause(notes_[i].cause);
         judge_note(notes_[i]);
     }
     judge_events_until(~std::uint64_t{0});
+    set_time_of(notes_.size());
     judging_ = false;
     set_cause(-1);
+    deferred_.clear();
+    scene_.now = now;
+    scene_.running = running;
     notes_.clear();
     bytes_.clear();
     events_.clear();
     if (quiet && now - judged_at_ < look_every) return;
     judged_at_ = now;
+    // What only players said changes nothing for the fleet and its matches.
+    if (players_only && now - judged_all_at_ < look_every) {
+        players_.pass_ended(scene_, core);
+        keepalive_.pass_ended(scene_, core);
+        clock_.pass_ended(scene_, core);
+        invitations_.pass_ended(scene_, core);
+        return limits_.pass_ended(scene_, core);
+    }
+    judged_all_at_ = now;
     for_each_judge([&](auto& judge) { judge.pass_ended(scene_, core); });
     registry_.clear_touched();
+}
+
+// Of a link that ends it is not known here whose it was.
+bool Court::is_of_players(const Note& note) {
+    return note.port == Port::players && (note.kind == Kind::heard || note.kind == Kind::said);
 }
 
 void Court::set_cause(std::int32_t cause) {

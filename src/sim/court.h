@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <tuple>
@@ -15,7 +16,9 @@
 #include "protocol/port.h"
 #include "runtime/events.h"
 #include "sim/clock_judge.h"
+#include "sim/drop_judge.h"
 #include "sim/fleet_judge.h"
+#include "sim/history_judge.h"
 #include "sim/invitation_judge.h"
 #include "sim/judge.h"
 #include "sim/keepalive_judge.h"
@@ -44,6 +47,7 @@ public:
     void run_began(Time now, Time running, const Core& core);
     void run_ended(Time now, std::string_view how);
     void durable(Time now, const RecordBatch& batch);
+    void pruned(Time now, const std::map<std::int64_t, EventRecord>& events);
 
     // Notes during a pass. `published` is how many events core has published so far.
     void heard(LinkNumber link, Port port, Code code, std::span<const std::byte> payload, std::uint64_t published);
@@ -116,6 +120,14 @@ private:
         Event event;
     };
 
+    // A pass whose notes are judged later, since events of it still wait.
+    struct Deferred {
+        std::size_t notes = 0;  // up to this one
+        Time now;
+        Time running;
+    };
+
+    static bool is_of_players(const Note& note);
     Note& add(Kind kind, LinkNumber link, std::uint64_t published);
     std::span<const std::byte> bytes_of(const Note& note) const;
     template <class E>
@@ -142,6 +154,8 @@ private:
     KeepaliveJudge keepalive_;
     ClockJudge clock_;
     InvitationJudge invitations_;
+    DropJudge drops_;
+    HistoryJudge history_;
     LimitJudge limits_;
 
     Scene scene_;
@@ -150,7 +164,9 @@ private:
     std::vector<Published> events_;
     std::int32_t handling_ = -1;
     bool judging_ = false;  // what is noted now is part of a pass
+    std::vector<Deferred> deferred_;
     Time judged_at_{};      // when core's state was last looked at
+    Time judged_all_at_{};  // the same, of all of it
 };
 
 }  // namespace muster::sim

@@ -3,10 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "store/kept_past.h"
+
 namespace muster::sim {
 namespace {
 
-constexpr std::chrono::hours history_keep{7 * 24};
+using namespace std::chrono_literals;
+
+// As the store does: how often it looks at the date, and drops what is too old by it.
+constexpr Duration date_look_every = 1s;
+constexpr Duration disk_prune_every = 1min;
 
 }  // namespace
 
@@ -17,8 +23,27 @@ RecoveredState Disk::open(OnOutcome on_outcome) {
     ++run_;
     last_failed_ = {};
     on_outcome_ = std::move(on_outcome);
-    const auto keep = std::chrono::duration_cast<std::chrono::milliseconds>(history_keep);
-    return fold_.recovered(UnixMs{clock_.wall().value - keep.count()});
+    LastedDate lasted;
+    for (auto event = fold_.events().rbegin(); event != fold_.events().rend() && lasted.add(event->second.time);
+         ++event) {
+    }
+    date_.emplace(clock_.now(), lasted.date().value_or(clock_.wall()));
+    next_prune_ = clock_.now() + disk_prune_every;
+    agenda_.in(date_look_every, [this, run = run_] { look(run); });
+    return fold_.recovered(kept_of(HistoryLimits{}, date_->observe(clock_.now(), clock_.wall())));
+}
+
+// The store's thread wakes by itself. A process that stands still does not look.
+void Disk::look(std::uint64_t run) {
+    if (run != run_) return;
+    const Time stopped = watcher_.stopped_until();
+    agenda_.at(std::max(clock_.now() + date_look_every, stopped), [this, run] { look(run); });
+    if (stopped > clock_.now()) return;
+    const UnixMs date = date_->observe(clock_.now(), clock_.wall());
+    if (clock_.now() < next_prune_) return;
+    next_prune_ = clock_.now() + disk_prune_every;
+    fold_.prune(kept_of(HistoryLimits{}, date));
+    watcher_.pruned(fold_.events());
 }
 
 bool Disk::submit(RecordBatch&& batch) {
@@ -47,6 +72,8 @@ void Disk::set_conditions(const DiskConditions& conditions) {
 
 void Disk::end_sync(std::uint64_t sync) {
     if (sync != sync_ || in_sync_ == 0) return;
+    if (const Time stopped = watcher_.stopped_until(); stopped > clock_.now())
+        return agenda_.at(stopped, [this, sync] { end_sync(sync); });
     const std::uint64_t run = run_;
     const StoreFault fault = outcome_now(waiting_.front());
     if (!watcher_.step()) return;  // died just before the sync was through

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
+#include <optional>
 
 #include "base/random.h"
 #include "core/ledger.h"
@@ -12,6 +14,7 @@
 #include "sim/agenda.h"
 #include "sim/scenario.h"
 #include "store/latest_state.h"
+#include "store/settled_date.h"
 
 namespace muster::sim {
 
@@ -21,6 +24,10 @@ public:
     virtual ~DiskWatcher() = default;
     // All of the batch became durable in this moment.
     virtual void durable(const RecordBatch& batch) = 0;
+    // The history was pruned by the date; these events are left.
+    virtual void pruned(const std::map<std::int64_t, EventRecord>& events) = 0;
+    // The process, and the store's thread with it, stands still until then; in the past when it does not.
+    virtual Time stopped_until() const = 0;
     // A step at which the machine may die: false when it did, and nothing more happens.
     virtual bool step() = 0;
     // True when the batch shall be answered as durable without being so: a store that lies, for tests of the judges.
@@ -50,6 +57,7 @@ public:
     std::size_t waiting() const { return waiting_.size(); }
 
 private:
+    void look(std::uint64_t run);
     void begin_sync();
     void plan_end();
     void end_sync(std::uint64_t sync);
@@ -63,6 +71,8 @@ private:
     DiskConditions conditions_;
     DiskWatcher& watcher_;
     LatestState fold_;
+    std::optional<SettledDate> date_;  // by which the past is old, in this run
+    Time next_prune_{};
     OnOutcome on_outcome_;
     std::deque<RecordBatch> waiting_;
     std::size_t in_sync_ = 0;  // of them, how many are in the transaction under way

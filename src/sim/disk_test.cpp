@@ -14,10 +14,14 @@ namespace {
 
 struct HeardDisk final : DiskWatcher {
     void durable(const RecordBatch& batch) override { numbers.push_back(batch.number); }
+    void pruned(const std::map<std::int64_t, EventRecord>& events) override { left = events.size(); }
+    Time stopped_until() const override { return stopped; }
     bool step() override { return true; }
     bool forge(const RecordBatch&) override { return forging; }
     std::vector<std::uint64_t> numbers;
     bool forging = false;
+    std::size_t left = 0;
+    Time stopped{};
 };
 
 struct DiskFixture {
@@ -97,4 +101,30 @@ TEST_CASE("fault 2: a crash keeps the transaction under way whole or not at all,
     }
     CHECK(kept > 10);
     CHECK(kept < 40);
+}
+
+TEST_CASE_FIXTURE(DiskFixture,
+                  "fault 18: a date that is days ahead for a minute prunes nothing, and one that lasts does") {
+    const auto event = [this](std::int64_t id) { return EventRecord{id, clock.wall(), "test", ""}; };
+    REQUIRE(disk.submit({1, {event(1)}}));
+    run(2min);
+    CHECK(watcher.left == 1);
+    clock.step_wall(std::chrono::hours(400));
+    run(5min);
+    CHECK(watcher.left == 1);
+    disk.crash();
+    disk.open([](const BatchOutcome&) {});
+    run(5min);
+    CHECK(watcher.left == 1);
+    run(10min);
+    CHECK(watcher.left == 0);
+}
+
+TEST_CASE_FIXTURE(DiskFixture, "L-8: the store's thread stands still with its process") {
+    watcher.stopped = clock.now() + 10s;
+    REQUIRE(disk.submit(batch(1)));
+    run(9s);
+    CHECK(watcher.numbers.empty());
+    run(2s);
+    CHECK(watcher.numbers.size() == 1);
 }

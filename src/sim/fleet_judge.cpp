@@ -65,6 +65,10 @@ void FleetJudge::heard(const Scene&, LinkNumber link, const ServerGoodbye& wish)
     if (speaking && speaking->id == wish.server) leaving_.insert(wish.server);
 }
 
+void FleetJudge::heard(const Scene&, LinkNumber link, const AllocateMatchAck& ack) {
+    if (ack.accepted && registry_.speaker(link)) in_doubt_.erase(ack.lobby);
+}
+
 void FleetJudge::happened(const Scene& scene, const event::ServerRemoved& event) {
     ++removed_;
     const KnownServer& was = registry_.last_removed();
@@ -125,9 +129,7 @@ void FleetJudge::run_began(const Scene& scene, const Core& core) {
     reconciled_ = {};
     reconciled_link_ = 0;
     in_doubt_.clear();
-    core.matches().for_each([this](const Match& match) {
-        if (match.record.state == MatchState::allocated) in_doubt_.insert(match.lobby());
-    });
+    core.matches().for_each([this](const Match& match) { in_doubt_.insert(match.lobby()); });
     pass_ended(scene, core);
 }
 

@@ -26,6 +26,7 @@ public:
 
     void heard(const Scene& scene, LinkNumber link, const ServerHeartbeat& beat);
     void heard(const Scene& scene, LinkNumber link, const ServerGoodbye& wish);
+    void heard(const Scene& scene, LinkNumber link, const AllocateMatchAck& ack);
     void happened(const Scene& scene, const event::ServerRemoved& event);
     void said(const Scene& scene, LinkNumber link, const AbortMatch& abort);
     void happened(const Scene& scene, const event::MatchReady& event);
@@ -52,7 +53,7 @@ private:
     std::set<ServerId> braked_;  // as of the last pass
     ServerId reconciled_;        // whose third low report was heard in this pass
     LinkNumber reconciled_link_ = 0;
-    std::set<LobbyId> in_doubt_;  // recovered, and not reported ready since: their servers are asked once more
+    std::set<LobbyId> in_doubt_;  // recovered, and not heard of since: their servers are asked once more
     std::int32_t reported_then_ = 0;
     std::vector<LobbyId> held_then_;  // by it, and durable
     bool undurable_then_ = false;     // it held others too

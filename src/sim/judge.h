@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +16,9 @@
 #include "sim/network.h"
 
 namespace muster::sim {
+
+// The HTTP API, which asks as a matchmaker does, over a link that never ends.
+inline constexpr LinkNumber api_link = ~LinkNumber{0};
 
 // A rule was broken.
 struct Objection {
@@ -80,6 +84,8 @@ struct Judge {
     void shut_down(const Scene&) {}
     // In this moment, whatever core knows of it.
     void durable(Time, const RecordBatch&) {}
+    // The store has dropped what is too old of the history; these are left.
+    void pruned(Time, const std::map<std::int64_t, EventRecord>&) {}
     // A run of Muster begins. `core` has recovered, and nobody has asked it anything.
     void run_began(const Scene&, const Core&) {}
     void run_ended(Time) {}

@@ -1,5 +1,5 @@
 // Judges that nothing waits without bound, as far as core shows what waits.
-// Invariant 18.
+// Invariant 18; fault 5.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +22,11 @@ public:
     }
     void pass_ended(const Scene& scene, const Core& core) {
         if (core.matches().in_flight() > rules_.requests_max) object(scene.now, "too many requests are in flight");
+        const Ledger& ledger = core.ledger();
+        if (ledger.events_waiting() > rules_.ledger.events_waiting)
+            object(scene.now, "too many events wait for the disk");
+        if (ledger.promises_waiting() > rules_.ledger.promises_waiting)
+            object(scene.now, "too many promises wait for the disk");
     }
 
 private:

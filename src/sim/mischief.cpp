@@ -29,11 +29,17 @@ std::vector<Mischief::Kind> Mischief::kinds() const {
         {rates.crash, &Mischief::kill_muster},
         {rates.shutdown, &Mischief::end_muster},
         {rates.freeze, &Mischief::stop_muster},
+        {rates.stop_inside, &Mischief::stop_muster_inside},
         {rates.wall_step, &Mischief::change_date},
+        {rates.date_ahead, &Mischief::jump_ahead},
+        {rates.passer_by, &Mischief::pass_by},
+        {rates.slow_reader, &Mischief::stop_reading},
         {rates.disk_full, &Mischief::fill_disk},
+        {rates.sync_fails, &Mischief::fail_sync},
         {rates.operator_drain, &Mischief::drain_by_operator},
         {rates.operator_abort, &Mischief::abort_by_operator},
         {rates.operator_kick, &Mischief::kick_by_operator},
+        {rates.operator_remove, &Mischief::remove_by_operator},
         {rates.operator_clock, &Mischief::set_clock_by_operator},
     };
 }
@@ -123,6 +129,44 @@ void Mischief::stop_muster() {
     parts_.host.freeze(between(random_, 500ms, parts_.stage.conditions.faults.freeze_max));
 }
 
+void Mischief::stop_muster_inside() {
+    parts_.host.stop_inside(between(random_, 500ms, parts_.stage.conditions.faults.freeze_max), parts_.stage.calm_at);
+}
+
+// Days ahead, and back after a minute or two (fault 18).
+void Mischief::jump_ahead() {
+    if (date_is_ahead_) return;
+    date_is_ahead_ = true;
+    const std::chrono::milliseconds ahead = std::chrono::hours(random_.between(30, 400));
+    parts_.court.note(parts_.clock.now(), "fault: the date is days ahead");
+    parts_.clock.step_wall(ahead);
+    parts_.stage.agenda.in(between(random_, 1s, 150s), [this, ahead] {
+        date_is_ahead_ = false;
+        parts_.clock.step_wall(-ahead);
+        parts_.court.note(parts_.clock.now(), "the date is right again");
+    });
+}
+
+// Connects and is gone, without a word or with a reset.
+void Mischief::pass_by() {
+    Network& network = parts_.stage.network;
+    const LinkNumber link = network.connect(passer_by_, Port::players, IpAddress::v4({10, 3, 0, 1}));
+    parts_.stage.agenda.in(between(random_, 1ms, 200ms), [&network, link, resets = random_.chance(0.5)] {
+        if (resets && network.open(link)) {
+            network.reset(link);
+        } else {
+            network.close(link);
+        }
+    });
+}
+
+void Mischief::stop_reading() {
+    const LinkNumber link = any_link();
+    if (link == 0) return;
+    parts_.court.note(parts_.clock.now(), fmt::format("fault: the peer of link {} reads nothing for a while", link));
+    parts_.stage.network.stop_reading(link, between(random_, 1s, 20s));
+}
+
 void Mischief::change_date() {
     constexpr std::chrono::milliseconds steps[] = {3'600s, -3'600s, 30s, -7'200s};
     const auto step = steps[random_.below(std::size(steps))];
@@ -139,6 +183,10 @@ void Mischief::fill_disk() {
         parts_.host.disk().set_full(false);
         parts_.court.note(parts_.clock.now(), "the disk has room again");
     });
+}
+
+void Mischief::fail_sync() {
+    parts_.host.fail_sync();
 }
 
 void Mischief::drain_by_operator() {
@@ -158,6 +206,13 @@ void Mischief::abort_by_operator() {
 void Mischief::kick_by_operator() {
     const auto& accounts = parts_.stage.accounts;
     if (!accounts.empty()) parts_.host.kick(accounts[random_.below(accounts.size())]);
+}
+
+void Mischief::remove_by_operator() {
+    const ServerId server = any_server().id();
+    if (server.value == 0) return;
+    parts_.court.note(parts_.clock.now(), "operator: remove the server", {}, server);
+    parts_.host.remove_server(server);
 }
 
 // To another time, often just before a day is over, at another speed, or both.

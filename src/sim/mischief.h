@@ -54,15 +54,29 @@ private:
     void kill_muster();
     void end_muster();
     void stop_muster();
+    void stop_muster_inside();
     void change_date();
+    void jump_ahead();
+    void pass_by();
+    void stop_reading();
     void fill_disk();
+    void fail_sync();
     void drain_by_operator();
     void abort_by_operator();
     void kick_by_operator();
+    void remove_by_operator();
     void set_clock_by_operator();
+
+    // Says nothing and hears nothing.
+    class PasserBy final : public Peer {
+        void frame(LinkNumber, Code, std::span<const std::byte>) override {}
+        void link_down(LinkNumber) override {}
+    };
 
     Parts parts_;
     Random random_;
+    PasserBy passer_by_;
+    bool date_is_ahead_ = false;
     std::uint64_t disk_filled_ = 0;
 };
 

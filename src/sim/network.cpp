@@ -24,7 +24,11 @@ LinkNumber Network::connect(Peer& peer, Port port, const IpAddress& ip) {
     const auto number = static_cast<LinkNumber>(links_.size());
     agenda_.at(next_arrival(link, link.to_muster), [this, number, reset = link.to_muster.reset] {
         Link& opened = at(number);
-        if (reset != opened.to_muster.reset || !opened.peer_open) return;
+        if (reset != opened.to_muster.reset || !opened.peer_open) {
+            opened.connecting = false;
+            return;
+        }
+        opened.connecting = false;
         if (listener_ && listener_->accept(number, opened.port, opened.ip)) {
             opened.muster_open = true;
         } else {
@@ -45,6 +49,7 @@ void Network::send_to_peer(LinkNumber link, std::vector<std::byte> bytes) {
 void Network::put_on_lane(LinkNumber number, bool to_muster, std::vector<std::byte> bytes) {
     Link& link = at(number);
     Lane& lane = to_muster ? link.to_muster : link.to_peer;
+    if (!to_muster) link.to_peer_bytes += bytes.size();
     if (lane.lost) return;
     while (bytes.size() > 1 && random_.chance(conditions_.pieces)) {
         const auto cut = static_cast<std::ptrdiff_t>(random_.between(1, static_cast<std::int64_t>(bytes.size()) - 1));
@@ -67,9 +72,33 @@ void Network::deliver(LinkNumber number, bool to_muster, std::uint32_t reset, co
         if (link.muster_open && listener_) listener_->bytes(number, bytes);
         return;
     }
+    link.to_peer_bytes -= bytes.size();
+    tell_if_drained(number);
     if (!link.peer_open) return;
     link.arrived.insert(link.arrived.end(), bytes.begin(), bytes.end());
     deliver_frames(number);
+}
+
+std::size_t Network::unsent(LinkNumber link) const {
+    return at(link).to_peer_bytes - std::min(at(link).to_peer_bytes, conditions_.kernel_bytes);
+}
+
+bool Network::reads(LinkNumber number) const {
+    const Link& link = at(number);
+    return link.peer_open && !link.to_peer.lost &&
+           std::max(link.to_peer.arrives, link.reads_from) <= agenda_.now() + 1s;
+}
+
+void Network::report_drained(LinkNumber link) {
+    at(link).tell_drained = true;
+    tell_if_drained(link);
+}
+
+void Network::tell_if_drained(LinkNumber number) {
+    Link& link = at(number);
+    if (!link.tell_drained || !link.muster_open || unsent(number) > 0) return;
+    link.tell_drained = false;
+    if (listener_) listener_->drained(number);
 }
 
 void Network::deliver_frames(LinkNumber number) {
@@ -88,6 +117,7 @@ void Network::deliver_frames(LinkNumber number) {
 
 Time Network::next_arrival(const Link& link, Lane& lane) {
     lane.arrives = std::max(lane.arrives, agenda_.now() + delay(link));
+    if (&lane == &link.to_peer) lane.arrives = std::max(lane.arrives, link.reads_from);
     return lane.arrives;
 }
 
@@ -123,10 +153,11 @@ void Network::close_to_peer(LinkNumber number) {
 }
 
 void Network::drop_all(Gone gone) {
-    for (LinkNumber number = 1; number <= links_.size(); ++number) {
+    for (LinkNumber number = first_open_; number <= links_.size(); ++number) {
         Link& link = at(number);
         const bool was_open = link.muster_open;
         link.muster_open = false;
+        link.to_peer_bytes = 0;
         ++link.to_muster.reset;
         ++link.to_peer.reset;
         if (!link.peer_open) continue;
@@ -142,21 +173,36 @@ void Network::drop_all(Gone gone) {
 
 void Network::reset(LinkNumber number) {
     Link& link = at(number);
+    link.to_peer_bytes = 0;
     ++link.to_muster.reset;
     ++link.to_peer.reset;
     end_at_muster(number, agenda_.now() + delay(link));
     end_at_peer(number, agenda_.now() + delay(link));
 }
 
+void Network::cut(LinkNumber number) {
+    Link& link = at(number);
+    link.to_peer_bytes = 0;
+    ++link.to_muster.reset;
+    ++link.to_peer.reset;
+    end_at_muster(number, agenda_.now());
+    end_at_peer(number, agenda_.now() + link.latency);
+}
+
+void Network::stop_reading(LinkNumber number, Duration by) {
+    at(number).reads_from = agenda_.now() + by;
+}
+
 void Network::lose(LinkNumber number, Way way) {
     Link& link = at(number);
+    if (way != Way::both) ++lost_one_way_;
     if (way != Way::to_peer) link.to_muster.lost = true;
     if (way != Way::to_muster) link.to_peer.lost = true;
     find_dead(number, Duration(random_.between(Duration(45s).count(), Duration(120s).count())));
 }
 
 void Network::heal() {
-    for (LinkNumber number = 1; number <= links_.size(); ++number) {
+    for (LinkNumber number = first_open_; number <= links_.size(); ++number) {
         const Link& link = at(number);
         const bool half_open = link.to_muster.lost || link.to_peer.lost || link.peer_open != link.muster_open;
         if (half_open) find_dead(number, Duration(random_.between(0, Duration(3s).count())));
@@ -167,9 +213,10 @@ bool Network::open(LinkNumber link) const {
     return link != 0 && at(link).peer_open && at(link).muster_open;
 }
 
-std::vector<LinkNumber> Network::open_links() const {
+std::vector<LinkNumber> Network::open_links() {
+    while (first_open_ <= links_.size() && at(first_open_).over()) ++first_open_;
     std::vector<LinkNumber> found;
-    for (LinkNumber number = 1; number <= links_.size(); ++number) {
+    for (LinkNumber number = first_open_; number <= links_.size(); ++number) {
         if (open(number)) found.push_back(number);
     }
     return found;

@@ -38,6 +38,8 @@ public:
     virtual void bytes(LinkNumber link, std::span<const std::byte> bytes) = 0;
     // Closed by its peer, reset, or found dead.
     virtual void ended(LinkNumber link) = 0;
+    // What was sent has left Muster's process, as report_drained() asked.
+    virtual void drained(LinkNumber link) = 0;
 };
 
 // Which way of a link loses all that is sent on it.
@@ -64,6 +66,14 @@ public:
     // Muster's calls.
     void send_to_peer(LinkNumber link, std::vector<std::byte> bytes);
     void close_to_peer(LinkNumber link);
+    // Ends the link at once, at both ends.
+    void cut(LinkNumber link);
+    // Bytes that the kernel has no room for, since the peer has not read what came before.
+    std::size_t unsent(LinkNumber link) const;
+    // The peer reads, and nothing holds up what is on its way.
+    bool reads(LinkNumber link) const;
+    // Listener::drained() is called when nothing is unsent.
+    void report_drained(LinkNumber link);
     // Muster's process is gone, and all its links with it. With the machine's power, some peers hear nothing of it.
     enum class Gone : std::uint8_t { process, maybe_power };
     void drop_all(Gone gone);
@@ -71,12 +81,17 @@ public:
     // Faults. What is in flight is lost by a reset, and arrives in spite of a loss that begins later.
     void reset(LinkNumber link);
     void lose(LinkNumber link, Way way);
+    // The peer reads nothing for so long.
+    void stop_reading(LinkNumber link, Duration by);
     // Links that lose what is sent on them are found dead at once: the network works again.
     void heal();
 
+    // Links of which one direction was lost, so far.
+    std::uint64_t lost_one_way() const { return lost_one_way_; }
+
     bool open(LinkNumber link) const;
     // All links that both ends hold.
-    std::vector<LinkNumber> open_links() const;
+    std::vector<LinkNumber> open_links();
     Port port(LinkNumber link) const { return at(link).port; }
 
 private:
@@ -93,8 +108,14 @@ private:
         Lane to_muster;
         Lane to_peer;
         bool peer_open = true;
+        bool connecting = true;
         bool muster_open = false;
+        bool tell_drained = false;
+        std::size_t to_peer_bytes = 0;   // sent by Muster, and not read yet
+        Time reads_from{};               // nothing is read before
         std::vector<std::byte> arrived;  // at the peer, less than a frame
+
+        bool over() const { return !connecting && !peer_open && !muster_open; }
     };
 
     Link& at(LinkNumber link) { return links_[link - 1]; }
@@ -107,12 +128,15 @@ private:
     void end_at_muster(LinkNumber number, Time when);
     void end_at_peer(LinkNumber number, Time when);
     void find_dead(LinkNumber number, Duration after);
+    void tell_if_drained(LinkNumber number);
 
     Agenda& agenda_;
     Random random_;
     NetworkConditions conditions_;
     Listener* listener_ = nullptr;
     std::deque<Link> links_;
+    std::uint64_t lost_one_way_ = 0;
+    LinkNumber first_open_ = 1;  // all links before it are over at both ends
 };
 
 }  // namespace muster::sim

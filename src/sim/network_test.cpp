@@ -31,9 +31,11 @@ struct HeardListener final : Listener {
         received.insert(received.end(), bytes.begin(), bytes.end());
     }
     void ended(LinkNumber) override { ++ends; }
+    void drained(LinkNumber) override { ++drains; }
     bool accepting = true;
     int accepted = 0;
     int ends = 0;
+    int drains = 0;
     std::vector<std::byte> received;
 };
 

@@ -34,10 +34,13 @@ void NoticeJudge::said(const Scene&, LinkNumber link, const AllocationResponse& 
 }
 
 void NoticeJudge::said(const Scene& scene, LinkNumber link, const MatchEventNotice& notice) {
-    last_told_[notice.lobby] = {link, scene.now};
-    if (verdicts_.last_notice_answered_cancel()) return;
     const auto found = lobbies_.find(notice.lobby);
     const KnownLink* known = registry_.link(link);
+    if (known && found != lobbies_.end() && found->second.matchmaker == known->matchmaker) {
+        last_told_[notice.lobby] = {link, scene.now};
+        told_on_[link].insert(notice.lobby);
+    }
+    if (verdicts_.last_notice_answered_cancel()) return;
     if (found == lobbies_.end()) return object(scene, "an event for a lobby that has no match", notice.lobby);
     if (!known || known->matchmaker != found->second.matchmaker) {
         return object(scene, "an event for another matchmaker's lobby", notice.lobby);
@@ -111,7 +114,10 @@ void NoticeJudge::happened(const Scene&, const event::MatchRefused& event) {
 
 // Whether what was told on it was read, nobody knows: it is told again.
 void NoticeJudge::closed(const Scene& scene, LinkNumber link) {
-    for (const auto& [lobby, last] : last_told_) {
+    const auto told = told_on_.extract(link);
+    if (told.empty()) return;
+    for (const LobbyId lobby : told.mapped()) {
+        const Last& last = last_told_[lobby];
         const auto latest = latest_.find(lobby);
         if (last.link != link || latest == latest_.end()) continue;
         if (slots_.live(lobby) || scene.now - last.at < heard_after) due_[lobby] = latest->second;
@@ -133,6 +139,7 @@ void NoticeJudge::run_began(const Scene&, const Core&) {
     told_.clear();
     latest_.clear();
     last_told_.clear();
+    told_on_.clear();
     withheld_since_.clear();
     std::map<LobbyId, Lobby> before = std::exchange(lobbies_, {});
     for (const auto& [id, record] : durable_) {

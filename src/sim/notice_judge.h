@@ -70,6 +70,7 @@ private:
     std::vector<Told> told_;                    // in this pass, ahead of its event
     std::map<LobbyId, MatchEventKind> latest_;  // that came about
     std::map<LobbyId, Last> last_told_;
+    std::map<LinkNumber, std::set<LobbyId>> told_on_;  // whatever was told on a link since it opened
     std::map<LobbyId, Time> withheld_since_;
     std::map<LobbyId, MatchRecord> durable_;
 };

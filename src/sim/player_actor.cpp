@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "protocol/dispatch.h"
+#include "protocol/error_texts.h"
 
 namespace muster::sim {
 namespace {
@@ -26,6 +27,8 @@ struct PlayerActor::FromMuster {
     void operator()(const PlayerLoginResponse& response) const {
         if (const auto* accepted = std::get_if<PlayerLoginResponse::Accepted>(&response.answer))
             player.welcome(*accepted);
+        else if (std::get<Refused>(response.answer).error == text(Refusal::too_many_logins))
+            player.limited_at_ = player.stage_.now();
     }
     void operator()(const Ping&) const { player.pinged(); }
     void operator()(const EntityHeartbeat& request) const { player.asked(request); }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/random.h"
@@ -25,6 +26,8 @@ public:
     void calm_down();
 
     bool logged_in() const { return logged_in_; }
+    // When it was last refused for too many logins: for a minute it may be refused again (S-7).
+    std::optional<Time> limited_at() const { return limited_at_; }
     AccountId id() const { return id_; }
     // What its clock shows.
     const FollowedClock& clock() const { return clock_; }
@@ -62,6 +65,7 @@ private:
     std::string name_;
     LinkNumber link_ = 0;
     bool logged_in_ = false;
+    std::optional<Time> limited_at_;
     std::uint32_t session_ = 0;  // logins so far: what was planned for an earlier one is dropped
     AccountId id_;
     std::string token_;      // the newest it was told

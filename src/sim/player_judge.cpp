@@ -75,7 +75,7 @@ LinkNumber PlayerJudge::login_of(const Scene& scene, const std::string& name) {
 }
 
 bool PlayerJudge::waits(LinkNumber link, const Place& place, const std::string& name) const {
-    return place.waits != 0 && !place.answered && !place.last_word && !on(link) &&
+    return place.waits != 0 && !place.answered && !place.last_word && !place.closing && !on(link) &&
            place.login->player_name.view() == name;
 }
 

@@ -1,9 +1,10 @@
 // One run of Muster's process: the loop and core, as the daemon builds them, between a simulated network and disk.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,8 +19,11 @@
 #include "base/virtual_clock.h"
 #include "core/core.h"
 #include "runtime/game_loop.h"
+#include "runtime/mailbox.h"
+#include "runtime/message_source.h"
 #include "sim/court.h"
 #include "sim/disk.h"
+#include "sim/gateway.h"
 #include "sim/network.h"
 #include "sim/rules.h"
 #include "sim/sabotage.h"
@@ -29,10 +33,13 @@ namespace muster::sim {
 inline constexpr std::string_view server_secret = "server-secret";
 inline constexpr std::string_view matchmaker_secret = "matchmaker-secret";
 
-class Process final : private MessageSource, private LinkOutput, private BatchOutput {
+// Where in a pass the process may be stopped (L-8).
+enum class PassPoint : std::uint8_t { catching_up, reading, message, timer, event, flush };
+
+class Process final : private LinkOutput, private BatchOutput {
 public:
     // All of them outlive the process. `step` is asked before each step at which the machine may die; once it says no,
-    // nothing that core does reaches the world any more.
+    // nothing that core does reaches the world any more. `at_point` may let time pass.
     struct Parts {
         VirtualClock& clock;
         Network& network;
@@ -41,26 +48,29 @@ public:
         Entropy& entropy;
         Sabotage& sabotage;
         const Rules& rules;
+        const GatewayConditions& gateway;
         Function<bool()> step;
+        Function<void(PassPoint)> at_point;
     };
+    // Runs on the game thread, inside a pass.
+    using Command = Function<void(const Pass&), 64>;
 
     Process(Parts parts, std::uint64_t seed, const RecoveredState& recovered);
 
     // What the world tells it, to be handled in its next pass.
-    void accepted(LinkNumber link, Port port, const IpAddress& peer);
-    // True when the last frame of it has only begun to arrive.
-    bool bytes(LinkNumber link, std::span<const std::byte> bytes);
-    void ended(LinkNumber link);
-    void handshake_deadline(LinkNumber link);
-    // The frame that had begun to arrive when the link had had so many whole ones.
-    void frame_deadline(LinkNumber link, std::uint64_t whole_frames);
-    std::uint64_t whole_frames(LinkNumber link) const;
-    void outcome(const BatchOutcome& outcome);
+    Gateway& gateway() { return gateway_; }
+    const Gateway& gateway() const { return gateway_; }
+    void outcome(BatchOutcome outcome);
     void drain(const OperatorDrain& wish);
     void abort(LobbyId lobby);
     void kick(AccountId player);
+    void remove_server(ServerId server);
     void set_clock(const OperatorClock& wish);
     void shut_down();
+    // Questions over HTTP. Their answers are the court's business.
+    void ask(const AllocationRequest& request);
+    void ask(const MatchPlayers& list);
+    void cancel(LobbyId lobby, std::string reason);
 
     // One pass and what leaves after it. False when the machine died in it.
     bool turn();
@@ -73,63 +83,57 @@ public:
     // What it was stopped for in all, as its loop counts it.
     Duration stood_still() const { return loop_.time().stood_still(); }
     std::uint64_t frames_sent() const { return frames_sent_; }
+    std::uint64_t handlers_failed() const { return handlers_failed_; }
+
+    // What NetSource calls.
+    void opened(const Pass& pass, ConnectionId id, Port port, const IpAddress& peer, std::string_view name);
+    void frame(const Pass& pass, ConnectionId id, const PeerFrame& frame);
+    void malformed(const Pass& pass, ConnectionId id, WireError fault);
+    void gave_up(const Pass& pass, ConnectionId id, LinkFault fault);
+    void paused(const Pass& pass, ConnectionId id);
+    void resumed(const Pass& pass, ConnectionId id);
+    void drained(ConnectionId id);
+    void closed(const Pass& pass, ConnectionId id);
+    void handler_failed(const Pass& pass, ConnectionId id);
 
 private:
-    struct Inbound {
-        enum class Kind : std::uint8_t {
-            opened,
-            frame,
-            malformed,
-            deadline,
-            drained,
-            closed,
-            outcome,
-            drain,
-            abort,
-            kick,
-            set_clock,
-            shut_down,
-        };
-        Kind kind = Kind::frame;
-        LinkNumber link = 0;
-        Port port = Port::servers;
-        Code code = 0;
-        WireError fault{};
-        LinkFault given_up = LinkFault::handshake_deadline;
-        BatchOutcome outcome;
-        OperatorDrain drain;
-        OperatorClock clock;
-        AccountId player;
-        LobbyId lobby;
-        IpAddress peer;
-        std::vector<std::byte> payload;
+    // Nobody sleeps: the host knows when the next pass is wanted.
+    class NoWaiter final : public Waiter {
+    public:
+        void wait_until(std::optional<Time>) override {}
+        void notify() override {}
     };
-    // A link as the network threads keep it.
-    struct Socket {
-        ConnectionId id;
+    // The newest connection of a slot that core was told of. Reports of older ones come to nothing (fault 32).
+    struct Known {
+        std::uint32_t generation = 0;
+        LinkNumber link = 0;  // 0: core was told of its end
         Port port = Port::servers;
-        bool greeted = false;
-        bool deaf = false;  // broken frames, or closing: nothing more is read
-        std::vector<std::byte> arrived;
-        std::uint64_t whole_frames = 0;
+    };
+    // The inboxes, with the moments at which the process may be stopped.
+    struct StoppableNet {
+        Process& process;
+        PortInbox& inbox(Port port) { return process.gateway_.inbox(port); }
+        bool claim_first_source() { return process.gateway_.claim_first_source(); }
+        void turn_without_thread();
+        void catch_up();
     };
 
     static CoreConfig config(const Rules& rules);
-    std::string_view name() const override { return "simulation"; }
-    bool refill() override;
-    bool handle_next(const Pass& pass) override;
-    std::string_view last_handled() const override { return "message"; }
-    std::size_t depth() const override { return inbox_.size(); }
+    static LoopConfig loop_config(Random& random);
+    void command(Command command);
     void send(ConnectionId to, std::span<const std::byte> frames) override;
     void report_drained(ConnectionId link) override;
     void greeted(ConnectionId link) override;
     void close(ConnectionId link) override;
     bool submit(RecordBatch&& batch) override;
 
-    void handle(const Pass& pass, const Inbound& message);
-    void open_socket(const Pass& pass, const Inbound& message);
-    void close_socket(const Pass& pass, LinkNumber link);
-    LinkNumber link_of(ConnectionId id) const;
+    // Null for one whose end core knows.
+    const Known* known(ConnectionId id) const;
+    // True when it is newer than all that core has heard of in its slot; what was open there is over then.
+    bool outlives(ConnectionId id);
+    template <class M>
+    void heard_over_http(const M& question);
+    void answered_over_http(const Pass& pass, const AnsweredQuestion& answered);
     std::uint64_t published() const { return loop_events_->published(); }
     bool flush();
 
@@ -137,18 +141,27 @@ private:
     Random random_;
     NoLog no_log_;
     Log log_;
+    NoWaiter waiter_;
+    Gateway gateway_;
+    StoppableNet net_{*this};
     GameLoop loop_;
     Events* loop_events_;
     Core core_;
-    std::deque<Inbound> inbox_;
-    std::size_t quota_ = 0;  // messages left for this pass
-    std::unordered_map<LinkNumber, Socket> sockets_;
-    std::vector<LinkNumber> by_slot_;
-    std::vector<std::uint32_t> generations_;
-    std::vector<std::uint32_t> free_slots_;
+    Mailbox<Command> commands_;
+    Mailbox<BatchOutcome> outcomes_;
+    std::array<std::unique_ptr<MessageSource>, ports.size()> sources_;  // by port
+    std::unordered_map<std::uint32_t, Known> known_;                    // by slot
+    struct Asked {
+        LobbyId lobby;
+        bool list = false;
+    };
+    std::unordered_map<std::uint64_t, Asked> asked_;  // over HTTP, and not answered
+    std::uint64_t next_question_ = 1;
     // An empty frame closes the link.
     std::vector<SentFrame> outbox_;
+    std::vector<ConnectionId> drain_reports_;
     std::uint64_t frames_sent_ = 0;
+    std::uint64_t handlers_failed_ = 0;
     bool dead_ = false;
 };
 

@@ -6,6 +6,8 @@
 #include <cstdint>
 
 #include "base/time.h"
+#include "core/ledger.h"
+#include "core/match_news.h"
 #include "core/world_clock.h"
 
 namespace muster::sim {
@@ -22,6 +24,8 @@ struct Rules {
     int heartbeats_failed_max = 2;
     GameTime clock_start;
     std::int32_t clock_speed = 60;
+    LedgerLimits ledger;
+    std::size_t news_portion = MatchNews::portion_bytes;
 };
 
 // Whatever is due is done in a pass, and a pass may be late by as much as does not count as a gap (L-8).

@@ -26,6 +26,8 @@ public:
 
     // What leaves instead of `frame`, in order: one as it is, none, or several.
     virtual void send(SentFrame frame, std::vector<SentFrame>& out) { out.push_back(std::move(frame)); }
+    // True: the handler of the frame throws before core has heard it (fault 13).
+    virtual bool fails(LinkNumber, Port, Code) { return false; }
     // False keeps the frame from core, although everybody saw it arrive.
     virtual bool hears(LinkNumber, Code, std::span<const std::byte>) { return true; }
     // True: the batch is answered as durable, and is not.

@@ -8,8 +8,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::array<std::string_view, scenarios.size()> names{
-    "calm",  "lossy",        "slow_disk", "full_disk", "crashing", "gaps",
-    "mixed", "mass_silence", "last_slot", "reconnect", "players",
+    "calm",      "lossy",     "slow_disk", "full_disk", "crashing", "gaps",    "mixed", "mass_silence",
+    "last_slot", "reconnect", "players",   "churn",     "backlog",  "starved", "dates",
 };
 
 // A small world, in which everybody meets everybody.
@@ -73,15 +73,91 @@ void add_full_disk(Conditions& world, Random& random) {
 
 void add_crashes(Conditions& world, Random& random) {
     world.faults.crash = 1 + 4 * random.unit();
+    world.faults.sync_fails = 0.3;
     world.faults.shutdown = 0.3;
     world.disk.sync_max = random.chance(0.5) ? 1s : 10ms;
 }
 
 void add_gaps(Conditions& world, Random& random) {
     world.faults.freeze = 1 + 2 * random.unit();
+    world.faults.stop_inside = 0.5 + random.unit();
     world.faults.freeze_max = random.chance(0.3) ? 200s : 40s;
     world.faults.wall_step = 1;
     world.disk.sync_max = random.chance(0.5) ? 2s : 10ms;
+}
+
+// Muster's own threads: how many, how late, and how much room there is between them and the loop.
+void add_threads(Conditions& world, Random& random) {
+    constexpr std::array<Duration, 3> wake_ups{50us, 2ms, 20ms};
+    world.gateway.workers = static_cast<int>(random.between(1, 3));
+    world.gateway.wake_up = wake_ups[random.below(wake_ups.size())];
+    world.gateway.late = random.chance(0.5) ? 0.3 * random.unit() : 0;
+    world.gateway.slots_shared = random.chance(0.5);
+    if (random.chance(0.3)) world.gateway.inbox_items = static_cast<std::size_t>(random.between(1, 8));
+}
+
+// Little room for what waits for the disk, so that small worlds fill it.
+void add_congestion(Conditions& world, Random& random) {
+    world.rules.ledger.events_waiting = static_cast<std::size_t>(random.between(8, 60));
+    world.rules.ledger.promises_waiting = static_cast<std::size_t>(random.between(1, 8));
+    world.rules.ledger.records_in_flight = static_cast<std::size_t>(random.between(10, 200));
+}
+
+void add_operators(Conditions& world, Random& random) {
+    world.api_asks_per_minute = static_cast<double>(random.between(1, 10));
+    world.faults.operator_remove = 0.3 * random.unit();
+}
+
+void add_churn(Conditions& world, Random& random) {
+    world.faults.passer_by = 20 + 200 * random.unit();
+    world.faults.slow_reader = random.chance(0.5) ? 1 : 0;
+}
+
+void make_churn(Conditions& world, Random& random) {
+    make_small(world, random);
+    add_rough_peers(world, random);
+    add_loss(world, random);
+    add_churn(world, random);
+    world.gateway.slots_shared = true;
+    world.gateway.wake_up = 20ms;
+    world.faults.reset = 10;
+    world.faults.server_reboot = 4;
+}
+
+// Many short matches, and matchmakers that come and go: what they missed is more than their links hold unsent.
+void make_backlog(Conditions& world, Random& random) {
+    world.servers = 4;
+    world.matchmakers = static_cast<int>(random.between(1, 2));
+    world.players = 2;
+    world.slots_min = world.slots_max = 20;
+    world.matchmaker.asks_per_minute = static_cast<double>(random.between(60, 120));
+    world.matchmaker.list = 0;
+    world.server.ack_max = 200ms;
+    world.server.play_min = 1s;
+    world.server.play_max = 20s;
+    world.network.kernel_bytes = 512;
+    world.gateway.unsent_max = 4'096;
+    world.rules.news_portion = 1'024;
+    world.faults.matchmaker_away = 3;
+    world.faults.reset = 1;
+    world.duration = 4min;
+    if (random.chance(0.3)) add_crashes(world, random);
+}
+
+// A pass takes at most a tenth of a second for messages, however many wait.
+void make_starved(Conditions& world, Random& random) {
+    make_small(world, random);
+    add_rough_peers(world, random);
+    world.gateway.message_cost = Duration(random.between(Duration(1ms).count(), Duration(60ms).count()));
+    if (random.chance(0.5)) add_loss(world, random);
+}
+
+void make_dates(Conditions& world, Random& random) {
+    make_small(world, random);
+    world.faults.wall_step = 0.5;
+    world.faults.date_ahead = 0.5 + random.unit();
+    if (random.chance(0.7)) add_crashes(world, random);
+    world.duration = 5min;
 }
 
 void make_mass_silence(Conditions& world, Random& random) {
@@ -163,24 +239,35 @@ void make_players(Conditions& world, Random& random) {
     add_rough_players(world, random);
 }
 
-Conditions fleet_of(Scenario scenario, Random& random) {
-    Conditions world;
+void fleet_of(Conditions& world, Scenario scenario, Random& random) {
     switch (scenario) {
         case Scenario::calm:
             make_small(world, random);
-            return world;
+            return;
         case Scenario::mass_silence:
             make_mass_silence(world, random);
-            return world;
+            return;
         case Scenario::last_slot:
             make_last_slot(world);
-            return world;
+            return;
         case Scenario::reconnect:
             make_reconnect(world);
-            return world;
+            return;
         case Scenario::players:
             make_players(world, random);
-            return world;
+            return;
+        case Scenario::churn:
+            make_churn(world, random);
+            return;
+        case Scenario::backlog:
+            make_backlog(world, random);
+            return;
+        case Scenario::starved:
+            make_starved(world, random);
+            return;
+        case Scenario::dates:
+            make_dates(world, random);
+            return;
         default:
             break;
     }
@@ -193,8 +280,12 @@ Conditions fleet_of(Scenario scenario, Random& random) {
     if (has(Scenario::full_disk)) add_full_disk(world, random);
     if (has(Scenario::crashing)) add_crashes(world, random);
     if (has(Scenario::gaps)) add_gaps(world, random);
+    if (mixed && random.chance(0.4)) add_churn(world, random);
+    if (mixed && random.chance(0.3)) world.faults.date_ahead = 0.5;
+    if (random.chance(0.5)) add_operators(world, random);
+    const bool disk_may_be_slow = has(Scenario::slow_disk) || scenario == Scenario::full_disk;
+    if (disk_may_be_slow && random.chance(0.5)) add_congestion(world, random);
     add_rough_players(world, random);
-    return world;
 }
 
 }  // namespace
@@ -211,7 +302,9 @@ std::optional<Scenario> scenario_named(std::string_view name) {
 }
 
 Conditions conditions_of(Scenario scenario, Random& random) {
-    Conditions world = fleet_of(scenario, random);
+    Conditions world;
+    add_threads(world, random);
+    fleet_of(world, scenario, random);
     set_rules(world.rules, random);
     return world;
 }
@@ -219,6 +312,10 @@ Conditions conditions_of(Scenario scenario, Random& random) {
 Conditions calmed(const Conditions& conditions) {
     Conditions calm = conditions;
     calm.network = NetworkConditions{};
+    calm.network.kernel_bytes = conditions.network.kernel_bytes;
+    calm.gateway.wake_up = GatewayConditions{}.wake_up;
+    calm.gateway.message_cost = {};
+    calm.api_asks_per_minute = 0;
     calm.disk = DiskConditions{};
     calm.disk.queue_max = conditions.disk.queue_max;
     const double seeds_only = conditions.server.seeds_only;

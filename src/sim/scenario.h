@@ -27,11 +27,15 @@ enum class Scenario : std::uint8_t {
     last_slot,     // a thousand requests for one slot (fault 60)
     reconnect,     // ten thousand servers lose their links at once (fault 28)
     players,       // players who do all that players do, most of it wrong
+    churn,         // connections come and go all the time, in slots that were another's a moment ago (fault 32)
+    backlog,       // matchmakers that have much to be told when they come back (fault 71)
+    starved,       // Muster takes long for each message (fault 12)
+    dates,         // the date is days ahead for a while, and Muster is restarted meanwhile (fault 18)
 };
 inline constexpr std::array scenarios{
-    Scenario::calm,      Scenario::lossy,     Scenario::slow_disk, Scenario::full_disk,
-    Scenario::crashing,  Scenario::gaps,      Scenario::mixed,     Scenario::mass_silence,
-    Scenario::last_slot, Scenario::reconnect, Scenario::players,
+    Scenario::calm,    Scenario::lossy, Scenario::slow_disk,    Scenario::full_disk, Scenario::crashing,
+    Scenario::gaps,    Scenario::mixed, Scenario::mass_silence, Scenario::last_slot, Scenario::reconnect,
+    Scenario::players, Scenario::churn, Scenario::backlog,      Scenario::starved,   Scenario::dates,
 };
 
 // The regions that Muster is configured with. A world of one region plays in the first.
@@ -47,6 +51,19 @@ struct NetworkConditions {
     double pieces = 0;  // share of frames that arrive in pieces
     double stall = 0;   // share of frames that are held up on their way
     Duration stall_max = std::chrono::seconds(8);
+    std::size_t kernel_bytes = 16 * 1024;  // of what Muster sends, so much lies in the kernel until its peer reads it
+};
+
+// Muster's own side of the network: its threads, and what they give to the loop.
+struct GatewayConditions {
+    int workers = 2;
+    double late = 0;            // share of passes for which a worker comes too late with what it read
+    bool slots_shared = false;  // a slot is used again by any port: worse than net is
+    // From a byte's arrival to the pass that takes it: what comes meanwhile is taken with it.
+    Duration wake_up = std::chrono::microseconds(50);
+    std::size_t inbox_items = 65'536;  // of each port
+    std::size_t unsent_max = 256 * 1024;
+    Duration message_cost{0};  // how long the loop takes for each
 };
 
 struct DiskConditions {
@@ -120,13 +137,19 @@ struct FaultRates {
     double matchmaker_away = 0;
     double crash = 0;
     double shutdown = 0;
-    double freeze = 0;  // Muster stands still
+    double freeze = 0;       // Muster stands still between two passes
+    double stop_inside = 0;  // and inside one
     Duration freeze_max = std::chrono::seconds(60);
     double wall_step = 0;
-    double disk_full = 0;  // for up to 20 s
+    double date_ahead = 0;   // the date is days ahead, for a minute or two
+    double passer_by = 0;    // somebody connects to the player port and is gone again
+    double slow_reader = 0;  // a peer reads nothing for a while
+    double disk_full = 0;    // for up to 20 s
+    double sync_fails = 0;   // EIO
     double operator_drain = 0;
     double operator_abort = 0;
     double operator_kick = 0;
+    double operator_remove = 0;
     double operator_clock = 0;  // sets the world's clock
 };
 
@@ -139,11 +162,13 @@ struct Conditions {
     int slots_max = 3;
     Duration duration = std::chrono::minutes(3);  // until the faults are switched off
     NetworkConditions network;
+    GatewayConditions gateway;
     DiskConditions disk;
     ServerHabits server;
     MatchmakerHabits matchmaker;
     Rules rules;
     PlayerHabits player;
+    double api_asks_per_minute = 0;  // for matches, over HTTP
     FaultRates faults;
     int burst = 0;                              // requests at once, five seconds after the start
     double silenced_at_once = 0;                // share of servers whose links vanish at half time

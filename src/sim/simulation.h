@@ -48,6 +48,7 @@ struct SimReport {
     HostFigures muster;
     std::uint64_t registrations = 0;  // of game servers, resumed ones too
     std::uint64_t servers_removed = 0;
+    std::uint64_t links_lost_one_way = 0;
     std::uint64_t brakes = 0;
 
     std::uint64_t lobbies_allocated = 0;

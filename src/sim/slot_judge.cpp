@@ -102,7 +102,7 @@ void SlotJudge::heard(const Scene& scene, LinkNumber link, const AllocateMatchAc
     if (found == lobbies_.end()) return;
     SeenOffer* offer = on_server(found->second, server->id);
     if (offer && offer->state == SeenOffer::State::held && offer->asked_again_on == link) {
-        if (ack.accepted) confirm(*offer);
+        if (ack.accepted) confirm(*offer, link);
         return;
     }
     if (!offer || offer->state != SeenOffer::State::offered || offer->link != link) return;
@@ -111,9 +111,25 @@ void SlotJudge::heard(const Scene& scene, LinkNumber link, const AllocateMatchAc
 }
 
 // The server holds it after the restart, too: from now on it is a match of its present registration.
-void SlotJudge::confirm(SeenOffer& offer) {
-    offer.link = std::exchange(offer.asked_again_on, 0);
+void SlotJudge::confirm(SeenOffer& offer, LinkNumber link) {
+    offer.link = link;
+    offer.asked_again_on = 0;
     if (KnownServer* server = registry_.server(offer.server)) server->low_reports = 0;
+}
+
+// Who speaks of a match that was found at the start holds it.
+void SlotJudge::spoke_of(LinkNumber link, ServerId by, LobbyId lobby) {
+    const KnownServer* server = registry_.speaker(link);
+    const auto found = lobbies_.find(lobby);
+    if (!server || server->id != by || found == lobbies_.end()) return;
+    SeenOffer* offer = on_server(found->second, server->id);
+    if (offer && offer->state == SeenOffer::State::held && offer->link == 0) confirm(*offer, link);
+}
+
+void SlotJudge::said(const Scene&, LinkNumber link, const ValidateTokenResponse& answer) {
+    const auto* accepted = std::get_if<ValidateTokenResponse::Accepted>(&answer.answer);
+    const KnownServer* server = registry_.speaker(link);
+    if (accepted && server) spoke_of(link, server->id, accepted->lobby);
 }
 
 void SlotJudge::hold(const Scene& scene, LobbyId id, SeenLobby& lobby, SeenOffer& offer) {
@@ -134,6 +150,7 @@ void SlotJudge::hold(const Scene& scene, LobbyId id, SeenLobby& lobby, SeenOffer
 
 // F-7: a match that its server counted in its last report, and that has ended since, takes none of its slots.
 void SlotJudge::heard(const Scene&, LinkNumber link, const MatchEndedReport& report) {
+    spoke_of(link, report.server, report.lobby);
     const KnownServer* speaking = registry_.speaker(link);
     const auto found = lobbies_.find(report.lobby);
     if (!speaking || speaking->id != report.server || found == lobbies_.end()) return;

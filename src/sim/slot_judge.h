@@ -57,6 +57,13 @@ public:
     void heard(const Scene& scene, LinkNumber link, const AllocationRequest& request);
     void heard(const Scene& scene, LinkNumber link, const AllocateMatchAck& ack);
     void heard(const Scene& scene, LinkNumber link, const MatchEndedReport& report);
+    void heard(const Scene&, LinkNumber link, const ReadyForMatch& report) {
+        spoke_of(link, report.server, report.lobby);
+    }
+    void heard(const Scene&, LinkNumber link, const MatchStartedReport& report) {
+        spoke_of(link, report.server, report.lobby);
+    }
+    void said(const Scene& scene, LinkNumber link, const ValidateTokenResponse& answer);
     void said(const Scene& scene, LinkNumber link, const AllocateMatch& offer);
     void said(const Scene& scene, LinkNumber link, const AbortMatch& abort);
     void happened(const Scene& scene, const event::MatchAllocated& event);
@@ -95,7 +102,8 @@ private:
     void object(const Scene& scene, std::string rule, std::string what, LobbyId lobby, ServerId server = {});
     SeenOffer* on_server(SeenLobby& lobby, ServerId server);
     void free_offer(SeenOffer& offer);
-    void confirm(SeenOffer& offer);
+    void confirm(SeenOffer& offer, LinkNumber link);
+    void spoke_of(LinkNumber link, ServerId by, LobbyId lobby);
     void hold(const Scene& scene, LobbyId id, SeenLobby& lobby, SeenOffer& offer);
     void close_lobby(LobbyId id);
     void judge_refusal(const Scene& scene, LobbyId id, const SeenLobby& lobby, std::string_view reason);

@@ -27,6 +27,7 @@ struct Stage {
     Network& network;
     Conditions conditions;  // as they are now
     bool calm = false;      // the faults are switched off: everybody is honest and finishes
+    Time calm_at{};         // when they will be
     std::int32_t last_lobby = 0;
     std::vector<Rumour> rumours;
     std::vector<AccountId> accounts;  // of players who have been here

@@ -26,8 +26,10 @@ TokenQuestion TokenJudge::ask(const Scene& scene, LinkNumber link, const Validat
     question.forbidden = forbidden(scene, link, request);
     const bool listed = !lists_.contains(request.lobby) ||
                         (lists_[request.lobby].pending.empty() && may_be_listed(request.lobby, request.account));
+    // Those who asked before and wait for their answer may be let in first.
     question.plain = question.forbidden.empty() && listed &&
-                     used_[question.token].size() < static_cast<std::size_t>(question.player_count);
+                     used_[question.token].size() + static_cast<std::size_t>(unanswered_[question.token]) <
+                         static_cast<std::size_t>(question.player_count);
     const SeenLobby* lobby = slots_.lobby(request.lobby);
     question.unused = question.forbidden.empty() && lobby && !lobby->recovered && unanswered_[question.token] == 0 &&
                       !used_[question.token].contains(question.account) &&

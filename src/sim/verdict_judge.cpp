@@ -144,8 +144,10 @@ std::optional<VerdictJudge::Asked> VerdictJudge::answered(const Scene& scene, Li
     const auto fits = [&](const Asked& asked) {
         return asked.answer == code && asked.lobby == lobby && asked.account == account;
     };
-    const auto first =
-        std::find_if(queue.begin(), queue.end(), [lobby](const Asked& asked) { return asked.lobby == lobby; });
+    // Questions over HTTP come on connections of their own: each is answered when it can be.
+    const auto first = link == api_link ? std::find_if(queue.begin(), queue.end(), fits)
+                                        : std::find_if(queue.begin(), queue.end(),
+                                                       [lobby](const Asked& asked) { return asked.lobby == lobby; });
     if (std::none_of(queue.begin(), queue.end(), fits)) {
         out_of_order_.try_emplace(
             link,

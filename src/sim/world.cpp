@@ -29,15 +29,17 @@ World::World(const SimOptions& options)
       agenda_(clock_),
       random_(part_of(options.seed, 1)),
       trace_(options.readable_trace, clock_.now()),
-      stage_{agenda_, network_, conditions_for(options), false, 0, {}, {}},
+      stage_{agenda_, network_, conditions_for(options), false, {}, 0, {}, {}},
       court_(trace_, stage_.conditions.rules),
       network_(agenda_, Random(part_of(options.seed, 2)), stage_.conditions.network),
-      host_(
-          {agenda_, clock_, network_, court_, options.sabotage ? *options.sabotage : honest_, stage_.conditions.rules},
-          part_of(options.seed, 3), stage_.conditions.disk, options.die_at_step),
+      host_({agenda_, clock_, network_, court_, options.sabotage ? *options.sabotage : honest_, stage_.conditions.rules,
+             stage_.conditions.gateway},
+            part_of(options.seed, 3), stage_.conditions.disk, options.die_at_step),
       mischief_({stage_, clock_, host_, court_, servers_, matchmakers_}, Random(part_of(options.seed, 4))),
       start_(clock_.now()),
-      calm_at_(start_ + stage_.conditions.duration) {
+      calm_at_(start_ + stage_.conditions.duration),
+      api_(stage_, host_, Random(part_of(options.seed, 5))) {
+    stage_.calm_at = calm_at_;
     make_actors();
     plan();
 }
@@ -86,7 +88,10 @@ void World::plan() {
     for (const auto& server : servers_) server->start(between(random_, 10ms, arrival));
     for (const auto& matchmaker : matchmakers_) matchmaker->start(between(random_, 10ms, 3s));
     for (const auto& player : players_) player->start(between(random_, 10ms, 5s));
-    agenda_.in(4s, [this] { mischief_.begin(); });
+    agenda_.in(4s, [this] {
+        mischief_.begin();
+        api_.begin();
+    });
     if (conditions.burst > 0) {
         agenda_.in(5s, [this] {
             const int each = stage_.conditions.burst / stage_.conditions.matchmakers;
@@ -103,6 +108,7 @@ void World::play() {
     calm_down();
     run_until(std::max(calm_at_ + 30s, in_rest(2)));
     judge_registered();
+    judge_players();
     run_until(in_rest(5));
     probe();
     run_until(in_rest(5) + 11s);
@@ -113,6 +119,7 @@ void World::play() {
     // An hour and its minute are two messages: a client may be between them.
     for (int i = 0; i < 5 && !clocks_are_right(); ++i) run_until(clock_.now() + 100ms);
     judge_rest();
+    host_.end();
 }
 
 void World::run_until(Time end) {
@@ -184,10 +191,16 @@ void World::judge_registered() {
         if (!server->registered()) object("invariant 22", "a healthy server is not registered within 30 s");
     }
     if (!host_.core()) object("invariant 22", "Muster does not run");
-    judge_players();
 }
 
+// A process that stood still for long finds all the logins that were tried meanwhile. Then some are too many, and the
+// minute must pass in which they were.
 void World::judge_players() {
+    if (died_in_the_calm()) return;
+    const auto limited = [this](const auto& player) {
+        return !player->logged_in() && player->limited_at() && *player->limited_at() > calm_at_;
+    };
+    if (std::any_of(players_.begin(), players_.end(), limited)) run_until(calm_at_ + 65s);
     for (const auto& player : players_) {
         if (!player->logged_in()) object("invariant 22", "a player is not logged in");
     }
@@ -279,6 +292,7 @@ SimReport World::report() const {
     report.registrations = court_.registry().registrations();
     report.servers_removed = court_.fleet().removed();
     report.brakes = court_.fleet().brakes();
+    report.links_lost_one_way = network_.lost_one_way();
     report.lobbies_allocated = court_.promises().lobbies_allocated();
     std::vector<Duration> times = court_.verdicts().success_times();
     std::sort(times.begin(), times.end());

@@ -8,6 +8,7 @@
 
 #include "base/virtual_clock.h"
 #include "sim/agenda.h"
+#include "sim/api_actor.h"
 #include "sim/court.h"
 #include "sim/game_server_actor.h"
 #include "sim/host.h"
@@ -72,6 +73,7 @@ private:
     std::uint64_t steps_ = 0;  // of the agenda
     Time all_reset_at_{};
     Duration longest_return_{0};
+    ApiActor api_;
 };
 
 }  // namespace muster::sim

@@ -1,0 +1,48 @@
+// Judges what game servers are told to drop: what a server was told to drop is not answered as its match, and what fell
+// through while it was away it hears when it is back, also after a restart.
+// A-9, F-6, A-7, A-11; fault 72.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "core/events.h"
+#include "sim/registry.h"
+
+namespace muster::sim {
+
+class DropJudge final : public Judge {
+public:
+    DropJudge(Objections& objections, const Registry& registry) : objections_(objections), registry_(registry) {}
+
+    using Judge::happened;
+    using Judge::heard;
+    using Judge::said;
+
+    void heard(const Scene& scene, LinkNumber link, const AllocateMatchAck& ack);
+    void heard(const Scene& scene, LinkNumber link, const ReadyForMatch& report);
+    void heard(const Scene& scene, LinkNumber link, const MatchStartedReport& report);
+    void heard(const Scene& scene, LinkNumber link, const ValidateToken& request);
+    void said(const Scene& scene, LinkNumber link, const AbortMatch& abort);
+    void said(const Scene& scene, LinkNumber link, const AllocationResponse& answer);
+    void said(const Scene& scene, LinkNumber link, const ServerHandshakeResponse& response);
+    void durable(Time now, const RecordBatch& batch);
+    void run_began(const Scene& scene, const Core& core);
+    void pass_ended(const Scene& scene, const Core& core);
+
+private:
+    using Endpoint = std::pair<std::string, std::int32_t>;
+
+    void holds(LinkNumber link, LobbyId lobby);
+
+    Objections& objections_;
+    const Registry& registry_;
+    std::set<std::pair<ServerId, LobbyId>> dropped_;   // in all runs: told so, and it did not say again that it has it
+    std::map<Endpoint, std::set<LobbyId>> on_disk_;    // owed to whoever registers there
+    std::map<Endpoint, std::set<LobbyId>> owed_;       // since the last run
+    std::map<LinkNumber, std::set<LobbyId>> to_hear_;  // in this pass
+};
+
+}  // namespace muster::sim
