@@ -65,6 +65,17 @@ int write_tokens(const std::filesystem::path& all) {
     return folder.count();
 }
 
+// A byte for the kind of row, then its values: most of them one byte that says "plausible" and one for which.
+int write_rows(const std::filesystem::path& all) {
+    SeedFolder folder(all, "rows");
+    const std::string plausible(120, '\2');
+    for (char kind = 0; kind < 9; ++kind) folder.write("row-" + std::to_string(kind), kind + plausible);
+    std::string mixed;
+    for (char kind = 0; kind < 9; ++kind) mixed += kind + plausible.substr(0, 40);
+    folder.write("mixed", mixed);
+    return folder.count();
+}
+
 // A byte for the kind of client, then its steps.
 int write_sdk(const std::filesystem::path& all) {
     SeedFolder folder(all, "sdk");
@@ -108,7 +119,7 @@ int write_sdk(const std::filesystem::path& all) {
 }  // namespace
 
 int write_play_seeds(const std::filesystem::path& all) {
-    return write_core(all) + write_tokens(all) + write_sdk(all);
+    return write_core(all) + write_tokens(all) + write_rows(all) + write_sdk(all);
 }
 
 }  // namespace muster::fuzz

@@ -5,6 +5,11 @@
 #include "base/planted.h"
 
 namespace muster {
+namespace {
+
+constexpr auto last_id = std::numeric_limits<std::int32_t>::max();
+
+}  // namespace
 
 IdBlocks::IdBlocks(Ledger& ledger, const NumbersReserved& recovered)
     : ledger_(ledger), next_(recovered), durable_(recovered) {}
@@ -12,7 +17,6 @@ IdBlocks::IdBlocks(Ledger& ledger, const NumbersReserved& recovered)
 void IdBlocks::reserve() {
     if (asked_) return;
     asked_ = true;
-    constexpr auto last_id = std::numeric_limits<std::int32_t>::max();
     const NumbersReserved wanted{
         .server_ids_below =
             next_.server_ids_below > last_id - server_block ? last_id : next_.server_ids_below + server_block,
@@ -46,8 +50,10 @@ std::optional<std::int64_t> IdBlocks::event_id() {
 }
 
 void IdBlocks::reserve_when_low() {
-    const bool low = durable_.server_ids_below - next_.server_ids_below < server_block / 2 ||
-                     durable_.epochs_below - next_.epochs_below < epoch_block / 2 ||
+    // Past the last id there is nothing to ask for.
+    const bool ids_low =
+        durable_.server_ids_below - next_.server_ids_below < server_block / 2 && durable_.server_ids_below < last_id;
+    const bool low = ids_low || durable_.epochs_below - next_.epochs_below < epoch_block / 2 ||
                      durable_.event_ids_below - next_.event_ids_below < event_block / 2;
     if (low) reserve();
 }

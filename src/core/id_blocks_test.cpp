@@ -1,5 +1,6 @@
 #include "core/id_blocks.h"
 
+#include <limits>
 #include <memory>
 
 #include <doctest/doctest.h>
@@ -66,4 +67,24 @@ TEST_CASE("X-4: numbers are given from blocks that are durable, and never twice 
     CHECK(numbers.event_id() == 9);
     const auto& reserved = std::get<NumbersReserved>(store.waiting.front().records.front());
     CHECK(reserved.server_ids_below == 5 + IdBlocks::server_block);
+}
+
+TEST_CASE("X-4: once the last server id is reserved, nobody asks the store for more") {
+    constexpr std::int32_t last = std::numeric_limits<std::int32_t>::max();
+    VirtualClock clock;
+    RememberedLog lines;
+    Log log(clock, lines, LogLevel::debug);
+    TurnedStore store;
+    Ledger ledger(store, log);
+    IdBlocks numbers(ledger, {.server_ids_below = last - 2, .epochs_below = 7, .event_ids_below = 9});
+    numbers.reserve();
+    ledger.end_of_pass(clock.now());
+    ledger.outcome(clock.now(), {1, StoreFault::none});
+    CHECK(numbers.server_id() == ServerId(last - 2));
+    CHECK(numbers.event_id() == 9);
+    CHECK(numbers.server_id() == ServerId(last - 1));
+    CHECK_FALSE(numbers.server_id().has_value());
+    CHECK(numbers.epoch() == 7);
+    ledger.end_of_pass(clock.now());
+    CHECK(store.waiting.size() == 1);
 }

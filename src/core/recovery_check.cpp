@@ -50,7 +50,8 @@ public:
 private:
     void numbers() {
         const NumbersReserved& given = state_.numbers;
-        number("numbers_reserved", "server ids", given.server_ids_below, 1, std::numeric_limits<std::int32_t>::max());
+        number("numbers_reserved", "server ids", given.server_ids_below, 1,
+               std::numeric_limits<std::int32_t>::max() - 1);  // with none left nobody could register
         number("numbers_reserved", "epochs", given.epochs_below, 1, number_max);
         number("numbers_reserved", "event ids", given.event_ids_below, 1, number_max);
     }

@@ -52,6 +52,8 @@ TEST_CASE("fault 6: a recovered value that core cannot have written is told by i
     constexpr std::int64_t greatest = std::numeric_limits<std::int64_t>::max();
     const std::pair<std::function<void(RecoveredState&)>, const char*> damages[] = {
         {[](auto& s) { s.numbers.server_ids_below = 0; }, "numbers_reserved holds server ids 0, which is out of range"},
+        {[](auto& s) { s.numbers.server_ids_below = INT32_MAX; },
+         "numbers_reserved holds server ids 2147483647, which is out of range"},
         {[](auto& s) { s.numbers.epochs_below = greatest; },
          "numbers_reserved holds epochs 9223372036854775807, which is out of range"},
         {[](auto& s) { s.numbers.event_ids_below = -1; }, "numbers_reserved holds event ids -1, which is out of range"},
