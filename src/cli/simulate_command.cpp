@@ -301,6 +301,14 @@ const char* what_happens(sim::Scenario scenario) {
             return "a whole large fleet loses its links at once";
         case players:
             return "players misbehave in every known way";
+        case churn:
+            return "connections open and close all the time, in reused slots";
+        case backlog:
+            return "matchmakers come back to many unread events";
+        case starved:
+            return "Muster takes long for each message";
+        case dates:
+            return "the date is days ahead for a while, over restarts";
     }
     return "";
 }
