@@ -59,9 +59,13 @@ public:
         answers_.clear();
         made_at_ = clock_.now();
         outdated_ = number <= changed_;
-        if (number != asked_) return;  // stale: the readers that wait now wait for a later view
-        for (OnView& on_view : next_waiting())
+        // With another number it is stale: the readers that wait now wait for a later view.
+        for (OnView& on_view : number == asked_ ? next_waiting() : std::vector<OnView>())
             thread_.in_turn([on_view = std::move(on_view), view] { on_view(view.get()); });
+        // Past its age nobody gets it any more: of a large fleet it takes megabytes.
+        thread_.after(age_max, [this, at = made_at_] {
+            if (at == made_at_) forget();
+        });
     }
 
     // An action changed something: the latest view is stale, and so is one that is being made.
@@ -95,9 +99,7 @@ private:
 
     void ask() {
         const std::uint64_t number = ++asked_;
-        // Nobody gets it any more: two views of a large fleet are not held at once.
-        view_.reset();
-        answers_.clear();
+        forget();  // nobody gets it any more: two views of a large fleet are not held at once
         try {
             thread_.after(patience, [this, number] { gave_up(number); });
             if (ask_(number, clock_.now() + patience)) return;
@@ -105,6 +107,10 @@ private:
             // No memory: nobody may wait for ever because of it (fault 8).
         }
         gave_up(number);
+    }
+    void forget() {
+        view_.reset();
+        answers_.clear();
     }
     void gave_up(std::uint64_t number) {
         if (number != asked_) return;

@@ -93,3 +93,18 @@ TEST_CASE_FIXTURE(Reading, "O-2: an answer is kept for as long as its view is sh
     latest.keep_answer("/servers", shown, "of the view before");
     CHECK_FALSE(latest.kept_answer("/servers"));
 }
+
+TEST_CASE_FIXTURE(Reading, "O-2: a view that nobody asks for any more is not held beyond its age") {
+    const auto view = std::make_shared<const int>(7);
+    look();
+    latest.made(asked, view, 1ms);
+    clock.advance(999ms);
+    thread.turn();
+    CHECK(view.use_count() == 2);
+    clock.advance(1ms);
+    thread.turn();
+    CHECK(view.use_count() == 1);
+    look();
+    made(8, 1ms);
+    CHECK(seen == std::vector{7, 8});
+}
