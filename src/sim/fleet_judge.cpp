@@ -23,7 +23,9 @@ constexpr Duration timer_slack = 5ms;
 constexpr int low_reports_most = 3;
 // In a larger fleet all servers are judged now and then, and in each pass those that something happened to.
 constexpr std::size_t small_fleet = 64;
-constexpr std::uint64_t judge_all_every = 512;
+// Servers that nothing was heard or said of are judged every so many passes, those others in each.
+constexpr std::uint64_t judge_all_every = 4;
+constexpr std::uint64_t judge_all_of_many_every = 512;
 
 double score(const KnownServer& known, std::int32_t load) {
     return 100.0 - 50.0 * load / known.max_matches - 20.0 * static_cast<double>(known.cpu) / 100.0 -
@@ -138,7 +140,8 @@ void FleetJudge::pass_ended(const Scene& scene, const Core& core) {
         object(scene, "invariant 11",
                fmt::format("{} servers, but the wire says {}", core.fleet().size(), registry_.servers().size()), {});
     }
-    const bool all = registry_.servers().size() <= small_fleet || ++passes_ % judge_all_every == 0;
+    const bool small = registry_.servers().size() <= small_fleet;
+    const bool all = ++passes_ % (small ? judge_all_every : judge_all_of_many_every) == 0;
     if (all) {
         for (const auto& [id, known] : registry_.servers()) judge_server(scene, core, known);
         for (const RegionId region : region_ids) {

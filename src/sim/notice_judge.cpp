@@ -15,6 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration heard_after = 10min;  // told for so long on a link that stands
 constexpr Duration withheld_most = 1s;   // what is told again comes in portions
+constexpr Duration look_every = 50ms;    // at what is withheld
 
 }  // namespace
 
@@ -141,6 +142,7 @@ void NoticeJudge::run_began(const Scene&, const Core&) {
     last_told_.clear();
     told_on_.clear();
     withheld_since_.clear();
+    looked_at_ = Time{};
     std::map<LobbyId, Lobby> before = std::exchange(lobbies_, {});
     for (const auto& [id, record] : durable_) {
         const bool over = record.state == MatchState::ended || record.state == MatchState::aborted;
@@ -160,6 +162,8 @@ void NoticeJudge::pass_ended(const Scene& scene, const Core&) {
     for (const Told& told : std::exchange(told_, {})) {
         object(scene, fmt::format("event {} that nothing caused", to_string(told.kind)), told.lobby);
     }
+    if (due_.empty() || scene.now - looked_at_ < look_every) return;
+    looked_at_ = scene.now;
     for (const auto& [lobby, kind] : due_) {
         const auto known = lobbies_.find(lobby);
         const bool may_leave = known != lobbies_.end() && (known->second.answered || known->second.recovered) &&

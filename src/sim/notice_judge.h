@@ -72,6 +72,7 @@ private:
     std::map<LobbyId, Last> last_told_;
     std::map<LinkNumber, std::set<LobbyId>> told_on_;  // whatever was told on a link since it opened
     std::map<LobbyId, Time> withheld_since_;
+    Time looked_at_{};
     std::map<LobbyId, MatchRecord> durable_;
 };
 

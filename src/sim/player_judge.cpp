@@ -24,6 +24,8 @@ void PlayerJudge::opened(const Scene&, LinkNumber link, Port port) {
 // Its session is kept for its grace.
 void PlayerJudge::closed(const Scene& scene, LinkNumber link) {
     if (KnownSession* session = mutable_on(link)) {
+        by_link_.erase(link);
+        changed_ = true;
         session->link = 0;
         session->lost_at = scene.running;
     }
@@ -88,7 +90,10 @@ void PlayerJudge::happened(const Scene& scene, const event::PlayerLogin& event) 
     if (sessions_.contains(event.player_name)) return object(scene, "P-7", "a name has two sessions");
     if (of(event.player)) return object(scene, "P-7", "an account has two sessions");
     if (!entities_.insert(event.entity).second) return object(scene, "P-7", "a new session has an old entity");
-    sessions_[event.player_name] = {event.player_name, event.player, event.entity, link, {}, {}, false};
+    KnownSession& begun = sessions_[event.player_name];
+    begun = {event.player_name, event.player, event.entity, link, {}, {}, false};
+    by_link_[link] = &begun;
+    changed_ = true;
 }
 
 void PlayerJudge::happened(const Scene& scene, const event::PlayerResumed& event) {
@@ -103,7 +108,10 @@ void PlayerJudge::happened(const Scene& scene, const event::PlayerResumed& event
     if (session.player != event.player) return object(scene, "P-6", "a resumed session has another player id");
     if (const Place* old = place_of(session.link); old && !old->last_word)
         return object(scene, "P-5", "a link whose session went elsewhere is not told");
+    by_link_.erase(session.link);
     session.link = link;
+    by_link_[link] = &session;
+    changed_ = true;
     session.token.clear();
 }
 
@@ -180,7 +188,9 @@ void PlayerJudge::happened(const Scene& scene, const event::PlayerClosed& event)
     if (found == sessions_.end() || found->second.player != event.player)
         return object(scene, "P-5", "a session ends that is not there");
     const KnownSession session = found->second;
+    by_link_.erase(session.link);
     sessions_.erase(found);
+    changed_ = true;
     ++closes_[is_malformed(event.reason) ? "Malformed message" : event.reason];
     if (!session.entity_deleted) return object(scene, "H-4", "a session ends, and its entity does not");
     if (event.reason == "Kicked" && kicked_.erase(event.player) == 0)
@@ -215,6 +225,7 @@ void PlayerJudge::durable(Time, const RecordBatch& batch) {
 void PlayerJudge::run_began(const Scene&, const Core&) {
     places_.clear();
     sessions_.clear();
+    by_link_.clear();
     entities_.clear();
     kicked_.clear();
     shutting_down_ = false;
@@ -236,7 +247,7 @@ void PlayerJudge::pass_ended(const Scene& scene, const Core& core) {
             return object(scene, "P-6", "a session is kept beyond its grace");
     }
     kicked_.clear();
-    compare(scene, core);
+    if (std::exchange(changed_, false) || ++passes_ % compare_every == 0) compare(scene, core);
 }
 
 // An operator is shown what is so (P-8).
@@ -256,10 +267,8 @@ void PlayerJudge::compare(const Scene& scene, const Core& core) {
 }
 
 const KnownSession* PlayerJudge::on(LinkNumber link) const {
-    if (link == 0) return nullptr;
-    const auto found =
-        std::find_if(sessions_.begin(), sessions_.end(), [&](const auto& each) { return each.second.link == link; });
-    return found == sessions_.end() ? nullptr : &found->second;
+    const auto found = by_link_.find(link);
+    return found == by_link_.end() ? nullptr : found->second;
 }
 
 const KnownSession* PlayerJudge::of(AccountId player) const {
@@ -274,8 +283,8 @@ bool PlayerJudge::welcomed(LinkNumber link) const {
 }
 
 KnownSession* PlayerJudge::mutable_on(LinkNumber link) {
-    const KnownSession* session = on(link);
-    return session ? &sessions_.at(session->name) : nullptr;
+    const auto found = by_link_.find(link);
+    return found == by_link_.end() ? nullptr : found->second;
 }
 
 KnownSession* PlayerJudge::mutable_of(AccountId player) {

@@ -89,6 +89,9 @@ private:
         bool closing = false;
     };
 
+    // Sessions that nothing was said of are compared with core's every so many passes.
+    static constexpr std::uint64_t compare_every = 4;
+
     template <class M>
     void judge(const Scene&, LinkNumber, Place&, const M&) {}
     void judge(const Scene& scene, LinkNumber link, Place& place, const PlayerLoginResponse& answer);
@@ -109,6 +112,7 @@ private:
     const Rules rules_;
     std::map<LinkNumber, Place> places_;
     std::map<std::string, KnownSession> sessions_;  // by name
+    std::map<LinkNumber, KnownSession*> by_link_;   // those that have one
     std::set<std::uint64_t> entities_;              // of this run
     std::set<std::string> tokens_;                  // ever
     std::map<std::string, AccountId> kept_;         // on the disk
@@ -116,6 +120,8 @@ private:
     std::map<AccountId, std::string> told_names_;   // the same
     std::set<AccountId> kicked_;                    // in this pass
     bool shutting_down_ = false;
+    bool changed_ = false;  // a session began, ended, or changed its link, and was not compared since
+    std::uint64_t passes_ = 0;
     std::uint64_t waits_ = 0;  // logins that waited for their account, ever
     std::uint64_t logins_ = 0;
     std::uint64_t resumes_ = 0;
