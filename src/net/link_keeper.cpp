@@ -124,13 +124,13 @@ LinkKeeper::Secured LinkKeeper::was_secured(Connection& link, ReadOutcome outcom
             break;
     }
     // It may have begun before the latest list of revoked certificates was read.
-    if (worker_port.tls->material().is_revoked(link.tls->peer_serial())) {
+    const auto& peer = link.tls->peer();
+    if (peer && worker_port.tls->material().is_revoked(peer->serial)) {
         reject(link, TlsFailure::revoked, {}, at);
         return listed();
     }
     worker_port.counters.tls_handshakes.add();
     if (link.tls->was_resumed()) worker_port.counters.tls_resumed.add();
-    const auto peer = link.tls->peer();
     worker_port.batch.add_opened(link.id, at.now, link.from, peer ? std::string_view(peer->name) : std::string_view());
     link.enter(LinkStage::reading);
     return Secured::secured;
@@ -170,7 +170,8 @@ void LinkKeeper::close_revoked(WorkerPort& worker_port, const TurnTime& at) {
     if (worker_port.tls->material().revoked_count() == 0) return;
     table_.for_each([&](Connection& link) {
         if (link.port != worker_port.port || !is_told(link.stage()) || link.is_closing()) return;
-        if (!worker_port.tls->material().is_revoked(link.tls->peer_serial())) return;
+        const auto& peer = link.tls->peer();
+        if (!peer || !worker_port.tls->material().is_revoked(peer->serial)) return;
         cut_if_out_of_memory(link, at, [&] { close_after_flush(link, CloseReason::revoked, at); });
     });
 }

@@ -11,6 +11,9 @@ namespace muster {
 void OpenSslRelease::operator()(BIO* bio) const noexcept {
     BIO_free_all(bio);
 }
+void OpenSslRelease::operator()(EVP_CIPHER_CTX* cipher) const noexcept {
+    EVP_CIPHER_CTX_free(cipher);
+}
 void OpenSslRelease::operator()(EVP_PKEY* key) const noexcept {
     EVP_PKEY_free(key);
 }

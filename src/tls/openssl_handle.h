@@ -13,6 +13,7 @@ namespace muster {
 
 struct OpenSslRelease {
     void operator()(BIO* bio) const noexcept;
+    void operator()(EVP_CIPHER_CTX* cipher) const noexcept;
     void operator()(EVP_PKEY* key) const noexcept;
     void operator()(SSL* link) const noexcept;
     void operator()(SSL_CTX* context) const noexcept;

@@ -10,6 +10,8 @@
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 
+#include "tls/tls_records.h"
+
 namespace muster {
 namespace {
 
@@ -142,6 +144,7 @@ Result<std::shared_ptr<const TlsServerContext>, std::string> TlsServerContext::m
         return Text("tls.certificate_file cannot be used: " + take_openssl_error());
 
     SSL_CTX_set_app_data(context, made.get());
+    tell_secrets(*context);
     // Tickets need no memory here; the peer keeps them. A session of one port is worth nothing at another.
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_session_id_context(context, reinterpret_cast<const unsigned char*>(port.data()),

@@ -109,6 +109,8 @@ TlsLink::TlsLink(std::shared_ptr<const TlsServerContext> context)
     : context_(context), ssl_(new_server_link(context->native())), is_client_(false) {
     attach();
     SSL_set_accept_state(ssl_.get());
+    secrets_ = std::make_unique<TlsRecords::Start>();
+    hear_secrets(*ssl_, *secrets_);
 }
 
 TlsLink::TlsLink(std::shared_ptr<const TlsClientContext> context, const std::string& peer, const SSL_SESSION* session)
@@ -119,7 +121,7 @@ TlsLink::TlsLink(std::shared_ptr<const TlsClientContext> context, const std::str
 
 // A session may be used again although its link was lost: without this OpenSSL would forbid it.
 TlsLink::~TlsLink() {
-    if (state_ != State::failed) SSL_set_shutdown(ssl_.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+    if (ssl_ && state_ != State::failed) SSL_set_shutdown(ssl_.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
 }
 
 void TlsLink::attach() {
@@ -153,16 +155,20 @@ void TlsLink::begin(std::vector<std::byte>& out) {
 std::size_t TlsLink::receive(std::span<const std::byte> sealed, std::span<std::byte> plain,
                              std::vector<std::byte>& out) {
     if (sealed.empty() || state_ == State::failed) return 0;
+    if (records_) return receive_records(sealed, plain, out);
     if (state_ == State::handshaking && SSL_in_before(ssl_.get()) && !begins_like_tls(sealed)) {
         state_ = State::failed;
         failure_ = TlsFailure::not_tls;
         failure_text_ = "the first bytes are no TLS";
         return 0;
     }
-    return with(sealed, out, [&] {
+    const std::size_t said_before = out.size();
+    std::span<const std::byte> behind;
+    const std::size_t heard = with(sealed, out, [&] {
         if (state_ == State::handshaking) shake_hands();
+        behind = bytes_.in;
         std::size_t written = 0;
-        while (state_ == State::open && written < plain.size()) {
+        while (is_client_ && state_ == State::open && written < plain.size()) {
             std::size_t got = 0;
             const int returned = SSL_read_ex(ssl_.get(), plain.data() + written, plain.size() - written, &got);
             if (returned != 1) {
@@ -173,10 +179,62 @@ std::size_t TlsLink::receive(std::span<const std::byte> sealed, std::span<std::b
         }
         return written;
     });
+    if (is_client_ || state_ != State::open) return heard;
+    if (!take_records(std::span<const std::byte>(out).subspan(said_before))) {
+        state_ = State::failed;
+        failure_text_ = "the keys of the link cannot be taken over";
+        return 0;
+    }
+    return receive_records(behind, plain, out);
+}
+
+// The handshake is over: from here on the keys are all that is needed. `last_flight` is what the call that ended it has
+// said. The peer's last message proves that it had read our own last one, so all of this is under the server's secret.
+bool TlsLink::take_records(std::span<const std::byte> last_flight) {
+    constexpr std::size_t header_size = 5;
+    while (last_flight.size() >= header_size) {
+        const std::size_t size =
+            header_size + (static_cast<std::size_t>(last_flight[3]) << 8 | static_cast<std::size_t>(last_flight[4]));
+        if (last_flight[0] != std::byte{SSL3_RT_APPLICATION_DATA} || size > last_flight.size()) return false;
+        ++secrets_->records_sent;
+        last_flight = last_flight.subspan(size);
+    }
+    if (!last_flight.empty() || SSL_has_pending(ssl_.get()) == 1) return false;
+    secrets_->cipher = static_cast<std::uint32_t>(SSL_CIPHER_get_id(SSL_get_current_cipher(ssl_.get())));
+    records_ = TlsRecords::begin(*secrets_);
+    if (!records_) return false;
+    if (const X509* shown = SSL_get0_peer_certificate(ssl_.get())) peer_ = facts_of(*shown);
+    was_resumed_ = SSL_session_reused(ssl_.get()) == 1;
+    secrets_.reset();
+    ssl_.reset();
+    return true;
+}
+
+std::size_t TlsLink::receive_records(std::span<const std::byte> sealed, std::span<std::byte> plain,
+                                     std::vector<std::byte>& out) {
+    const std::size_t heard = records_->receive(sealed, plain, out);
+    switch (records_->state()) {
+        case TlsRecords::State::open:
+            break;
+        case TlsRecords::State::ended:
+            state_ = State::ended;
+            break;
+        case TlsRecords::State::failed:
+            state_ = State::failed;
+            failure_ = records_->failure();
+            failure_text_ = records_->failure_text();
+            ERR_clear_error();
+            break;
+    }
+    return heard;
 }
 
 bool TlsLink::send(std::span<const std::byte> plain, std::vector<std::byte>& out) {
     if (state_ != State::open && state_ != State::ended) return false;
+    if (records_) {
+        records_->send(plain, out);
+        return true;
+    }
     return with({}, out, [&] {
         // Whole, for the BIO takes everything.
         while (!plain.empty()) {
@@ -194,6 +252,7 @@ bool TlsLink::send(std::span<const std::byte> plain, std::vector<std::byte>& out
 
 void TlsLink::close(std::vector<std::byte>& out) {
     if (state_ != State::open && state_ != State::ended) return;
+    if (records_) return records_->close(out);
     with({}, out, [this] { return SSL_shutdown(ssl_.get()); });
     ERR_clear_error();
 }
@@ -234,22 +293,8 @@ void TlsLink::fail(unsigned long error) {
     failure_text_ = take_openssl_error();
 }
 
-std::optional<CertificateFacts> TlsLink::peer() const {
-    const X509* shown = SSL_get0_peer_certificate(ssl_.get());
-    return shown ? std::optional(facts_of(*shown)) : std::nullopt;
-}
-
-std::string TlsLink::peer_serial() const {
-    const X509* shown = SSL_get0_peer_certificate(ssl_.get());
-    return shown ? serial_text(*shown) : std::string();
-}
-
-bool TlsLink::was_resumed() const {
-    return SSL_session_reused(ssl_.get()) == 1;
-}
-
 OpenSslHandle<SSL_SESSION> TlsLink::session() const {
-    OpenSslHandle<SSL_SESSION> session(SSL_get1_session(ssl_.get()));
+    OpenSslHandle<SSL_SESSION> session(ssl_ ? SSL_get1_session(ssl_.get()) : nullptr);
     if (session && SSL_SESSION_is_resumable(session.get()) != 1) session.reset();
     return session;
 }

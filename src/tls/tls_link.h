@@ -13,9 +13,13 @@
 #include "tls/openssl_handle.h"
 #include "tls/tls_context.h"
 #include "tls/tls_failure.h"
+#include "tls/tls_records.h"
 
 namespace muster {
 
+// OpenSSL shakes hands. After that a server's side keeps the keys only (TlsRecords), for it has thousands of links that
+// are idle; a client's side stays OpenSSL's.
+//
 // One thread. Every call that takes `out` appends bytes for the peer to it, also when it fails: then they tell the peer
 // why. They throw std::bad_alloc, after which the link is good for nothing.
 class TlsLink {
@@ -28,7 +32,7 @@ public:
     };
 
     // What one receive() may yield at most, over the bytes it was given: the rest of a record that came before.
-    static constexpr std::size_t plain_extra = std::size_t{17} * 1024;
+    static constexpr std::size_t plain_extra = TlsRecords::partial_max;
 
     // The server's side.
     explicit TlsLink(std::shared_ptr<const TlsServerContext> context);
@@ -59,11 +63,9 @@ public:
     TlsFailure failure() const { return failure_; }
     const std::string& failure_text() const { return failure_text_; }
 
-    // Once open: what the peer's certificate says; nothing when it showed none.
-    std::optional<CertificateFacts> peer() const;
-    // The same certificate's serial number; empty when it showed none.
-    std::string peer_serial() const;
-    bool was_resumed() const;
+    // Once open, on the server's side: what the peer's certificate says; nothing when it showed none.
+    const std::optional<CertificateFacts>& peer() const { return peer_; }
+    bool was_resumed() const { return was_resumed_; }
     // For the client's next link to the same peer; null when the server has not allowed it.
     OpenSslHandle<SSL_SESSION> session() const;
 
@@ -80,13 +82,20 @@ private:
     template <class Call>
     auto with(std::span<const std::byte> in, std::vector<std::byte>& out, Call call);
     void shake_hands();
+    bool take_records(std::span<const std::byte> last_flight);
+    std::size_t receive_records(std::span<const std::byte> sealed, std::span<std::byte> plain,
+                                std::vector<std::byte>& out);
     void went_wrong(int returned);
     void fail(unsigned long error);
 
     std::shared_ptr<const void> context_;  // whichever it is, it outlives the link
-    OpenSslHandle<SSL> ssl_;
+    OpenSslHandle<SSL> ssl_;               // of a server, until the handshake is over
+    std::unique_ptr<TlsRecords> records_;  // of a server, from then on
+    std::unique_ptr<TlsRecords::Start> secrets_;
+    std::optional<CertificateFacts> peer_;
     Bytes bytes_;
     const bool is_client_;
+    bool was_resumed_ = false;
     State state_ = State::handshaking;
     TlsFailure failure_ = TlsFailure::broken;
     std::string failure_text_;
