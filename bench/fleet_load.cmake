@@ -1,10 +1,10 @@
 # The real daemon under a whole fleet. Whole-program tests run it, too, so it is there without the other yardsticks.
 if(NOT TARGET fleet_load)
   add_executable(fleet_load)
-  foreach(source IN ITEMS fleet_load load_fleet peer_links served_process frames_load)
+  foreach(source IN ITEMS fleet_load load_fleet peer_links served_process frames_load load_certificates)
     target_sources(fleet_load PRIVATE ${CMAKE_CURRENT_LIST_DIR}/${source}.cpp)
   endforeach()
-  target_link_libraries(fleet_load PRIVATE muster_build muster::protocol)
+  target_link_libraries(fleet_load PRIVATE muster_build muster::protocol muster::tls muster::certs)
   set_target_properties(fleet_load PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
   add_dependencies(fleet_load muster)
 endif()

@@ -1,8 +1,8 @@
 // Third yardstick: the real daemon under a whole fleet, and all of the fleet coming back at once (fault 28).
 //
 //   fleet_load [--servers N] [--matchmakers N] [--allocations N] [--ack MS] [--match MS] [--rate N] [--capacity N]
-//              [--reconnect links|restart] [--even] [--no-bare | --only-bare] [--json] [--check] [--muster PATH]
-//              [--folder PATH] [--seed N]
+//              [--reconnect links|restart [--tls]] [--even] [--no-bare | --only-bare] [--json] [--check]
+//              [--muster PATH] [--folder PATH] [--seed N]
 //
 // Starts `muster serve` on free ports with a store of its own, registers the game servers and the matchmakers, and
 // asks for matches at a steady rate. Each game server acknowledges after 0 to --ack ms, is ready, starts, ends after
@@ -11,8 +11,9 @@
 // printed. With --json each server's figures are one JSON object a line instead.
 //
 // With --reconnect no match is asked for: all links are cut, or the daemon is restarted, and every server must come
-// back as the one it was. With --check the exit code is 1 when a target of A-12 or fault 28 is missed; the shares of
-// the servers are judged with --even.
+// back as the one it was; with --tls over mutual TLS, by full handshakes or by tickets as the daemon has it. With
+// --check the exit code is 1 when a target of A-12 or fault 28 is missed; the shares of the servers are judged with
+// --even.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -30,6 +31,7 @@
 #include <unistd.h>
 
 #include "frames_load.h"
+#include "load_certificates.h"
 #include "load_fleet.h"
 #include "served_process.h"
 
@@ -50,6 +52,7 @@ enum class Reconnect : std::uint8_t { no, links, restart };
 struct Options {
     LoadOptions load;
     Reconnect reconnect = Reconnect::no;
+    bool tls = false;
     bool even = false;
     bool bare = true;
     bool only_bare = false;
@@ -252,9 +255,17 @@ int reconnect(const Options& options) {
     const ScratchFolder folder(options.folder);
     std::vector<std::string> command{options.muster.string(), "serve"};
     auto environment = muster_environment(options, folder.path());
+    LoadOptions load = options.load;
+    std::optional<LoadCertificates> certificates;
+    if (options.tls) {
+        certificates.emplace(folder.path()).add_to(environment);
+        load.server_tls = certificates->game_server();
+        load.matchmaker_tls = certificates->matchmaker();
+        load.resumes = true;
+    }
     std::optional<ServedProcess> process;
     process.emplace(command, environment, folder.path());
-    LoadFleet fleet(options.load);
+    LoadFleet fleet(load);
     const auto first = fleet.register_all(ports_of(*process));
     fleet.heartbeat_all();
 
@@ -269,6 +280,9 @@ int reconnect(const Options& options) {
     const std::chrono::duration<double> away = std::chrono::steady_clock::now() - began;
     fleet.heartbeat_all();
     const LoadFigures& figures = fleet.figures();
+    if (options.tls)
+        std::printf("over mutual TLS, %zu of the links that came back by a ticket; %.1f s of the daemon's CPU\n",
+                    fleet.resumed(), std::chrono::duration<double>(process->cpu()).count());
     std::printf(
         "%zu servers registered in %.2f s; after %s all were back in %.2f s (%.2f s after they could connect), "
         "%llu as another server, %llu links lost\n",
@@ -284,7 +298,7 @@ int usage() {
     std::fprintf(
         stderr,
         "usage: fleet_load [--servers N] [--matchmakers N] [--allocations N] [--ack MS] [--match MS] [--rate N]\n"
-        "                  [--capacity N] [--reconnect links|restart] [--even] [--no-bare | --only-bare]\n"
+        "                  [--capacity N] [--reconnect links|restart [--tls]] [--even] [--no-bare | --only-bare]\n"
         "                  [--json] [--check]\n"
         "                  [--muster PATH] [--folder PATH] [--seed N]\n");
     return 64;
@@ -322,6 +336,8 @@ std::optional<Options> parse(int argc, char** argv) {
             takes_value = false;
             if (flag == "--even") {
                 options.even = true;
+            } else if (flag == "--tls") {
+                options.tls = true;
             } else if (flag == "--no-bare") {
                 options.bare = false;
             } else if (flag == "--only-bare") {
@@ -338,6 +354,7 @@ std::optional<Options> parse(int argc, char** argv) {
         if (takes_value) ++i;
     }
     const LoadOptions& load = options.load;
+    if (options.tls && options.reconnect == Reconnect::no) return std::nullopt;
     if (load.servers == 0 || load.matchmakers == 0 || load.servers > 60'000 || load.per_second <= 0)
         return std::nullopt;
     return options;

@@ -136,7 +136,11 @@ void LoadFleet::turn(Moment until) {
 void LoadFleet::do_planned(const Planned& planned) {
     switch (planned.deed) {
         case Deed::connect:
-            return links_.open(planned.who, planned.who < servers_.size() ? ports_.servers : ports_.matchmakers);
+            if (planned.who < servers_.size())
+                return links_.open(planned.who, ports_.servers,
+                                   {.tls = options_.server_tls, .resumes = options_.resumes});
+            return links_.open(planned.who, ports_.matchmakers,
+                               {.tls = options_.matchmaker_tls, .resumes = options_.resumes});
         case Deed::heartbeat:
             heartbeat(planned.who);
             return plan(heartbeat_every, Deed::heartbeat, planned.who);

@@ -26,6 +26,9 @@ struct LoadOptions {
     double per_second = 1'000;                 // requests; each is due at its moment, whatever became of those before
     std::int32_t max_matches = 10;
     std::uint64_t seed = 1;
+    std::shared_ptr<const TlsClientContext> server_tls;      // null: plain bytes
+    std::shared_ptr<const TlsClientContext> matchmaker_tls;  // the same
+    bool resumes = false;                                    // links come back by their tickets
 };
 
 // What the peers saw.
@@ -73,6 +76,7 @@ public:
     void allocate(const std::function<void(const LoadFigures&)>& progress);
 
     const LoadFigures& figures() const { return figures_; }
+    std::size_t resumed() const { return links_.resumed(); }
 
 private:
     using Moment = std::chrono::steady_clock::time_point;

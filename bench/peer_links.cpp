@@ -50,6 +50,9 @@ void PeerLinks::open(std::size_t number, std::uint16_t port, PeerEnd end) {
     link.end = end;
     link.in.clear();
     link.out.clear();
+    link.sealed.clear();
+    link.tls = end.tls ? std::make_unique<TlsLink>(end.tls, "127.0.0.1", link.session.get()) : nullptr;
+    if (link.tls) link.tls->begin(link.sealed);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(end.address);
@@ -68,6 +71,8 @@ void PeerLinks::cut(std::size_t number) {
     Link& link = links_[number];
     if (link.socket >= 0) ::close(link.socket);
     link.socket = -1;
+    if (link.tls && link.end.resumes) link.session = link.tls->session();
+    link.tls.reset();
 }
 
 void PeerLinks::leave_unread(std::size_t number, bool unread) {
@@ -103,7 +108,7 @@ void PeerLinks::turn(std::chrono::nanoseconds wait) {
         if (event.events & EPOLLOUT) {
             if (link.connecting) {
                 link.connecting = false;
-                told_.opened(number);
+                if (!link.tls) told_.opened(number);
             }
             flush(number);
         }
@@ -113,10 +118,20 @@ void PeerLinks::turn(std::chrono::nanoseconds wait) {
 
 void PeerLinks::flush(std::size_t number) {
     Link& link = links_[number];
-    if (link.socket < 0 || link.connecting || link.out.empty()) return;
-    const ssize_t sent = ::send(link.socket, link.out.data(), link.out.size(), MSG_NOSIGNAL);
-    if (sent > 0) link.out.erase(link.out.begin(), link.out.begin() + sent);
-    // A broken link is found by its next read; a full one is told by the poller when it has room.
+    if (link.socket < 0 || link.connecting) return;
+    if (!link.tls) return send_some(link, link.out);
+    if (link.tls->state() == TlsLink::State::open && !link.out.empty()) {
+        link.tls->send(link.out, link.sealed);
+        link.out.clear();
+    }
+    send_some(link, link.sealed);
+}
+
+// A broken link is found by its next read; a full one is told by the poller when it has room.
+void PeerLinks::send_some(Link& link, std::vector<std::byte>& bytes) {
+    if (bytes.empty()) return;
+    const ssize_t sent = ::send(link.socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent > 0) bytes.erase(bytes.begin(), bytes.begin() + sent);
 }
 
 void PeerLinks::read(std::size_t number) {
@@ -126,9 +141,31 @@ void PeerLinks::read(std::size_t number) {
         const ssize_t got = recv(link.socket, chunk.data(), chunk.size(), 0);
         if (got < 0 && errno == EAGAIN) return;
         if (got <= 0) return lose(number);
-        link.in.insert(link.in.end(), chunk.data(), chunk.data() + got);
+        const std::span received(chunk.data(), static_cast<std::size_t>(got));
+        if (!link.tls) {
+            link.in.insert(link.in.end(), received.begin(), received.end());
+        } else if (!unseal(number, received)) {
+            return lose(number);
+        }
         if (!hand_on(number)) return lose(number);
     }
+}
+
+// False when TLS has failed, or the other side has ended it.
+bool PeerLinks::unseal(std::size_t number, std::span<const std::byte> received) {
+    Link& link = links_[number];
+    const bool was_open = link.tls->state() == TlsLink::State::open;
+    plain_.resize(received.size() + TlsLink::plain_extra);
+    const std::size_t got = link.tls->receive(received, plain_, link.sealed);
+    link.in.insert(link.in.end(), plain_.begin(), plain_.begin() + static_cast<std::ptrdiff_t>(got));
+    const bool is_open = link.tls->state() == TlsLink::State::open;
+    send_some(link, link.sealed);
+    if (is_open && !was_open) {
+        if (link.tls->was_resumed()) ++resumed_;
+        told_.opened(number);
+        flush(number);
+    }
+    return is_open || link.tls->state() == TlsLink::State::handshaking;
 }
 
 // False for bytes that are no frames.

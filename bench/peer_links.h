@@ -6,15 +6,18 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "protocol/codec.h"
 #include "protocol/port.h"
+#include "tls/tls_link.h"
 
 namespace muster::bench {
 
-// What happens to a link. One that could not be opened is closed() without having been opened().
+// What happens to a link. With TLS it is opened() when the handshake is over. One that could not be opened is closed()
+// without having been opened().
 class PeerEvents {
 public:
     virtual ~PeerEvents() = default;
@@ -23,10 +26,12 @@ public:
     virtual void closed(std::size_t link) = 0;
 };
 
-// Our end of a link: which of the loopback's addresses it comes from, and how it writes numbers.
+// Our end of a link: which of the loopback's addresses it comes from, how it writes numbers, and whether it speaks TLS.
 struct PeerEnd {
     std::uint32_t address = 0x7F00'0001;
     ByteOrder order = ByteOrder::little;
+    std::shared_ptr<const TlsClientContext> tls;  // null: plain bytes
+    bool resumes = false;                         // shows the ticket of its last link
 };
 
 // One thread. Links are numbered from 0; each can be opened again after it was closed.
@@ -51,6 +56,9 @@ public:
         to.listed = true;
     }
 
+    // How many of the links with TLS that are open were resumed by a ticket.
+    std::size_t resumed() const { return resumed_; }
+
     // By a reset, so that no port number is held up for a minute. No closed() comes.
     void cut(std::size_t link);
 
@@ -69,10 +77,15 @@ private:
         PeerEnd end;
         std::vector<std::byte> in;
         std::vector<std::byte> out;
+        std::unique_ptr<TlsLink> tls;
+        OpenSslHandle<SSL_SESSION> session;
+        std::vector<std::byte> sealed;  // what TLS made of `out`, and its own
     };
 
     void flush(std::size_t number);
     void read(std::size_t number);
+    bool unseal(std::size_t number, std::span<const std::byte> received);
+    static void send_some(Link& link, std::vector<std::byte>& bytes);
     bool hand_on(std::size_t number);
     void lose(std::size_t number);
 
@@ -82,6 +95,8 @@ private:
     std::vector<std::size_t> unsent_;
     std::vector<std::size_t> flushing_;
     std::vector<epoll_event> events_;
+    std::vector<std::byte> plain_;
+    std::size_t resumed_ = 0;
 };
 
 }  // namespace muster::bench

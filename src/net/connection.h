@@ -65,6 +65,7 @@ struct alignas(64) Connection {
     bool over_rate : 1 = false;        // it was throttled and has not caught up yet
     bool told_paused : 1 = false;      // told to the loop as paused, not yet as resumed
     bool frame_begun : 1 = false;      // its frame deadline runs
+    bool waits_for_us : 1 = false;     // its TLS handshake could have begun, but others are before it
     bool drain_wanted : 1 = false;     // the loop wants to know when `out` is empty
     std::uint32_t rtt_sampled_ms = 0;  // when; wraps round
 

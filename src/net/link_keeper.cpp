@@ -103,6 +103,11 @@ bool LinkKeeper::may_be_read(const Connection& link) const {
     return false;
 }
 
+void LinkKeeper::begin_at_last(Connection& link, const TurnTime& at) {
+    link.waits_for_us = false;
+    arm(link.handshake_timer, TimerKind::handshake, link, port_of(link).limits().handshake_deadline, at);
+}
+
 LinkKeeper::Secured LinkKeeper::was_secured(Connection& link, ReadOutcome outcome, const TurnTime& at) {
     WorkerPort& worker_port = port_of(link);
     const auto listed = [&link] {
@@ -338,8 +343,9 @@ void LinkKeeper::timer_fired(Connection& link, TimerKind kind, const TurnTime& a
 void LinkKeeper::deadline_came(Connection& link, LinkTimer& timer, LinkFault which, const TurnTime& at) {
     WorkerPort& worker_port = port_of(link);
     const Duration left = timer.due - worker_port.read_time();
-    if (left > Duration::zero() || worker_port.blocked()) {
-        wheel_.reschedule(timer.id, at.running + (worker_port.blocked() ? std::max(left, blocked_retry) : left));
+    const bool not_its_fault = worker_port.blocked() || link.waits_for_us;
+    if (left > Duration::zero() || not_its_fault) {
+        wheel_.reschedule(timer.id, at.running + (not_its_fault ? std::max(left, blocked_retry) : left));
         return;
     }
     if (link.is_heard()) return give_up(link, which, at);

@@ -54,6 +54,9 @@ public:
     // Links that can send what waited; call it after all events of a turn are reported.
     void write_where_room(const TurnTime& at);
 
+    // A TLS handshake that had to wait for others is gone on with: its deadline begins now, for the peer was not late.
+    void begin_at_last(Connection& link, const TurnTime& at);
+
     // Handles the result of a read in a TLS handshake. `secured`: it is over, the loop knows the link, and what came
     // behind the handshake is to be read. `listed`: the link stays on its port's ready list. Otherwise it may have been
     // removed.

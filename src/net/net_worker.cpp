@@ -180,6 +180,7 @@ bool NetWorker::take_over(AcceptedSocket&& newcomer, Port port) {
 
 void NetWorker::read_ready() {
     handshakes_left_ = handshakes_per_turn;
+    first_steps_left_ = first_steps_per_turn;
     for (WorkerPort& worker_port : ports_) {
         if (worker_port.blocked()) continue;
         auto& ready = worker_port.ready;
@@ -228,11 +229,15 @@ bool NetWorker::read_frames(Connection& link, WorkerPort& worker_port) {
 }
 
 bool NetWorker::secure_link(Connection& link, WorkerPort& worker_port) {
-    if (handshakes_left_ == 0) {
+    const bool is_first_step = !link.tls->has_begun();
+    if (handshakes_left_ == 0 || (is_first_step && first_steps_left_ == 0)) {
         link.listed = true;
+        link.waits_for_us = is_first_step;
         return true;
     }
     --handshakes_left_;
+    if (is_first_step) --first_steps_left_;
+    if (link.waits_for_us) links_.begin_at_last(link, at_);
     const ReadOutcome outcome = reader_.secure(link, worker_port);
     if (!send_answer(link, worker_port)) return false;
     switch (links_.was_secured(link, outcome, at_)) {

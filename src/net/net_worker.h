@@ -70,6 +70,9 @@ public:
     // TLS handshakes that one turn goes on with. They are the only thing here that takes long, and links that are up
     // must not wait for many of them (fault 75).
     static constexpr std::size_t handshakes_per_turn = 16;
+    // How many of those may be the first step of theirs. Each has one more to come: so when a whole fleet arrives at
+    // once (fault 28), those that were begun are finished before others are begun.
+    static constexpr std::size_t first_steps_per_turn = handshakes_per_turn / 2;
 
     NetWorker(std::size_t number, NetShared& shared);
 
@@ -147,7 +150,8 @@ private:
     std::size_t next_worker_ = 0;
     std::uint64_t limits_version_ = 0;
     std::uint64_t tls_version_ = 0;
-    std::size_t handshakes_left_ = 0;  // of this turn
+    std::size_t handshakes_left_ = 0;   // of this turn
+    std::size_t first_steps_left_ = 0;  // the same
     std::optional<Time> stop_until_;
     bool out_of_memory_ = false;  // something waits until there is memory for it
     std::vector<Newcomer> taken_over_;

@@ -309,6 +309,32 @@ TEST_CASE_FIXTURE(
 }
 
 TEST_CASE_FIXTURE(TlsFixture,
+                  "fault 28: of a fleet that comes at once, those that were begun are finished first, and who has to "
+                  "wait for its turn is not late") {
+    constexpr std::size_t peers = 6 * NetWorker::first_steps_per_turn;
+    std::vector<std::unique_ptr<TlsPeer>> fleet;
+    const auto with = pki.client("eu-2");
+    for (std::size_t i = 0; i < peers; ++i)
+        fleet.push_back(std::make_unique<TlsPeer>(net.address(Port::servers), with));
+    net.turn_until([&] { return net.counts().accepted.value() == peers; });
+    // A turn later the first ones are through, while others have not begun.
+    for (auto& peer : fleet) peer->turn();
+    net.turn_until([&] {
+        for (auto& peer : fleet) peer->turn();
+        return net.counts().tls_handshakes.value() > 0;
+    });
+    CHECK(net.counts().tls_handshakes.value() < peers / 2);
+    // Nobody is turned away for having waited for us; each has its whole time from when it was begun.
+    for (int turn = 0; turn < 1'000 && net.counts().tls_handshakes.value() < peers; ++turn) {
+        net.clock.advance(9s);
+        net.turn();
+        for (auto& peer : fleet) peer->turn();
+    }
+    CHECK(net.counts().tls_handshakes.value() == peers);
+    CHECK(failed(TlsFailure::timed_out) == 0);
+}
+
+TEST_CASE_FIXTURE(TlsFixture,
                   "fault 75: a record that was changed on the way ends the link, and what came before it is heard") {
     TlsPeer peer = knock("eu-1");
     const ConnectionId link = join(peer);

@@ -49,8 +49,10 @@ OpenSslHandle<SSL_CTX> new_context(const SSL_METHOD* method) {
     if (!context) throw std::bad_alloc();
     SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION);
     SSL_CTX_set_options(context.get(), SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
-    // An idle link holds no buffers; a write may be asked for again from elsewhere in memory.
-    SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    // An idle link holds no buffers; a write may be asked for again from elsewhere in memory. What is shown is what the
+    // file holds: the authority's own certificate, which the other side has, would only cost it time to read.
+    SSL_CTX_set_mode(context.get(),
+                     SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_NO_AUTO_CHAIN);
     return context;
 }
 
@@ -83,19 +85,6 @@ int judge_peer(int good, X509_STORE_CTX* chain) {
     if (wrong == X509_V_OK) return 1;
     X509_STORE_CTX_set_error(chain, wrong);
     return 0;
-}
-
-// A peer that comes back with a ticket is judged as if it came first: what has expired or was revoked meanwhile has to
-// show itself again, and is then refused by name.
-SSL_TICKET_RETURN judge_ticket(SSL* link, SSL_SESSION* session, const unsigned char*, std::size_t,
-                               SSL_TICKET_STATUS status, void*) {
-    const bool readable = status == SSL_TICKET_SUCCESS || status == SSL_TICKET_SUCCESS_RENEW;
-    if (!readable || !session) return SSL_TICKET_RETURN_IGNORE_RENEW;
-    if ((SSL_get_verify_mode(link) & SSL_VERIFY_PEER) == 0) return SSL_TICKET_RETURN_USE_RENEW;
-    const X509* peer = SSL_SESSION_get0_peer(session);
-    const bool good =
-        peer && X509_cmp_current_time(X509_get0_notAfter(peer)) > 0 && judged(context_of(link), *peer) == X509_V_OK;
-    return good ? SSL_TICKET_RETURN_USE_RENEW : SSL_TICKET_RETURN_IGNORE_RENEW;
 }
 
 // Whether a port for `wanted` takes a certificate that shows `shown`. An agent speaks for game servers.
@@ -145,14 +134,16 @@ Result<std::shared_ptr<const TlsServerContext>, std::string> TlsServerContext::m
 
     SSL_CTX_set_app_data(context, made.get());
     tell_secrets(*context);
-    // Tickets need no memory here; the peer keeps them. A session of one port is worth nothing at another.
+    // Tickets need no memory here; the peer keeps them. A session of one port is worth nothing at another. Peers with
+    // certificates get none: the certificate is part of the ticket, and to read it back costs more than a handshake.
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_session_id_context(context, reinterpret_cast<const unsigned char*>(port.data()),
                                    static_cast<unsigned int>(port.size()));
     SSL_CTX_set_timeout(context, resumption_seconds);
-    SSL_CTX_set_num_tickets(context, 1);
-    SSL_CTX_set_session_ticket_cb(context, nullptr, judge_ticket, nullptr);
-    if (made->role_ && made->material_->wants_peers()) {
+    const bool wants_peers = made->role_ && made->material_->wants_peers();
+    SSL_CTX_set_num_tickets(context, wants_peers ? 0 : 1);
+    if (wants_peers) SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
+    if (wants_peers) {
         const CertificateChain& authorities = made->material_->authorities_;
         X509_STORE* trusted = SSL_CTX_get_cert_store(context);
         X509_STORE_add_cert(trusted, authorities.leaf.get());

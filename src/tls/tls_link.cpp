@@ -257,6 +257,10 @@ void TlsLink::close(std::vector<std::byte>& out) {
     ERR_clear_error();
 }
 
+bool TlsLink::has_begun() const {
+    return state_ != State::handshaking || SSL_in_before(ssl_.get()) != 1;
+}
+
 void TlsLink::shake_hands() {
     const int returned = SSL_do_handshake(ssl_.get());
     if (returned == 1) {

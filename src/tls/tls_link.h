@@ -45,6 +45,8 @@ public:
     ~TlsLink();
 
     State state() const { return state_; }
+    // Whether the peer's first message has come whole and was answered.
+    bool has_begun() const;
 
     // A client speaks first: call it once.
     void begin(std::vector<std::byte>& out);
