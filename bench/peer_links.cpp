@@ -87,6 +87,8 @@ void PeerLinks::lose(std::size_t number) {
 
 void PeerLinks::turn(std::chrono::nanoseconds wait) {
     flushing_.swap(unsent_);
+    // All are sealed before the first is sent: what TLS costs here must not space out what the other side reads.
+    for (const std::size_t number : flushing_) seal(links_[number]);
     for (const std::size_t number : flushing_) {
         links_[number].listed = false;
         flush(number);
@@ -119,12 +121,14 @@ void PeerLinks::turn(std::chrono::nanoseconds wait) {
 void PeerLinks::flush(std::size_t number) {
     Link& link = links_[number];
     if (link.socket < 0 || link.connecting) return;
-    if (!link.tls) return send_some(link, link.out);
-    if (link.tls->state() == TlsLink::State::open && !link.out.empty()) {
-        link.tls->send(link.out, link.sealed);
-        link.out.clear();
-    }
-    send_some(link, link.sealed);
+    seal(link);
+    send_some(link, link.tls ? link.sealed : link.out);
+}
+
+void PeerLinks::seal(Link& link) {
+    if (!link.tls || link.tls->state() != TlsLink::State::open || link.out.empty()) return;
+    link.tls->send(link.out, link.sealed);
+    link.out.clear();
 }
 
 // A broken link is found by its next read; a full one is told by the poller when it has room.

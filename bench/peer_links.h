@@ -85,6 +85,7 @@ private:
     void flush(std::size_t number);
     void read(std::size_t number);
     bool unseal(std::size_t number, std::span<const std::byte> received);
+    static void seal(Link& link);
     static void send_some(Link& link, std::vector<std::byte>& bytes);
     bool hand_on(std::size_t number);
     void lose(std::size_t number);

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <sstream>
@@ -123,10 +124,10 @@ std::chrono::nanoseconds ServedProcess::cpu() const {
     return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
 }
 
-std::size_t ServedProcess::peak_bytes() const {
+std::size_t ServedProcess::status_bytes(const char* key) const {
     std::ifstream in("/proc/" + std::to_string(pid_) + "/status");
     for (std::string line; std::getline(in, line);) {
-        if (line.starts_with("VmHWM:")) return std::stoul(line.substr(6)) * 1024;
+        if (line.starts_with(key)) return std::stoul(line.substr(std::strlen(key))) * 1024;
     }
     return 0;
 }

@@ -43,8 +43,10 @@ public:
 
     // CPU time of all its threads so far, kernel and user.
     std::chrono::nanoseconds cpu() const;
+    // The memory that it holds now.
+    std::size_t resident_bytes() const { return status_bytes("VmRSS:"); }
     // The most memory that it held.
-    std::size_t peak_bytes() const;
+    std::size_t peak_bytes() const { return status_bytes("VmHWM:"); }
 
     // SIGTERM, and SIGKILL when it does not end. The exit code, or 128 and the signal.
     int stop();
@@ -52,6 +54,7 @@ public:
 private:
     void start();
     std::string log_end() const;
+    std::size_t status_bytes(const char* key) const;
 
     std::vector<std::string> command_;
     std::map<std::string, std::string> environment_;

@@ -39,6 +39,7 @@ constexpr std::array yardsticks{
     Yardstick{"fleet_load", "the real daemon under a whole fleet; beside a bare allocator"},
     Yardstick{"api_load", "what readers of the HTTP API cost the fleet; beside a bare server"},
     Yardstick{"player_load", "the real daemon with many players"},
+    Yardstick{"tls_load", "what TLS costs: heartbeats and memory beside plain links, handshakes beside bare OpenSSL"},
 };
 
 constexpr const char* how_to_build =

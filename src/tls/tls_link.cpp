@@ -64,12 +64,6 @@ struct TlsLinkBio {
 
 namespace {
 
-OpenSslHandle<SSL> new_server_link(SSL_CTX& context) {
-    OpenSslHandle<SSL> link(SSL_new(&context));
-    if (!link) throw std::bad_alloc();
-    return link;
-}
-
 // What the handshake record of TLS begins with. A peer that speaks something else is told apart from one whose TLS is
 // wrong.
 bool begins_like_tls(std::span<const std::byte> first) {
@@ -105,8 +99,12 @@ TlsFailure failure_of_verdict(long verdict) {
 
 }  // namespace
 
-TlsLink::TlsLink(std::shared_ptr<const TlsServerContext> context)
-    : context_(context), ssl_(new_server_link(context->native())), is_client_(false) {
+TlsLink::TlsLink(std::shared_ptr<const TlsServerContext> context) : context_(context), server_(context.get()) {}
+
+// Made when the peer has said something: thousands may come at once and wait for their turn.
+void TlsLink::begin_server() {
+    ssl_.reset(SSL_new(&server_->native()));
+    if (!ssl_) throw std::bad_alloc();
     attach();
     SSL_set_accept_state(ssl_.get());
     secrets_ = std::make_unique<TlsRecords::Start>();
@@ -114,7 +112,7 @@ TlsLink::TlsLink(std::shared_ptr<const TlsServerContext> context)
 }
 
 TlsLink::TlsLink(std::shared_ptr<const TlsClientContext> context, const std::string& peer, const SSL_SESSION* session)
-    : context_(context), ssl_(new_client_link(*context, peer)), is_client_(true) {
+    : context_(context), ssl_(new_client_link(*context, peer)) {
     attach();
     if (session) SSL_set_session(ssl_.get(), const_cast<SSL_SESSION*>(session));
 }
@@ -156,19 +154,20 @@ std::size_t TlsLink::receive(std::span<const std::byte> sealed, std::span<std::b
                              std::vector<std::byte>& out) {
     if (sealed.empty() || state_ == State::failed) return 0;
     if (records_) return receive_records(sealed, plain, out);
-    if (state_ == State::handshaking && SSL_in_before(ssl_.get()) && !begins_like_tls(sealed)) {
+    if (!ssl_ && !begins_like_tls(sealed)) {
         state_ = State::failed;
         failure_ = TlsFailure::not_tls;
         failure_text_ = "the first bytes are no TLS";
         return 0;
     }
+    if (!ssl_) begin_server();
     const std::size_t said_before = out.size();
     std::span<const std::byte> behind;
     const std::size_t heard = with(sealed, out, [&] {
         if (state_ == State::handshaking) shake_hands();
         behind = bytes_.in;
         std::size_t written = 0;
-        while (is_client_ && state_ == State::open && written < plain.size()) {
+        while (!server_ && state_ == State::open && written < plain.size()) {
             std::size_t got = 0;
             const int returned = SSL_read_ex(ssl_.get(), plain.data() + written, plain.size() - written, &got);
             if (returned != 1) {
@@ -179,7 +178,7 @@ std::size_t TlsLink::receive(std::span<const std::byte> sealed, std::span<std::b
         }
         return written;
     });
-    if (is_client_ || state_ != State::open) return heard;
+    if (!server_ || state_ != State::open) return heard;
     if (!take_records(std::span<const std::byte>(out).subspan(said_before))) {
         state_ = State::failed;
         failure_text_ = "the keys of the link cannot be taken over";
@@ -258,7 +257,7 @@ void TlsLink::close(std::vector<std::byte>& out) {
 }
 
 bool TlsLink::has_begun() const {
-    return state_ != State::handshaking || SSL_in_before(ssl_.get()) != 1;
+    return state_ != State::handshaking || (ssl_ && SSL_in_before(ssl_.get()) != 1);
 }
 
 void TlsLink::shake_hands() {
@@ -293,7 +292,7 @@ void TlsLink::fail(unsigned long error) {
         ERR_clear_error();
         return;
     }
-    failure_ = failure_of_error(error, was_handshaking, is_client_);
+    failure_ = failure_of_error(error, was_handshaking, !server_);
     failure_text_ = take_openssl_error();
 }
 

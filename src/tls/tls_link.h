@@ -80,6 +80,7 @@ private:
     };
     friend struct TlsLinkBio;
 
+    void begin_server();
     void attach();
     template <class Call>
     auto with(std::span<const std::byte> in, std::vector<std::byte>& out, Call call);
@@ -90,13 +91,13 @@ private:
     void went_wrong(int returned);
     void fail(unsigned long error);
 
-    std::shared_ptr<const void> context_;  // whichever it is, it outlives the link
-    OpenSslHandle<SSL> ssl_;               // of a server, until the handshake is over
-    std::unique_ptr<TlsRecords> records_;  // of a server, from then on
+    std::shared_ptr<const void> context_;       // whichever it is, it outlives the link
+    const TlsServerContext* server_ = nullptr;  // null: the client's side
+    OpenSslHandle<SSL> ssl_;                    // of a server, from the first bytes until the handshake is over
+    std::unique_ptr<TlsRecords> records_;       // of a server, from then on
     std::unique_ptr<TlsRecords::Start> secrets_;
     std::optional<CertificateFacts> peer_;
     Bytes bytes_;
-    const bool is_client_;
     bool was_resumed_ = false;
     State state_ = State::handshaking;
     TlsFailure failure_ = TlsFailure::broken;

@@ -4,9 +4,11 @@
 #include <cstring>
 #include <new>
 
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/params.h>
 #include <openssl/ssl.h>
 
 namespace muster {
@@ -231,8 +233,9 @@ std::size_t TlsRecords::unseal(std::span<const std::byte> record, std::span<std:
     EVP_CIPHER_CTX* cipher = in_.cipher.get();
     int size = 0;
     int last = 0;
-    const bool good = EVP_CipherInit_ex2(cipher, nullptr, nullptr, nonce.data(), -1, nullptr) == 1 &&
-                      EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_AEAD_SET_TAG, tag_size, shown.data()) == 1 &&
+    const std::array with_tag{OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, shown.data(), tag_size),
+                              OSSL_PARAM_construct_end()};
+    const bool good = EVP_CipherInit_ex2(cipher, nullptr, nullptr, nonce.data(), -1, with_tag.data()) == 1 &&
                       EVP_CipherUpdate(cipher, nullptr, &size, raw(header.data()), header_size) == 1 &&
                       EVP_CipherUpdate(cipher, raw(plain.data()), &size, raw(body.data()), as_int(body.size())) == 1 &&
                       EVP_CipherFinal_ex(cipher, raw(plain.data()) + size, &last) == 1;
@@ -326,11 +329,13 @@ void TlsRecords::seal(std::uint8_t type, std::span<const std::byte> content, std
     EVP_CIPHER_CTX* cipher = out_.cipher.get();
     int done = 0;
     int last = 0;
+    std::array made_tag{OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, raw(body) + inner, tag_size),
+                        OSSL_PARAM_construct_end()};
     const bool good = EVP_CipherInit_ex2(cipher, nullptr, nullptr, nonce.data(), -1, nullptr) == 1 &&
                       EVP_CipherUpdate(cipher, nullptr, &done, raw(header), header_size) == 1 &&
                       EVP_CipherUpdate(cipher, raw(body), &done, raw(body), as_int(inner)) == 1 &&
                       EVP_CipherFinal_ex(cipher, raw(body) + done, &last) == 1 &&
-                      EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_AEAD_GET_TAG, tag_size, raw(body) + inner) == 1;
+                      EVP_CIPHER_CTX_get_params(cipher, made_tag.data()) == 1;
     // Only memory can be short here; nothing that was not sealed may go out.
     if (!good) {
         out.resize(at);
