@@ -79,7 +79,7 @@ class TlsDaemon(unittest.TestCase):
         self.daemon = Daemon(MUSTER, self.data, MUSTER_TLS_PORTS=self.ports, MUSTER_TLS_CERTIFICATE_FILE=self.pki.path("muster.crt"),
                              MUSTER_TLS_KEY_FILE=self.pki.path("muster.key"), MUSTER_TLS_CLIENT_CA_FILE=self.pki.path("ca.crt"),
                              MUSTER_TLS_REVOKED_FILE=self.revoked, MUSTER_AUTH_SERVER_TOKEN="a token that nobody knows",
-                             MUSTER_AUTH_MATCHMAKER_TOKEN="a token that nobody knows")
+                             MUSTER_AUTH_MATCHMAKER_TOKEN="a token that nobody knows", MUSTER_AUTH_ADMIN_TOKEN="the first admin's")
         self.addCleanup(self.end)
 
     def end(self):
@@ -123,6 +123,13 @@ class TlsDaemon(unittest.TestCase):
         except ssl.SSLError as error:
             return error.reason
 
+    def nameless(self, name):
+        """A server's certificate of our authority that has no CN."""
+        key, request, made = (self.pki.path(name + ending) for ending in (".key", ".csr", ".crt"))
+        for command in (["req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/OU=server", "-keyout", key, "-out", request],
+                        ["x509", "-req", "-in", request, "-CA", self.pki.path("ca.crt"), "-CAkey", self.pki.path("ca.key"), "-CAcreateserial", "-days", "2", "-out", made]):
+            subprocess.run(["openssl", *command], check=True, capture_output=True, timeout=PATIENCE_S)
+
     def address(self, port):
         host, number = self.daemon.ports[port].rsplit(":", 1)
         return host, int(number)
@@ -154,7 +161,8 @@ class GamePorts(TlsDaemon):
         self_signed.load_cert_chain(other.path("ca.crt"), other.path("ca.key"))
         self.revoke(self.serials["eu-2"] + "\n")
         self.reload()
-        self.wait_for_log("1 certificates are revoked")
+        self.wait_for_log("tls.revoked_file: 0 -> 1 revoked certificates")
+        self.assertNotIn("nothing changed", self.daemon.log_text())
         for context, reason, told in ((self.pki.context(), "no_certificate", "CERTIFICATE_REQUIRED"),
                                       (self.pki.context("mm"), "wrong_role", "HANDSHAKE_FAILURE"),
                                       (self.pki.context("eu-2"), "revoked", "CERTIFICATE_REVOKED"),
@@ -164,6 +172,10 @@ class GamePorts(TlsDaemon):
                 self.assertIn(told, self.knock(context))
                 eventually(lambda: self.refusals(reason) == 1)
                 self.wait_for_log(f"reason={reason}")
+        with self.subTest("a certificate without a name"):
+            self.nameless("nobody")
+            self.assertIn("CERTIFICATE", self.knock(self.pki.context("nobody")))
+            eventually(lambda: self.refusals("bad_certificate") == 1)
         with self.subTest("a client that does not trust us"), self.assertRaises(ssl.SSLCertVerificationError):
             self.knock(self.pki.context("eu-1", authority=other.path("ca.crt")))
         eventually(lambda: self.refusals("refused_by_peer") == 1)
@@ -255,6 +267,10 @@ class GamePorts(TlsDaemon):
         os.unlink(self.pki.path("muster.crt"))
         self.reload()
         self.wait_for_log("Reload refused: tls.certificate_file: cannot read")
+        for ending in (".crt", ".key"):
+            shutil.copy(self.pki.path("eu-1" + ending), self.pki.path("muster" + ending))
+        self.reload()
+        self.wait_for_log("is for clients only")
         self.assertEqual(shown(), second)
         up.heartbeat()
         up.expect(0x1003)
@@ -341,6 +357,47 @@ class Https(TlsDaemon):
         self.reload()
         self.wait_for_log("new connections get it")
         self.assertGreaterEqual(self.metric("muster_tls_handshakes_total", port="http"), 2)
+
+    def test_an_operator_needs_no_token_with_its_certificate_S_2_S_5(self):
+        self.pki.issue("alice", "operator")
+        serial = self.pki.issue("bob", "operator")
+        self.pki.issue("eve", "operator")
+        trust = {"MUSTER_CA_FILE": self.pki.path("ca.crt")}
+        admin = {**trust, "MUSTER_ADMIN_TOKEN": "the first admin's"}
+
+        def as_operator(name, *arguments):
+            return self.command(*arguments, **trust, MUSTER_CERTIFICATE_FILE=self.pki.path(name + ".crt"), MUSTER_KEY_FILE=self.pki.path(name + ".key"))
+
+        for name, role in (("alice", "operator"), ("bob", "viewer")):
+            self.assertEqual(self.command("operator", "add", name, "--role", role, **admin).returncode, 0)
+        self.assertEqual(as_operator("alice", "clock", "--speed", "2").returncode, 0)
+        refused = as_operator("bob", "clock", "--speed", "2")
+        self.assertEqual(refused.returncode, 77, refused.stderr)
+        self.assertIn("role is viewer", refused.stderr)
+        stranger = as_operator("eve", "clock", "--speed", "2")
+        self.assertIn("No operator is named eve", stranger.stderr)
+        other = as_operator("eu-1", "clock", "--speed", "2")
+        self.assertEqual(other.returncode, 77, "a game server is no operator, and is asked for a token")
+        told = self.command("events", "--json", "--type", "operator.action", **admin).stdout
+        self.assertIn('"operator":"alice"', told.replace('": "', '":"'))
+
+        host, port = self.address("http")
+        connection = http.client.HTTPSConnection(host, port, timeout=PATIENCE_S, context=self.pki.context("bob"))
+
+        def who():
+            connection.request("GET", "/api/v1/operators")
+            answer = connection.getresponse()
+            answer.read()
+            return answer.status
+
+        self.assertEqual(who(), 200)
+        self.revoke(serial + "\n")
+        self.reload()
+        self.wait_for_log("tls.revoked_file: 0 -> 1 revoked certificates")
+        with self.assertRaises((http.client.HTTPException, OSError)):
+            who()
+            who()
+        connection.close()
 
     @unittest.skipUnless(shutil.which("curl"), "needs the curl command")
     def test_curl_gets_tls_1_3_and_nothing_older_S_1(self):

@@ -96,6 +96,12 @@ class CheckIncludes(unittest.TestCase):
                 text = f"#pragma once\n#include <{header}>\n"
                 self.assert_refused("src/http/server.h", text, 2, "stays out of headers")
 
+    def test_a_part_of_one_source_may_and_is_included_by_nobody_else(self):
+        self.write("src/http/http_wire.h", "#pragma once\n#include <boost/asio/io_context.hpp>\n")
+        self.write("src/http/http_connection.cpp", '#include "http/http_wire.h"\n')
+        self.assertEqual(self.check().returncode, 0, self.check().stdout)
+        self.assert_refused("src/http/other.cpp", '#include "http/http_wire.h"\n', 1, "a part of src/http/http_connection.cpp alone")
+
     def test_paths_that_would_slip_past_the_rules_are_refused(self):
         self.assert_refused("src/net/a.cpp", '#include "../core/fleet.h"\n', 1, "includes start at src")
         self.assert_refused("src/net/a.cpp", '#include "fleet.h"\n', 1, "names its folder")

@@ -23,6 +23,7 @@ class Rules:
 
     def __init__(self, table):
         self.header_never = tuple(table["headers"]["never"])
+        self.part_of = table["headers"].get("part_of", {})
         self.folders = table["folders"]
         # What a folder is called in an #include: src/net is net, sdk is sdk.
         self.names = {pathlib.PurePosixPath(path).name: path for path in self.folders if path.count("/") < 2}
@@ -58,7 +59,10 @@ def broken_rule(root, rules, path, quoted, header):
     folder = rules.folder_of(path)
     rule = rules.folders[folder]
 
-    if path.suffix in {".h", ".hpp"}:
+    owner = rules.part_of.get(f"src/{header}") if quoted else None
+    if owner and path.as_posix() != owner:
+        return f"{header} is a part of {owner} alone"
+    if path.suffix in {".h", ".hpp"} and path.as_posix() not in rules.part_of:
         for start in rules.header_never:
             if header.startswith(start):
                 return f"{start} stays out of headers: include it in a .cpp"

@@ -47,11 +47,22 @@ public:
         for (const std::string& path : made_) ::unlink(path.c_str());
     }
 
+    // Whole or not at all, whenever the process is killed: it gets its name when it is on the disk. What a killed one
+    // left aside is written over.
     void write(const std::string& path, const std::string& bytes, mode_t mode) {
-        const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-        if (file < 0)
+        const std::string aside = path + ".new";
+        ::unlink(aside.c_str());
+        write_aside(aside, bytes, mode);
+        if (::link(aside.c_str(), path.c_str()) != 0)
             throw AuthorityError(errno == EEXIST ? path + " is there already; it is never overwritten"
                                                  : "cannot write " + path + ": " + std::strerror(errno));
+        made_.push_back(path);
+        ::unlink(aside.c_str());
+        made_.erase(std::find(made_.begin(), made_.end(), aside));
+    }
+    void write_aside(const std::string& path, const std::string& bytes, mode_t mode) {
+        const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (file < 0) throw AuthorityError("cannot write " + path + ": " + std::strerror(errno));
         made_.push_back(path);
         const ssize_t written = ::write(file, bytes.data(), bytes.size());
         const bool good = written == static_cast<ssize_t>(bytes.size()) && ::fsync(file) == 0;
@@ -192,6 +203,32 @@ T or_throw(Result<T, std::string>&& read) {
     return std::move(*read);
 }
 
+bool is_there(const std::string& path) {
+    return ::access(path.c_str(), F_OK) == 0;
+}
+
+// A pair of files that is to be made. A key that is there without its certificate was left by a process that was
+// killed: it is used.
+struct NewPair {
+    NewPair(const Authority& authority, std::string_view name)
+        : certificate_path(authority.file(name, ".crt")), key_path(authority.file(name, ".key")) {
+        if (is_there(certificate_path))
+            throw AuthorityError(certificate_path + " is there already; it is never overwritten");
+        had_key = is_there(key_path);
+        key = had_key ? or_throw(read_key(key_path)) : new_key();
+    }
+    // The key first: a certificate that is there has its key.
+    void write(NewFiles& files, X509* certificate) const {
+        if (!had_key) files.write(key_path, pem_of(key.get()), key_mode);
+        files.write(certificate_path, pem_of(certificate), certificate_mode);
+    }
+
+    std::string certificate_path;
+    std::string key_path;
+    OpenSslHandle<EVP_PKEY> key;
+    bool had_key = false;
+};
+
 struct Signer {
     OpenSslHandle<X509> certificate;
     OpenSslHandle<EVP_PKEY> key;
@@ -218,14 +255,20 @@ IssuedFiles Authority::init(const ReachableNames& daemon) {
     check_names(daemon);
     if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST)
         throw AuthorityError("cannot make the folder " + folder_ + ": " + std::strerror(errno));
-    const auto key = new_key();
-    const Wanted authority{.name = "Muster CA",
-                           .unit = {},
-                           .names = {},
-                           .not_before = now_ - head_start_seconds,
-                           .not_after = now_ + authority_days * day_seconds,
-                           .is_authority = true};
-    const auto certificate = new_certificate(authority, key.get(), nullptr, nullptr);
+    NewFiles files;
+    // One that was killed after the authority is gone on with.
+    const bool goes_on =
+        is_there(file("ca", ".crt")) && is_there(file("ca", ".key")) && !is_there(file(daemon_name, ".crt"));
+    if (!goes_on) {
+        const NewPair pair(*this, "ca");
+        const Wanted authority{.name = "Muster CA",
+                               .unit = {},
+                               .names = {},
+                               .not_before = now_ - head_start_seconds,
+                               .not_after = now_ + authority_days * day_seconds,
+                               .is_authority = true};
+        pair.write(files, new_certificate(authority, pair.key.get(), nullptr, nullptr).get());
+    }
 
     ReachableNames names{{"localhost"}, {"127.0.0.1", "::1"}};
     const auto add = [](std::vector<std::string>& to, const std::vector<std::string>& more) {
@@ -235,22 +278,18 @@ IssuedFiles Authority::init(const ReachableNames& daemon) {
     };
     add(names.dns, daemon.dns);
     add(names.ip, daemon.ip);
-    const auto daemon_key = new_key();
-    const auto daemon_certificate = new_certificate({.name = daemon_name,
-                                                     .unit = to_string(PeerRole::node),
-                                                     .names = std::move(names),
-                                                     .not_before = now_ - head_start_seconds,
-                                                     .not_after = now_ + days_usual * day_seconds,
-                                                     .answers = true},
-                                                    daemon_key.get(), certificate.get(), key.get());
-    NewFiles files;
-    const IssuedFiles made{file(daemon_name, ".crt"), file(daemon_name, ".key"), facts_of(*daemon_certificate)};
-    files.write(file("ca", ".key"), pem_of(key.get()), key_mode);
-    files.write(file("ca", ".crt"), pem_of(certificate.get()), certificate_mode);
-    files.write(made.key, pem_of(daemon_key.get()), key_mode);
-    files.write(made.certificate, pem_of(daemon_certificate.get()), certificate_mode);
+    const Signer signer = signer_in(*this, now_);
+    const NewPair pair(*this, daemon_name);
+    const auto certificate = new_certificate({.name = daemon_name,
+                                              .unit = to_string(PeerRole::node),
+                                              .names = std::move(names),
+                                              .not_before = now_ - head_start_seconds,
+                                              .not_after = now_ + days_usual * day_seconds,
+                                              .answers = true},
+                                             pair.key.get(), signer.certificate.get(), signer.key.get());
+    pair.write(files, certificate.get());
     files.keep();
-    return made;
+    return {pair.certificate_path, pair.key_path, facts_of(*certificate)};
 }
 
 IssuedFiles Authority::issue(std::string_view name, PeerRole role, const ReachableNames& names, std::int64_t days) {
@@ -261,20 +300,18 @@ IssuedFiles Authority::issue(std::string_view name, PeerRole role, const Reachab
         throw AuthorityError("--days wants a number from 1 to " + std::to_string(days_max));
     check_names(names);
     const Signer signer = signer_in(*this, now_);
-    const auto key = new_key();
+    const NewPair pair(*this, name);
     const auto certificate = new_certificate({.name = name,
                                               .unit = to_string(role),
                                               .names = names,
                                               .not_before = now_ - head_start_seconds,
                                               .not_after = now_ + days * day_seconds,
                                               .answers = role == PeerRole::agent || role == PeerRole::node},
-                                             key.get(), signer.certificate.get(), signer.key.get());
+                                             pair.key.get(), signer.certificate.get(), signer.key.get());
     NewFiles files;
-    IssuedFiles made{file(name, ".crt"), file(name, ".key"), facts_of(*certificate)};
-    files.write(made.key, pem_of(key.get()), key_mode);
-    files.write(made.certificate, pem_of(certificate.get()), certificate_mode);
+    pair.write(files, certificate.get());
     files.keep();
-    return made;
+    return {pair.certificate_path, pair.key_path, facts_of(*certificate)};
 }
 
 IssuedFiles Authority::renew(std::string_view name) {
@@ -300,7 +337,8 @@ IssuedFiles Authority::renew(std::string_view name) {
     // A reader finds the old one or the new one, whole.
     const std::string aside = path + ".new";
     NewFiles files;
-    files.write(aside, pem_of(certificate.get()), certificate_mode);
+    ::unlink(aside.c_str());
+    files.write_aside(aside, pem_of(certificate.get()), certificate_mode);
     if (::rename(aside.c_str(), path.c_str()) != 0)
         throw AuthorityError("cannot replace " + path + ": " + std::strerror(errno));
     files.keep();

@@ -77,6 +77,40 @@ TEST_CASE_FIXTURE(Folder, "S-3: an issue that fails half way leaves no file behi
     CHECK(content_of(path + "/half.crt") == "in the way");
 }
 
+TEST_CASE_FIXTURE(Folder, "S-3: an init or issue that was killed between any two files is gone on with") {
+    authority.init({});
+    const std::string authority_key = content_of(path + "/ca.key");
+    // From the last file that is written to the first.
+    for (const char* missing : {"muster.crt", "muster.key", "ca.crt"}) {
+        CAPTURE(missing);
+        std::filesystem::remove(path + "/" + missing);
+        std::ofstream(path + "/" + missing + ".new") << "half of it";
+        Folder copy;
+        std::filesystem::copy(path, copy.path);
+        const IssuedFiles made = copy.authority.init({});
+        CHECK(content_of(copy.path + "/ca.key") == authority_key);
+        CHECK_FALSE(std::filesystem::exists(copy.path + "/" + missing + ".new"));
+        const auto ca = read_certificates(copy.path + "/ca.crt");
+        const auto daemon = read_certificates(made.certificate);
+        REQUIRE(ca);
+        REQUIRE(daemon);
+        CHECK(X509_verify(daemon->leaf.get(), X509_get0_pubkey(ca->leaf.get())) == 1);
+        CHECK(mode_of(made.key) == 0600);
+        CHECK_THROWS_AS(copy.authority.init({}), AuthorityError);
+    }
+    Folder other;
+    other.authority.init({});
+    other.authority.issue("eu-1", PeerRole::server, {}, 30);
+    std::filesystem::remove(other.path + "/eu-1.crt");
+    const IssuedFiles again = other.authority.issue("eu-1", PeerRole::server, {}, 30);
+    const auto key = read_key(again.key);
+    REQUIRE(key);
+    CHECK(X509_check_private_key(read_certificates(again.certificate)->leaf.get(), key->get()) == 1);
+    // A certificate whose key is gone is of no use, and is not touched.
+    std::filesystem::remove(other.path + "/ca.key");
+    CHECK_THROWS_AS(other.authority.init({}), AuthorityError);
+}
+
 TEST_CASE_FIXTURE(Folder, "S-3: names that are no file or DNS names, and days out of range, are refused") {
     authority.init({});
     for (const char* name : {"", "ca", "muster", "a/b", "..", ".x", "-x", "ä"})

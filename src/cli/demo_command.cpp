@@ -182,6 +182,7 @@ void announce(const Arguments& arguments, const JsonValue& ports) {
         JsonFields out;
         out.text("url", url);
         for (const char* port : {"servers", "matchmakers", "players"}) out.text(port, ports[port].text());
+        if (arguments.tls) out.text("ca_file", std::getenv("MUSTER_CA_FILE"));
         print_json(out.finish());
         return;
     }

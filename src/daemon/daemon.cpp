@@ -280,28 +280,27 @@ private:
     void reload() {
         manager_.reloading(clock_.now());
         auto reload = reload_config(config_, options_.source);
+        std::vector<std::string> files;
         if (!reload) {
             for (const std::string& problem : reload.error()) log_.error("Reload refused: {}", problem);
-        } else if (const auto problem = take_new_tls(reload->config)) {
+        } else if (const auto problem = take_new_tls(reload->config, files)) {
             log_.error("Reload refused: {}", *problem);
         } else {
+            reload->now.insert(reload->now.end(), files.begin(), files.end());
             apply(*reload);
         }
         manager_.reloaded("Serving");
     }
 
-    // The files may hold something new although the config is the same. Why not; nothing when it was done.
-    std::optional<std::string> take_new_tls(const Config& config) {
+    // The files may hold something new although the config is the same; `changes` says what. Why not; nothing when it
+    // was done.
+    std::optional<std::string> take_new_tls(const Config& config, std::vector<std::string>& changes) {
         auto read = read_tls_ports(config);
         if (!read) return read.error();
         std::string problem = problem_of_new_certificate(*read, clock_.wall());
         if (!problem.empty()) return problem;
         if (!read->material) return std::nullopt;
-        const std::string& before = tls_.material->certificate().serial;
-        const std::string& after = read->material->certificate().serial;
-        if (before != after) log_.info("TLS certificate {} -> {}; new connections get it", before, after);
-        if (tls_.material->revoked_count() != read->material->revoked_count())
-            log_.info("{} certificates are revoked", read->material->revoked_count());
+        changes = tls_.material->changes_to(*read->material);
         tls_ = std::move(*read);
         publish_tls();
         return std::nullopt;

@@ -25,8 +25,9 @@ AdminGate::Rules gate_rules_of(const Config& config, const OperatorBook& operato
             return TokenHolder{std::string(http_matchmaker_name), Role::matchmaker};
         return operators.holder_of(token);
     };
+    const auto holder_named = [&operators](std::string_view name) { return operators.named(name); };
     return {config.auth.admin_token.is_set(), config.listen.http.host.is_loopback(), holder_of,
-            config.http.open_metrics};
+            config.http.open_metrics, holder_named};
 }
 
 }  // namespace

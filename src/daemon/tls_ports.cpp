@@ -86,7 +86,8 @@ Result<TlsPorts, std::string> read_tls_ports(const Config& config) {
         tls.game[static_cast<std::size_t>(port)] = std::move(*context);
     }
     if (config.tls.at("http")) {
-        auto context = TlsServerContext::make(tls.material, "http", std::nullopt);
+        auto context =
+            TlsServerContext::make(tls.material, "http", PeerRole::operator_, TlsServerContext::Proof::optional);
         if (!context) return Failure<std::string>(std::move(context.error()));
         tls.http = std::move(*context);
     }

@@ -72,15 +72,19 @@ std::optional<HttpResponse> AdminGate::refusal_of_token(HttpRequest& request, Ri
     const std::string_view given = request.header("Authorization");
     const bool bearer = starts_with_any_case(given, scheme);
     const bool locked_out = planted(Bug::admin_locked_out) && wrong_tokens_.load() >= 10;
-    const auto holder = bearer && !locked_out ? rules_.holder_of(given.substr(scheme.size())) : std::nullopt;
+    const bool by_certificate = given.empty() && !request.shown_name.empty() && rules_.holder_named;
+    auto holder = bearer && !locked_out ? rules_.holder_of(given.substr(scheme.size())) : std::nullopt;
+    if (by_certificate) holder = rules_.holder_named(request.shown_name);
     if (holder) {
         request.role = holder->role;
         request.operator_name = holder->name;
         if (may(holder->role, right)) return std::nullopt;
-        return http_error(403, fmt::format("This token's role is {}; this needs {}", to_string(holder->role),
-                                           to_string(least_role(right))));
+        return http_error(403, fmt::format("This {}'s role is {}; this needs {}", by_certificate ? "operator" : "token",
+                                           to_string(holder->role), to_string(least_role(right))));
     }
     failures_.fetch_add(1, std::memory_order_relaxed);
+    if (by_certificate)
+        return http_error(401, fmt::format("No operator is named {}, as this certificate is", request.shown_name));
     HttpResponse refusal =
         http_error(401, given.empty() ? "Needs Authorization: Bearer <admin token>" : "Wrong admin token");
     refusal.headers.push_back({"WWW-Authenticate", "Bearer"});

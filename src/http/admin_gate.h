@@ -21,8 +21,9 @@ namespace muster {
 //
 // Without an admin token everything is allowed; the daemon then listens on loopback only. With one, actions need a
 // token whose role has the right (role.h), and reads need one too unless the listener is on loopback and the request
-// was not forwarded from elsewhere. Wrong tokens are logged and answered with a growing delay. A right token is
-// accepted at once, whatever else its address sent (S-4).
+// was not forwarded from elsewhere. Instead of a token, an operator's certificate does: it proves a name, and the
+// operator of that name has its role. A token that is given comes first. Wrong tokens are logged and answered with a
+// growing delay. A right token is accepted at once, whatever else its address sent (S-4).
 class AdminGate {
 public:
     struct Rules {
@@ -31,6 +32,8 @@ public:
         // Who holds the token; nobody for a wrong one. Compares in constant time. Any thread.
         std::function<std::optional<TokenHolder>(std::string_view token)> holder_of;
         bool open_metrics = false;
+        // The operator of that name, which a certificate proves; nobody when there is none. Any thread.
+        std::function<std::optional<TokenHolder>(std::string_view name)> holder_named{};
     };
 
     AdminGate(const Clock& clock, Log& log, Rules rules) : clock_(clock), log_(log), rules_(std::move(rules)) {}

@@ -71,6 +71,34 @@ TEST_CASE_FIXTURE(Gate, "fault 70: with a token, actions need it, and reads too 
     CHECK(act(request("Bearer open-sesame")) == 200);
 }
 
+TEST_CASE_FIXTURE(Gate, "S-2, S-5: an operator's certificate does for a token, with that operator's role") {
+    auto by_name = rules(true, false);
+    by_name.holder_named = [](std::string_view name) -> std::optional<TokenHolder> {
+        if (name == "bob") return TokenHolder{"bob", Role::viewer};
+        if (name == "alice") return TokenHolder{"alice", Role::operate};
+        return std::nullopt;
+    };
+    gate.set_rules(by_name);
+    const auto shown = [&](const char* name, std::string_view token = "") {
+        HttpRequest made = request(token);
+        made.shown_name = name;
+        return made;
+    };
+    CHECK(read(shown("bob")) == 200);
+    CHECK(act(shown("bob")) == 403);
+    CHECK(act(shown("alice")) == 200);
+    CHECK(act(shown("alice"), Right::administer) == 403);
+    CHECK(read(shown("eve")) == 401);
+    CHECK(read(shown("")) == 401);
+    HttpRequest asked = shown("alice");
+    CHECK_FALSE(gate.refusal_of_action(asked));
+    CHECK(asked.operator_name == "alice");
+    // A token that is given is the one that counts.
+    CHECK(act(shown("alice", "Bearer look")) == 403);
+    CHECK(act(shown("alice", "Bearer wrong")) == 401);
+    CHECK(act(shown("bob", "Bearer open-sesame")) == 200);
+}
+
 TEST_CASE_FIXTURE(Gate, "fault 70: without a token everything is allowed on loopback, and no action elsewhere") {
     gate.set_rules(rules(false, true));
     CHECK(act(request("")) == 200);

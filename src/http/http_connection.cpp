@@ -10,8 +10,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/ssl/error.hpp>
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -19,7 +17,8 @@
 
 #include "http/health.h"
 #include "http/host_check.h"
-#include "tls/tls_error.h"
+#include "http/http_answer.h"
+#include "http/http_wire.h"
 
 namespace muster {
 namespace {
@@ -37,67 +36,6 @@ constexpr std::size_t linger_bytes_max = 256 * 1024;
 IpAddress to_ip(const asio::ip::address& address) {
     return address.is_v4() ? IpAddress::v4(address.to_v4().to_bytes()) : IpAddress::v6(address.to_v6().to_bytes());
 }
-
-// What a peer is told of bytes that are no request; none when it is gone and there is nobody to tell.
-std::optional<HttpResponse> answer_to(const error_code& error, bool timed_out) {
-    if (timed_out) return http_error(408, "Request took too long");
-    if (error == http::error::header_limit || error == http::error::buffer_overflow)
-        return http_error(431, "Request header too large");
-    if (error == http::error::body_limit) return http_error(413, "Request body too large");
-    if (error == http::error::end_of_stream || error == http::error::partial_message) return std::nullopt;
-    if (error.category() == http::make_error_code(http::error::bad_method).category())
-        return http_error(400, "Malformed request");
-    return std::nullopt;
-}
-
-// Every answer carries these, unless its own headers say otherwise.
-template <class Message>
-void set_headers(Message& message, const HttpResponse& response) {
-    message.set(http::field::server, "muster");
-    message.set(http::field::content_type, response.content_type);
-    message.set(http::field::cache_control, "no-store");
-    message.set("X-Content-Type-Options", "nosniff");
-    message.set("X-Frame-Options", "DENY");
-    message.set("Referrer-Policy", "no-referrer");
-    message.set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
-    for (const HttpHeader& header : response.headers) message.set(header.name, header.value);
-}
-
-// The peer's socket, with TLS around it where there is TLS: what Asio and Beast read and write.
-class Wire {
-public:
-    using executor_type = tcp::socket::executor_type;
-    using Tls = asio::ssl::stream<tcp::socket&>;
-
-    Wire(asio::io_context& context, const tcp& protocol, int fd, std::shared_ptr<const TlsServerContext> tls)
-        : tls_context_(std::move(tls)), socket_(context, protocol, fd) {
-        if (!tls_context_) return;
-        SSL* link = SSL_new(&tls_context_->native());
-        if (!link) throw std::bad_alloc();
-        tls_.emplace(socket_, link);
-    }
-
-    executor_type get_executor() { return socket_.get_executor(); }
-    tcp::socket& socket() { return socket_; }
-    bool has_tls() const { return tls_.has_value(); }
-    Tls& tls() { return *tls_; }
-
-    template <class Buffers, class Handler>
-    void async_read_some(const Buffers& buffers, Handler&& handler) {
-        if (tls_) return tls_->async_read_some(buffers, std::forward<Handler>(handler));
-        socket_.async_read_some(buffers, std::forward<Handler>(handler));
-    }
-    template <class Buffers, class Handler>
-    void async_write_some(const Buffers& buffers, Handler&& handler) {
-        if (tls_) return tls_->async_write_some(buffers, std::forward<Handler>(handler));
-        socket_.async_write_some(buffers, std::forward<Handler>(handler));
-    }
-
-private:
-    std::shared_ptr<const TlsServerContext> tls_context_;
-    tcp::socket socket_;
-    std::optional<Tls> tls_;
-};
 
 class Connection final : public HttpConnection, public std::enable_shared_from_this<Connection> {
 public:
@@ -178,19 +116,26 @@ private:
     void secure() {
         if (!wire_.has_tls()) return read_head();
         enter(State::securing, shared_->limits.header_deadline);
-        wire_.tls().async_handshake(asio::ssl::stream_base::server, [self = shared_from_this()](error_code error) {
+        wire_.async_handshake([self = shared_from_this()](error_code error) {
             if (self->state_ != State::securing) return;
-            if (error) return self->insecure(error);
+            if (error) return self->insecure(HttpWire::failure_of(error), HttpWire::words_of(error));
             self->shared_->tls_handshakes.fetch_add(1, std::memory_order_relaxed);
+            self->note_certificate();
             self->read_head();
         });
     }
 
-    void insecure(error_code error) {
-        const bool is_of_tls = error.category() == asio::error::get_ssl_category();
-        const TlsFailure why = is_of_tls ? failure_of_error(static_cast<unsigned long>(error.value()), true, false)
-                                         : TlsFailure::incomplete;
-        insecure(why, is_of_tls ? error.message() : std::string());
+    // An operator's certificate says who asks; those of others say nothing here.
+    void note_certificate() {
+        auto shown = wire_.certificate();
+        if (!shown || shown->role() != PeerRole::operator_) return;
+        shown_name_ = std::move(shown->name);
+        shown_serial_ = std::move(shown->serial);
+    }
+
+    // Whether the certificate that was good at first has been called back meanwhile.
+    bool was_revoked() const {
+        return !shown_serial_.empty() && shared_->tls && shared_->tls->material().is_revoked(shown_serial_);
     }
 
     void insecure(TlsFailure why, const std::string& details) {
@@ -305,6 +250,7 @@ private:
             request.headers.push_back({std::string(field.name_string()), std::string(field.value())});
         request.body = std::move(message.body());
         request.peer = peer_;
+        request.shown_name = shown_name_;
         const std::string_view host = request.header("Host");
         // Only browsers can be led here by a name that is not ours, and they always say which.
         // With TLS the browser has compared the name itself.
@@ -314,6 +260,7 @@ private:
     }
 
     void hand_over(HttpRequest&& request) {
+        if (was_revoked()) return insecure(TlsFailure::revoked, {});
         // The answer may come when this connection, or the server, is long gone: it then finds nobody.
         HttpResponder responder(
             [context = context_.lock(), weak = weak_from_this(), number = request_number_](HttpResponse&& response) {
@@ -385,7 +332,7 @@ private:
     // So that the peer can tell our end from one that somebody between made.
     void say_tls_end() {
         enter(State::lingering, linger_limit);
-        wire_.tls().async_shutdown([self = shared_from_this()](error_code) {
+        wire_.async_tls_end([self = shared_from_this()](error_code) {
             if (self->state_ == State::lingering) self->end();
         });
     }
@@ -493,11 +440,13 @@ private:
     }
 
     const std::weak_ptr<asio::io_context> context_;  // which owns us, through the handlers that wait in it
-    Wire wire_;
+    HttpWire wire_;
     asio::steady_timer deadline_;
     const std::shared_ptr<HttpShared> shared_;
     const std::function<void(HttpConnection*)> on_end_;
     IpAddress peer_;
+    std::string shown_name_;    // of an operator's certificate; empty without one
+    std::string shown_serial_;  // the same certificate's
 
     State state_ = State::idle;
     asio::steady_timer::time_point entered_;  // into this state

@@ -33,6 +33,12 @@ std::optional<TokenHolder> OperatorBook::holder_of(std::string_view token) const
     return holder;
 }
 
+std::optional<TokenHolder> OperatorBook::named(std::string_view name) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = by_name_.find(std::string(name));
+    return found == by_name_.end() ? std::nullopt : std::optional(TokenHolder{found->first, found->second.role});
+}
+
 std::vector<OperatorRecord> OperatorBook::all() const {
     const std::lock_guard lock(mutex_);
     std::vector<OperatorRecord> all;

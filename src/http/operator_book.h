@@ -22,6 +22,8 @@ public:
 
     // Who holds the token; nobody for a wrong one. All are compared, whichever it is, and each in constant time.
     std::optional<TokenHolder> holder_of(std::string_view token) const;
+    // The operator of that name; nobody when there is none.
+    std::optional<TokenHolder> named(std::string_view name) const;
     // By name.
     std::vector<OperatorRecord> all() const;
 

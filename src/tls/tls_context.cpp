@@ -1,10 +1,12 @@
 #include "tls/tls_context.h"
 
 #include <algorithm>
+#include <array>
 #include <new>
 #include <utility>
 
 #include <openssl/err.h>
+#include <openssl/evp.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
@@ -42,6 +44,14 @@ Result<std::set<std::string>, std::string> read_revoked(const std::string& path)
         serials.insert(*serial);
     }
     return serials;
+}
+
+// Tells two certificates apart, whatever they say.
+std::string fingerprint_of(const X509& certificate) {
+    std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
+    unsigned int size = 0;
+    X509_digest(&certificate, EVP_sha256(), bytes.data(), &size);
+    return {reinterpret_cast<const char*>(bytes.data()), size};
 }
 
 OpenSslHandle<SSL_CTX> new_context(const SSL_METHOD* method) {
@@ -104,6 +114,10 @@ Result<std::shared_ptr<const TlsMaterial>, std::string> TlsMaterial::read(const 
         ERR_clear_error();
         return Text("tls.key_file: " + files.key + " does not belong to the certificate in " + files.certificate);
     }
+    if (X509_check_purpose(chain->leaf.get(), X509_PURPOSE_SSL_SERVER, 0) != 1)
+        return Text(
+            "tls.certificate_file: the certificate in " + files.certificate +
+            " is for clients only: every peer would refuse it. A server's has the extended key usage serverAuth");
     material->chain_ = std::move(*chain);
     material->key_ = std::move(*key);
     material->facts_ = facts_of(*material->chain_.leaf);
@@ -113,6 +127,9 @@ Result<std::shared_ptr<const TlsMaterial>, std::string> TlsMaterial::read(const 
         if (X509_check_ca(authorities->leaf.get()) != 1)
             return Text("tls.client_ca_file: " + files.client_ca + " holds a certificate that may not sign others");
         material->authorities_ = std::move(*authorities);
+        material->authority_prints_.push_back(fingerprint_of(*material->authorities_.leaf));
+        for (const auto& other : material->authorities_.others)
+            material->authority_prints_.push_back(fingerprint_of(*other));
     }
     if (!files.revoked.empty()) {
         auto revoked = read_revoked(files.revoked);
@@ -122,11 +139,25 @@ Result<std::shared_ptr<const TlsMaterial>, std::string> TlsMaterial::read(const 
     return std::shared_ptr<const TlsMaterial>(material);
 }
 
+std::vector<std::string> TlsMaterial::changes_to(const TlsMaterial& next) const {
+    std::vector<std::string> changes;
+    if (fingerprint_of(*chain_.leaf) != fingerprint_of(*next.chain_.leaf))
+        changes.push_back("tls.certificate_file: certificate " + facts_.serial + " -> " + next.facts_.serial +
+                          "; new connections get it");
+    if (authority_prints_ != next.authority_prints_)
+        changes.push_back("tls.client_ca_file: other authorities; new connections are judged by them");
+    if (revoked_ != next.revoked_)
+        changes.push_back("tls.revoked_file: " + std::to_string(revoked_.size()) + " -> " +
+                          std::to_string(next.revoked_.size()) + " revoked certificates");
+    return changes;
+}
+
 Result<std::shared_ptr<const TlsServerContext>, std::string> TlsServerContext::make(
-    std::shared_ptr<const TlsMaterial> material, std::string_view port, std::optional<PeerRole> role) {
+    std::shared_ptr<const TlsMaterial> material, std::string_view port, std::optional<PeerRole> role, Proof proof) {
     const std::shared_ptr<TlsServerContext> made(new TlsServerContext);
     made->material_ = std::move(material);
     made->role_ = role;
+    made->proof_ = proof;
     made->context_ = new_context(TLS_server_method());
     SSL_CTX* context = made->context_.get();
     if (!use_own(context, made->material_->chain_, made->material_->key_.get()))
@@ -149,14 +180,20 @@ Result<std::shared_ptr<const TlsServerContext>, std::string> TlsServerContext::m
         X509_STORE_add_cert(trusted, authorities.leaf.get());
         for (const auto& other : authorities.others) X509_STORE_add_cert(trusted, other.get());
         SSL_CTX_add_client_CA(context, authorities.leaf.get());
-        SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, judge_peer);
+        SSL_CTX_set_verify(context,
+                           proof == Proof::needed ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT : SSL_VERIFY_PEER,
+                           judge_peer);
     }
     return std::shared_ptr<const TlsServerContext>(made);
 }
 
 int TlsServerContext::judge(const X509& peer) const {
     if (material_->is_revoked(serial_text(peer))) return X509_V_ERR_CERT_REVOKED;
-    if (role_ && !admits(*role_, facts_of(peer).role())) return X509_V_ERR_APPLICATION_VERIFICATION;
+    if (!role_ || proof_ == Proof::optional) return X509_V_OK;
+    const CertificateFacts facts = facts_of(peer);
+    if (!admits(*role_, facts.role())) return X509_V_ERR_APPLICATION_VERIFICATION;
+    // Who has no name could take over nothing, and everything of others without one.
+    if (facts.name.empty()) return X509_V_ERR_SUBJECT_NAME_EMPTY;
     return X509_V_OK;
 }
 

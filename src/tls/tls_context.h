@@ -36,6 +36,8 @@ public:
     bool wants_peers() const { return authorities_.leaf != nullptr; }
     bool is_revoked(const std::string& serial) const { return revoked_.contains(serial); }
     std::size_t revoked_count() const { return revoked_.size(); }
+    // What is another in `next`, in words for the log; empty when nothing is.
+    std::vector<std::string> changes_to(const TlsMaterial& next) const;
 
 private:
     friend class TlsServerContext;
@@ -44,16 +46,19 @@ private:
     CertificateFacts facts_;
     OpenSslHandle<EVP_PKEY> key_;
     CertificateChain authorities_;
+    std::vector<std::string> authority_prints_;  // of each of them
     std::set<std::string> revoked_;
 };
 
 // One port of a server. Any thread; links of any thread are made from it. A changed certificate is a new context.
 class TlsServerContext {
 public:
-    // With a role, and where the material names an authority, each peer must show a certificate of that role. Fails
-    // with a sentence.
+    // Where the material names an authority: with a role each peer must show a certificate of that role; as `optional`
+    // it may show one of any role, or none. Fails with a sentence.
+    enum class Proof : std::uint8_t { needed, optional };
     static Result<std::shared_ptr<const TlsServerContext>, std::string> make(
-        std::shared_ptr<const TlsMaterial> material, std::string_view port, std::optional<PeerRole> role);
+        std::shared_ptr<const TlsMaterial> material, std::string_view port, std::optional<PeerRole> role,
+        Proof proof = Proof::needed);
 
     const TlsMaterial& material() const { return *material_; }
     SSL_CTX& native() const { return *context_; }
@@ -66,6 +71,7 @@ private:
 
     std::shared_ptr<const TlsMaterial> material_;
     std::optional<PeerRole> role_;
+    Proof proof_ = Proof::needed;
     OpenSslHandle<SSL_CTX> context_;
 };
 

@@ -272,6 +272,28 @@ TEST_CASE("S-2: a peer with a certificate gets no ticket, and is judged each tim
     CHECK_FALSE(client.link.session());
 }
 
+TEST_CASE("S-1: what a reload changes is told, file by file") {
+    Pki pki;
+    const auto read = [](const TlsFiles& files) { return TlsMaterial::read(files).value(); };
+    TlsFiles files = pki.files();
+    const auto first = read(files);
+    CHECK(first->changes_to(*read(files)).empty());
+    files.revoked = pki.folder.write("revoked", "AB12\n").string();
+    const auto second = read(files);
+    CHECK(first->changes_to(*second) == std::vector<std::string>{"tls.revoked_file: 0 -> 1 revoked certificates"});
+    files.revoked = pki.folder.write("other", "AB13\n").string();
+    CHECK(second->changes_to(*read(files)).size() == 1);
+    pki.authority.renew("muster");
+    CHECK(second->changes_to(*read(pki.files())).size() == 2);
+    const Pki other;
+    files = pki.files();
+    const auto before = read(files);
+    files.client_ca = other.path + "/ca.crt";
+    const auto changes = before->changes_to(*read(files));
+    REQUIRE(changes.size() == 1);
+    CHECK(changes.front().starts_with("tls.client_ca_file: "));
+}
+
 TEST_CASE("S-1: files that do not fit are refused by the key of the config and the file") {
     Pki pki;
     Pki other;
@@ -290,6 +312,11 @@ TEST_CASE("S-1: files that do not fit are refused by the key of the config and t
     files = pki.files();
     files.client_ca = pki.path + "/muster.crt";
     CHECK(why(files).find("may not sign others") != std::string::npos);
+    files = pki.files();
+    const IssuedFiles client = pki.authority.issue("eu-1", PeerRole::server, {}, 30);
+    files.certificate = client.certificate;
+    files.key = client.key;
+    CHECK(why(files).find("is for clients only") != std::string::npos);
     files = pki.files();
     files.revoked = pki.folder.write("revoked", "AB12\nnonsense\n").string();
     CHECK(why(files).find("line 2: a serial number is wanted") != std::string::npos);
