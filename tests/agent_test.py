@@ -180,10 +180,10 @@ class Agent(AgentCase):
 
 
 class Up(AgentCase):
-    def launched(self, *arguments):
+    def launched(self, *arguments, **settings):
         name, value = self.mark.split("=")
         up = subprocess.Popen([self.muster, "up", "--folder", os.path.join(self.folder, "up"), *arguments],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(**{name: value}))
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(**{name: value}, **settings))
         self.addCleanup(up.stdout.close)
         self.addCleanup(up.stderr.close)
         self.addCleanup(up.wait)
@@ -206,6 +206,14 @@ class Up(AgentCase):
         self.assertEqual(self.games(), [])
         self.assertIn("All servers and the daemon have ended", up.stdout.read())
         self.assertRegex(up.stderr.read(), r"signal 9 \(SIGKILL\)")
+
+    def test_X_1_the_environment_says_where_the_daemon_of_up_listens(self):
+        port, _ = free_ports(1)
+        up = self.launched("--", self.game, MUSTER_LISTEN_HTTP=f"127.0.0.1:{port}")
+        said = "".join(up.stdout.readline() for _ in range(7))
+        self.assertIn(f"http://127.0.0.1:{port}/", said)
+        up.send_signal(signal.SIGINT)
+        self.assertEqual(up.wait(30), 0)
 
     def test_G_2_a_closed_terminal_ends_it_all(self):
         first, last = free_ports(4)

@@ -212,6 +212,10 @@ class Actions(WithDaemon):
         nobody = self.run_muster("drain", "--address", "203.0.113.9")
         self.assertEqual((nobody.returncode, nobody.stderr), (1, "muster: no server at 203.0.113.9\n"))
         self.assertEqual(self.run_muster("drain", "--address", ip, "--region", "EU").returncode, 64)
+        for bad in (("drain", "0"), ("undrain", "0"), ("remove", "0"), ("abort", "0"), ("kick", "0"), ("block", "ip", "nonsense"), ("block", "account", "0"),
+                    ("operator", "add", "a b", "--role", "viewer"), ("events", "--limit", "0")):
+            done = self.run_muster(*bad)
+            self.assertEqual(done.returncode, 64, (bad, done.stderr))
         for name in ("Anna", "Hannah", "Bo"):
             self.daemon.player(name)
         self.assertEqual(sorted(row["name"] for row in self.json("players", "--name", "anna")["players"]), ["Hannah"])

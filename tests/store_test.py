@@ -82,6 +82,50 @@ class Store(Served):
         ports = self.run_muster("serve", "--ports-file", str(missing), MUSTER_STORE_PATH=str(self.path("other.db")))
         self.assertEqual(ports.returncode, 74, ports.stderr)
 
+    def test_fault_6_a_damaged_block_of_events_is_told_and_the_rest_is_read(self):
+        for port in range(7000, 7030):
+            self.daemon.game_server(port)
+            known = lambda: len(json.loads(self.get("/api/v1/events?limit=1000")[1])["events"])
+            self.soon(lambda: known() > port - 7000, "its event is not there")
+        self.assertEqual(self.daemon.stop(), 0)
+        whole = self.run_muster("store", "events")
+        self.assertEqual(whole.returncode, 0, whole.stderr)
+        database = sqlite3.connect(self.path())
+        first, last, events = database.execute("SELECT first_id, last_id, events FROM event_blocks ORDER BY first_id DESC LIMIT 1").fetchone()
+        spoilt = bytearray(events)
+        spoilt[len(spoilt) // 2] ^= 4
+        database.execute("UPDATE event_blocks SET events = ? WHERE first_id = ?", (bytes(spoilt), first))
+        database.commit()
+        database.close()
+        told = self.run_muster("store", "events")
+        self.assertEqual(told.returncode, 65, told.stderr)
+        self.assertIn("1 blocks of events are damaged", told.stderr)
+        lines = [json.loads(line) for line in told.stdout.splitlines()]
+        self.assertEqual([(line["first_id"], line["last_id"]) for line in lines if line["type"] == "history.damaged"], [(first, last)])
+        self.assertEqual([line["id"] for line in lines if line["id"] < first],
+                         [json.loads(line)["id"] for line in whole.stdout.splitlines() if json.loads(line)["id"] < first])
+        self.daemon.start()
+        answer = json.loads(self.get("/api/v1/events?limit=1000")[1])["events"]
+        self.assertIn("history.damaged", [event["type"] for event in answer])
+
+    def test_O_3_events_that_cannot_be_printed_are_exit_74(self):
+        self.daemon.game_server(7000)
+        self.soon(lambda: len(json.loads(self.get("/api/v1/events?limit=5")[1])["events"]) > 0, "no event")
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run([self.muster, "store", "events"], env=self.daemon.env, cwd=self.daemon.folder, stdout=full,
+                                  stderr=subprocess.PIPE, timeout=PATIENCE_S)
+        self.assertEqual(done.returncode, 74, done.stderr)
+
+    def test_X_4_a_backup_that_is_damaged_is_named_as_it_was_given(self):
+        self.assertEqual(self.daemon.stop(), 0)
+        with open(self.path("bad.db"), "wb") as file:
+            file.write(b"no database at all" * 1000)
+        done = self.run_muster("restore", "bad.db")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("bad.db", done.stderr)
+        self.assertNotIn(".restored", done.stderr)
+        self.daemon.start()
+
     def test_X_4_a_backup_is_restored_with_ids_far_ahead_and_the_match_is_there(self):
         server, matchmaker = self.daemon.game_server(7000), self.daemon.matchmaker()
         self.assertEqual(self.allocate(matchmaker, server, 1)[1], "")

@@ -188,12 +188,13 @@ bool is_plain_name(std::string_view name) {
 
 void check_names(const ReachableNames& names) {
     for (const std::string& number : names.ip) {
-        if (!IpAddress::parse(number)) throw AuthorityError("--ip " + number + " is no IP address");
+        if (!IpAddress::parse(number)) throw BadAuthorityArgument("--ip " + number + " is no IP address");
     }
     for (const std::string& name : names.dns) {
         // A wildcard stands for one first label.
         const std::string_view rest = std::string_view(name).substr(name.starts_with("*.") ? 2 : 0);
-        if (!is_plain_name(rest) || IpAddress::parse(name)) throw AuthorityError("--dns " + name + " is no DNS name");
+        if (!is_plain_name(rest) || IpAddress::parse(name))
+            throw BadAuthorityArgument("--dns " + name + " is no DNS name");
     }
 }
 
@@ -294,10 +295,10 @@ IssuedFiles Authority::init(const ReachableNames& daemon) {
 
 IssuedFiles Authority::issue(std::string_view name, PeerRole role, const ReachableNames& names, std::int64_t days) {
     if (!is_plain_name(name) || name == "ca" || name == daemon_name)
-        throw AuthorityError("a name has 1 to 64 of A-Z a-z 0-9 - _ . and is neither \"ca\" nor \"" +
-                             std::string(daemon_name) + "\"; it begins with no . or -");
+        throw BadAuthorityArgument("a name has 1 to 64 of A-Z a-z 0-9 - _ . and is neither \"ca\" nor \"" +
+                                   std::string(daemon_name) + "\"; it begins with no . or -");
     if (days < 1 || days > days_max)
-        throw AuthorityError("--days wants a number from 1 to " + std::to_string(days_max));
+        throw BadAuthorityArgument("--days wants a number from 1 to " + std::to_string(days_max));
     check_names(names);
     const Signer signer = signer_in(*this, now_);
     const NewPair pair(*this, name);
@@ -315,9 +316,10 @@ IssuedFiles Authority::issue(std::string_view name, PeerRole role, const Reachab
 }
 
 IssuedFiles Authority::renew(std::string_view name) {
-    if (!is_plain_name(name)) throw AuthorityError("renew wants the name of a certificate in " + folder_);
+    if (!is_plain_name(name)) throw BadAuthorityArgument("renew wants the name of a certificate in " + folder_);
     if (name == "ca")
-        throw AuthorityError("an authority is not renewed; make a new one in another folder, and give peers both");
+        throw BadAuthorityArgument(
+            "an authority is not renewed; make a new one in another folder, and give peers both");
     const Signer signer = signer_in(*this, now_);
     const std::string path = file(name, ".crt");
     const auto old = or_throw(read_certificates(path)).leaf;

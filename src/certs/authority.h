@@ -23,6 +23,11 @@ class AuthorityError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
+// What was asked for can be nothing: a name, an address or a number of days.
+class BadAuthorityArgument : public AuthorityError {
+public:
+    using AuthorityError::AuthorityError;
+};
 
 // By what others reach the owner of a certificate.
 struct ReachableNames {

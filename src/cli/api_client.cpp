@@ -81,7 +81,7 @@ std::string token_hint(bool with_token) {
     std::string what = json ? safe_text((*json)["error"].text()) : std::string();
     if (what.empty()) not_muster(address, status);
     if (status == 404) throw NotThere(exit_failed, what);
-    int code = exit_failed;
+    int code = status == 400 ? to_int(ExitCode::usage) : exit_failed;
     if (status == 401) {
         code = exit_not_allowed;
         what += token_hint(with_token);

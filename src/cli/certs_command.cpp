@@ -164,6 +164,8 @@ int run(const CertsArguments& arguments) {
         wrong_usage(arguments.action + " takes no flags");
     try {
         return to_int(print_result(action->run(arguments)));
+    } catch (const BadAuthorityArgument& error) {
+        wrong_usage(error.what());
     } catch (const AuthorityError& error) {
         throw CommandFailure(exit_failed, error.what());
     }

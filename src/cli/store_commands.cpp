@@ -14,6 +14,7 @@
 #include "config/config_load.h"
 #include "postgres/store_move.h"
 #include "process/exit_code.h"
+#include "store/block_walk.h"
 #include "store/event_reader.h"
 #include "store/store.h"
 #include "store/store_copy.h"
@@ -137,13 +138,16 @@ int run_copy(const StoreArguments& arguments) {
 // One JSON object a line, as the API shows events, oldest first.
 int run_events(const StoreArguments& arguments) {
     constexpr std::size_t page = 10'000;
-    return done([&] {
+    std::uint64_t damaged = 0;
+    ExitCode printed = ExitCode::ok;
+    const int code = done([&] {
         EventReader reader(store_of(arguments), {});
         EventsFound found;
-        while (!found.is_end) {
+        while (!found.is_end && printed == ExitCode::ok) {
             found = reader.find({EventSearch::Towards::newer, found.reached, page});
             std::string lines;
             for (const EventRecord& event : found.events) {
+                if (event.type == damage_event) ++damaged;
                 JsonFields fields;
                 fields.integer("id", event.id);
                 fields.integer("time_ms", event.time.value);
@@ -151,10 +155,17 @@ int run_events(const StoreArguments& arguments) {
                 unpack(event.fields, fields);
                 lines += fields.finish() + "\n";
             }
-            print_result(lines);
+            printed = print_result(lines);
         }
         return std::string();
     });
+    if (printed != ExitCode::ok) return to_int(printed);
+    if (damaged > 0)
+        throw CommandFailure(to_int(ExitCode::damaged_store),
+                             fmt::format("{} blocks of events are damaged; {} stands where they were, and all others "
+                                         "were printed",
+                                         damaged, damage_event));
+    return code;
 }
 
 }  // namespace

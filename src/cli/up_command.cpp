@@ -74,16 +74,28 @@ std::string agent_config(const Arguments& arguments, const std::filesystem::path
         json_quoted(arguments.sdk));
 }
 
-// The defaults when nobody has them, else any free ports.
+// What the environment says of the daemon; of what it does not say, the ports are the defaults when nobody has them,
+// else any free ones. Secrets are not handed on: the agent beside it has none.
 std::map<std::string, std::string> daemon_environment(const std::filesystem::path& folder) {
     const Config::Listen usual;
     const std::pair<const char*, ListenAddress> all[] = {{"MUSTER_LISTEN_SERVERS", usual.servers},
                                                          {"MUSTER_LISTEN_MATCHMAKERS", usual.matchmakers},
                                                          {"MUSTER_LISTEN_PLAYERS", usual.players},
                                                          {"MUSTER_LISTEN_HTTP", usual.http}};
-    std::map<std::string, std::string> environment = {{"MUSTER_STORE_PATH", (folder / "muster.db").string()}};
-    for (const auto& [name, address] : all)
-        environment[name] = port_is_free(address.port) ? address.to_string() : "127.0.0.1:0";
+    std::map<std::string, std::string> environment;
+    for (const auto& [name, value] : process_environment()) {
+        for (const std::string_view section : {"LISTEN", "GAME", "FLEET", "MATCHMAKERS", "PLAYERS", "CLOCK", "LIMITS",
+                                               "HTTP", "NET", "STORE", "SHUTDOWN", "LOG"}) {
+            if (name.starts_with("MUSTER_" + std::string(section) + "_"))
+                environment[std::string(name)] = std::string(value);
+        }
+    }
+    if (!environment.contains("MUSTER_STORE_URL"))
+        environment.try_emplace("MUSTER_STORE_PATH", (folder / "muster.db").string());
+    for (const auto& [name, address] : all) {
+        if (!environment.contains(name))
+            environment[name] = port_is_free(address.port) ? address.to_string() : "127.0.0.1:0";
+    }
     return environment;
 }
 

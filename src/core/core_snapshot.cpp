@@ -63,6 +63,7 @@ CoreSnapshot snapshot_of(const Core& core) {
     snapshot.matchmakers = core.matchmakers().size();
     snapshot.owed_aborts = core.fleet().owed_aborts().size();
     snapshot.owed_aborts_dropped = core.fleet().owed_aborts().dropped();
+    snapshot.player_lists = core.matches().lists().size();
     snapshot.untold_matches = core.matches().news().size();
     snapshot.untold_matches_dropped = core.matches().news().dropped();
     snapshot.fleet = core.fleet().figures();

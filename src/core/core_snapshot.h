@@ -46,6 +46,7 @@ struct CoreSnapshot {
     std::size_t matchmakers = 0;
     std::size_t owed_aborts = 0;  // aborts that game servers hear when they are back
     std::uint64_t owed_aborts_dropped = 0;
+    std::size_t player_lists = 0;    // of lobbies, with a match or without
     std::size_t untold_matches = 0;  // over, and their matchmaker may not have heard so
     std::uint64_t untold_matches_dropped = 0;
     FleetFigures fleet;

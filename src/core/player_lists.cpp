@@ -18,8 +18,12 @@ std::vector<AccountId> distinct(std::vector<AccountId> accounts) {
 }  // namespace
 
 void PlayerLists::recover(const Pass& pass, std::span<const PlayersRecord> lists) {
-    for (const PlayersRecord& list : lists)
-        lists_[list.lobby] = PlayerList{list.matchmaker, distinct(list.accounts), {}, pass.now};
+    for (const PlayersRecord& list : lists) {
+        const auto [place, is_new] = lists_.try_emplace(list.lobby);
+        if (!is_new) count_one_less(place->second.matchmaker);
+        place->second = PlayerList{list.matchmaker, distinct(list.accounts), {}, pass.now};
+        ++counts_[list.matchmaker];
+    }
 }
 
 void PlayerLists::set(const Pass& pass, const ReplyTo& reply_to, const std::string& matchmaker,
@@ -35,7 +39,9 @@ void PlayerLists::set(const Pass& pass, const ReplyTo& reply_to, const std::stri
     const std::uint64_t number = next_number_++;
     parts_.ledger.write_promised(PlayersRecord{lobby, matchmaker, accounts},
                                  [this, lobby, number](bool durable) { settled(lobby, number, durable); });
-    PlayerList& known = lists_[lobby];
+    const auto [place, is_new] = lists_.try_emplace(lobby);
+    if (is_new) ++counts_[matchmaker];  // another's is refused above
+    PlayerList& known = place->second;
     known.matchmaker = matchmaker;
     known.mentioned = pass.now;
     known.in_flight.push_back({number, reply_to, std::move(accounts), timer});
@@ -47,8 +53,7 @@ std::optional<Refusal> PlayerLists::refusal(LobbyId lobby, const std::string& ma
     const bool anothers = (match && match->record.matchmaker != matchmaker) || belongs_to_another(lobby, matchmaker);
     if (shutting_down_) return Refusal::server_shutting_down;
     if (lobby.value <= 0 || anothers || parts_.over.find(lobby)) return Refusal::invalid_match_lobby_id;
-    const bool full =
-        known == lists_.end() ? lists_.size() >= lists_max : known->second.in_flight.size() >= in_flight_max;
+    const bool full = known == lists_.end() ? is_full_for(matchmaker) : known->second.in_flight.size() >= in_flight_max;
     if (full || parts_.ledger.congested()) return Refusal::server_busy;
     if (!parts_.ledger.store_up()) return Refusal::store_unavailable;
     return std::nullopt;
@@ -105,7 +110,19 @@ void PlayerLists::match_over(LobbyId lobby) {
 
 void PlayerLists::forget_if_void(LobbyId lobby) {
     const auto known = lists_.find(lobby);
-    if (!known->second.accounts && known->second.in_flight.empty()) lists_.erase(known);
+    if (known->second.accounts || !known->second.in_flight.empty()) return;
+    count_one_less(known->second.matchmaker);
+    lists_.erase(known);
+}
+
+bool PlayerLists::is_full_for(const std::string& matchmaker) const {
+    const auto own = counts_.find(matchmaker);
+    return lists_.size() >= lists_max || (own != counts_.end() && own->second >= lists_of_one_max);
+}
+
+void PlayerLists::count_one_less(const std::string& matchmaker) {
+    const auto own = counts_.find(matchmaker);
+    if (--own->second == 0) counts_.erase(own);
 }
 
 void PlayerLists::prune(const Pass& pass) {
@@ -114,6 +131,7 @@ void PlayerLists::prune(const Pass& pass) {
         const bool forgotten =
             !parts_.matches.find(lobby) && list.in_flight.empty() && pass.now - list.mentioned > Duration(life);
         if (forgotten) parts_.ledger.write(PlayersForgotten{lobby});
+        if (forgotten) count_one_less(list.matchmaker);
         return forgotten;
     });
 }

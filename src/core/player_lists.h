@@ -43,6 +43,8 @@ public:
     // At most so many lists of one lobby are written at once, and so many lobbies have a list.
     static constexpr std::size_t in_flight_max = 64;
     static constexpr std::size_t lists_max = 100'000;
+    // Of one matchmaker, so that none can shut out the others.
+    static constexpr std::size_t lists_of_one_max = lists_max * 3 / 4;
     // A list whose lobby has no match is forgotten so long after the last word of that lobby: a list or a request.
     static constexpr std::chrono::hours life{1};
 
@@ -62,6 +64,7 @@ public:
     // Now and then: lists of lobbies that nobody speaks of any more.
     void prune(const Pass& pass);
 
+    std::size_t size() const { return lists_.size(); }
     // Null when no list was given.
     const std::vector<AccountId>* accounts(LobbyId lobby) const;
     // Another matchmaker has given the list.
@@ -89,9 +92,12 @@ private:
     void settled(LobbyId lobby, std::uint64_t number, bool durable);
     void too_late(LobbyId lobby);
     void forget_if_void(LobbyId lobby);
+    bool is_full_for(const std::string& matchmaker) const;
+    void count_one_less(const std::string& matchmaker);
 
     const Parts parts_;
     std::unordered_map<LobbyId, PlayerList> lists_;
+    std::unordered_map<std::string, std::size_t> counts_;  // of lists, by matchmaker; none is 0
     std::uint64_t next_number_ = 1;
     bool shutting_down_ = false;
 };

@@ -159,3 +159,20 @@ TEST_CASE_FIXTURE(ListWorld, "K-2: a list lasts for an hour after the last word 
     CHECK(in_force(7) == std::vector{-1});
     CHECK(on_disk(7) == std::vector{-1});
 }
+
+TEST_CASE_FIXTURE(ListWorld, "W-7: one matchmaker cannot name the players of so many lobbies that others cannot") {
+    constexpr auto most = static_cast<std::int32_t>(PlayerLists::lists_of_one_max);
+    for (std::int32_t lobby = 1; lobby <= most; ++lobby) {
+        list(lobby, {1});
+        if (lobby % 1'000 == 0) forget_frames(matchmaker);
+    }
+    CHECK(core->matches().lists().size() == PlayerLists::lists_of_one_max);
+    list(most + 1, {1});
+    CHECK(error_of(next<MatchPlayersResponse>(matchmaker)) == "Server busy");
+    // One that is there may still be replaced.
+    list(most, {2});
+    CHECK(error_of(next<MatchPlayersResponse>(matchmaker)) == "");
+    const ConnectionId other = join_matchmaker(*this, "other");
+    send(other, MatchPlayers{LobbyId(most + 1), {{AccountId(1)}}});
+    CHECK(error_of(next<MatchPlayersResponse>(other)) == "");
+}

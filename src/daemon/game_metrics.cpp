@@ -287,6 +287,8 @@ std::vector<Metric> core_metrics(const CoreSnapshot& core) {
                         static_cast<double>(core.allocations_in_flight)));
     out.push_back(gauge("muster_owed_aborts", "Aborts to be sent to game servers that are away",
                         static_cast<double>(core.owed_aborts)));
+    out.push_back(gauge("muster_player_lists", "Lobbies whose players a matchmaker has named",
+                        static_cast<double>(core.player_lists)));
     out.push_back(gauge("muster_untold_matches", "Ended matches whose matchmaker may not know yet",
                         static_cast<double>(core.untold_matches)));
     out.push_back(gauge("muster_matchmakers", "Matchmakers connected", static_cast<double>(core.matchmakers)));

@@ -2,13 +2,10 @@
 
 #include <limits>
 #include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include "store/event_block.h"
-#include "store/store.h"
-#include "store/store_fault.h"
+#include "store/block_walk.h"
 
 namespace muster {
 namespace {
@@ -26,27 +23,6 @@ std::string bytes_of(std::string_view hex) {
     return bytes;
 }
 
-[[noreturn]] void refuse_damaged(std::int64_t first) {
-    throw StoreError(exit_damaged, fmt::format("the database is damaged: the events from {} on cannot be read", first));
-}
-
-void tell_newer(const std::string& bytes, std::int64_t first, const EventSearch& search, EventWalk& walk) {
-    EventBlockReader block(bytes);
-    while (walk.wants_more() && block.next())
-        if (block.id() > search.from) walk.tell(block);
-    if (block.is_damaged()) refuse_damaged(first);
-}
-
-// A block can only be read from its beginning: which of its events are wanted is known at its end.
-void tell_older(const std::string& bytes, std::int64_t first, const EventSearch& search, EventWalk& walk) {
-    std::vector<EventBlockReader::Event> before;
-    EventBlockReader block(bytes);
-    while (block.next() && block.id() < search.from) before.push_back(block.event());
-    if (block.is_damaged()) refuse_damaged(first);
-    for (auto event = before.rbegin(); event != before.rend() && walk.wants_more(); ++event)
-        walk.tell(block.at(*event));
-}
-
 }  // namespace
 
 EventsFound find_pg_events(PgConnection& connection, const std::string& cell, const EventSearch& search) {
@@ -56,22 +32,19 @@ EventsFound find_pg_events(PgConnection& connection, const std::string& cell, co
     const std::int64_t to_time = search.filter.until_ms.value_or(std::numeric_limits<std::int64_t>::max());
     std::int64_t from = search.from;
     while (walk.wants_more()) {
-        const PgRows blocks = connection.run(
-            is_newer ? "SELECT first_id, last_id, events FROM muster.event_blocks WHERE cell = $1 AND last_id > $2"
-                       " AND last_time >= $3 AND first_time < $4 ORDER BY first_id LIMIT $5"
-                     : "SELECT first_id, last_id, events FROM muster.event_blocks WHERE cell = $1 AND first_id < $2"
-                       " AND last_time >= $3 AND first_time < $4 ORDER BY first_id DESC LIMIT $5",
-            PgValues(cell, from, from_time, to_time, blocks_per_question));
+        const PgRows blocks =
+            connection.run(is_newer ? "SELECT first_id, last_id, events, first_time FROM muster.event_blocks WHERE "
+                                      "cell = $1 AND last_id > $2"
+                                      " AND last_time >= $3 AND first_time < $4 ORDER BY first_id LIMIT $5"
+                                    : "SELECT first_id, last_id, events, first_time FROM muster.event_blocks WHERE "
+                                      "cell = $1 AND first_id < $2"
+                                      " AND last_time >= $3 AND first_time < $4 ORDER BY first_id DESC LIMIT $5",
+                           PgValues(cell, from, from_time, to_time, blocks_per_question));
         for (std::size_t row = 0; row < blocks.size() && walk.wants_more(); ++row) {
             const std::string bytes = bytes_of(blocks.text(row, 2));
-            const std::int64_t first = blocks.integer(row, 0);
-            if (is_newer) {
-                tell_newer(bytes, first, search, walk);
-                from = blocks.integer(row, 1);
-            } else {
-                tell_older(bytes, first, search, walk);
-                from = first;
-            }
+            const BlockRow about{blocks.integer(row, 0), blocks.integer(row, 1), blocks.integer(row, 3)};
+            tell_block(about, bytes, search, walk);
+            from = is_newer ? about.last_id : about.first_id;
         }
         if (blocks.size() < static_cast<std::size_t>(blocks_per_question) && walk.wants_more()) walk.end();
     }

@@ -223,7 +223,7 @@ void PgWriter::send_events(PgConnection& to) {
     if (events_.empty()) return;
     PgValues values(cell_, events_.first_id(), events_.last_id(), events_.first_time().value, events_.last_time().value,
                     events_.count());
-    values.add_bytes(events_.bytes());
+    values.add_bytes(events_.sealed());
     to.send("put_events", values);
     events_.clear();
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <boost/crc.hpp>
+
 #include "base/varint.h"
 
 namespace muster {
@@ -20,6 +22,17 @@ std::int64_t beyond(std::int64_t value, std::int64_t before) {
 }
 std::int64_t after(std::int64_t before, std::int64_t by) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(before) + static_cast<std::uint64_t>(by));
+}
+
+constexpr std::string_view seal_mark{"\0MC", 3};
+constexpr std::size_t seal_size = seal_mark.size() + 4;
+
+std::string seal_of(std::string_view bytes) {
+    boost::crc_32_type crc;
+    crc.process_bytes(bytes.data(), bytes.size());
+    std::string seal(seal_mark);
+    for (unsigned shift = 0; shift < 32; shift += 8) seal.push_back(static_cast<char>(crc.checksum() >> shift & 0xff));
+    return seal;
 }
 
 }  // namespace
@@ -63,6 +76,16 @@ void EventBlock::clear() {
     names_.clear();
     count_ = first_id_ = last_id_ = time_before_ = 0;
     first_time_ = last_time_ = UnixMs{};
+}
+
+std::string EventBlock::sealed() const {
+    return bytes_ + seal_of(bytes_);
+}
+
+EventBlockReader::EventBlockReader(std::string_view bytes) : rest_(bytes) {
+    if (bytes.size() < seal_size || bytes.substr(bytes.size() - seal_size, seal_mark.size()) != seal_mark) return;
+    rest_.remove_suffix(seal_size);
+    if (seal_of(rest_) != bytes.substr(rest_.size())) stop(true);
 }
 
 bool EventBlockReader::next() {

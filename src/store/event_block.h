@@ -6,6 +6,9 @@
 // numbers, so a name stands in a block once. An event is, in varints: how much its id and its time (zigzag) are beyond
 // those of the event before, the number of its type, and its fields; of a field, its name's number and its kind in one
 // varint, then its value as in packed fields.
+//
+// Behind the last entry stands a seal: a zero, "MC", and the CRC-32 of all bytes before, lowest byte first. No entry
+// begins with a zero. A block without a seal was written before there were any, and is read as it is.
 #pragma once
 
 #include <cstddef>
@@ -37,6 +40,8 @@ public:
     UnixMs first_time() const { return first_time_; }
     UnixMs last_time() const { return last_time_; }
     const std::string& bytes() const { return bytes_; }
+    // The bytes with their seal, as they are kept.
+    std::string sealed() const;
 
 private:
     struct TextHash {
@@ -60,7 +65,8 @@ private:
 // Reads a block, event by event, as an EventWalk takes them. The bytes outlive it.
 class EventBlockReader {
 public:
-    explicit EventBlockReader(std::string_view bytes) : rest_(bytes) {}
+    // Bytes that their seal does not fit are damaged as a whole.
+    explicit EventBlockReader(std::string_view bytes);
 
     // Stands on the next event. False at the end, and where the bytes are no block; is_damaged() tells which.
     bool next();

@@ -76,6 +76,32 @@ TEST_CASE("B-3: an id is found in a block by its name, and not inside of a group
     CHECK(found == 1);
 }
 
+TEST_CASE("fault 6: a sealed block tells each bit that was changed and each byte that is missing") {
+    const std::string whole = block_of(samples()).sealed();
+    std::vector<EventRecord> read;
+    CHECK(read_block(whole, read));
+    CHECK(read.size() == samples().size());
+    constexpr std::size_t seal_size = 7;
+    for (std::size_t at = 0; at + seal_size < whole.size(); ++at) {
+        for (int bit = 0; bit < 8; ++bit) {
+            std::string spoilt = whole;
+            spoilt[at] = static_cast<char>(spoilt[at] ^ (1 << bit));
+            EventBlockReader reader(spoilt);
+            CHECK_FALSE(reader.next());
+            CHECK(reader.is_damaged());
+        }
+    }
+    // A seal that lost its mark is an entry that cannot be.
+    for (std::size_t length = whole.size() - seal_size + 1; length < whole.size(); ++length) {
+        read.clear();
+        CHECK_FALSE(read_block(whole.substr(0, length), read));
+    }
+    // Blocks without a seal are read as ever.
+    read.clear();
+    CHECK(read_block(block_of(samples()).bytes(), read));
+    CHECK(read.size() == samples().size());
+}
+
 TEST_CASE("fault 6: a block that was cut or spoilt is told to be damaged or reads as other events, never beyond it") {
     const EventBlock block = block_of(samples());
     const std::string& whole = block.bytes();

@@ -108,7 +108,7 @@ std::int64_t EventPast::trim(const Block& block, const std::function<bool(const 
     remove(block);
     if (!kept.empty())
         put_.run(kept.first_id(), kept.last_id(), kept.first_time().value, kept.last_time().value, kept.count(),
-                 Blob{kept.bytes()});
+                 Blob{kept.sealed()});
     return block.count - kept.count();
 }
 

@@ -1,17 +1,17 @@
 #include "store/event_reader.h"
 
-#include <vector>
-
-#include <fmt/core.h>
-
-#include "store/event_block.h"
+#include "store/block_walk.h"
 #include "store/store_fault.h"
 #include "store/store_file.h"
 
 namespace muster {
 namespace {
 
-enum Column : int { first_id, first_time, last_time, events };
+enum Column : int { first_id, last_id, first_time, last_time, events };
+
+BlockRow row_of(const Statement& query) {
+    return {query.integer(first_id), query.integer(last_id), query.integer(first_time)};
+}
 
 }  // namespace
 
@@ -20,9 +20,9 @@ EventReader::EventReader(const std::string& path, const std::string& vfs) try
       database_(path, Database::Access::read_only, vfs),
       // From the block on that the id may be in.
       forwards_(database_.prepare(
-          "SELECT first_id, first_time, last_time, events FROM event_blocks WHERE first_id >="
+          "SELECT first_id, last_id, first_time, last_time, events FROM event_blocks WHERE first_id >="
           " coalesce((SELECT max(first_id) FROM event_blocks WHERE first_id <= ?1), ?1) ORDER BY first_id")),
-      backwards_(database_.prepare("SELECT first_id, first_time, last_time, events FROM event_blocks"
+      backwards_(database_.prepare("SELECT first_id, last_id, first_time, last_time, events FROM event_blocks"
                                    " WHERE first_id < ?1 ORDER BY first_id DESC")) {
     database_.set_busy_timeout_ms(StoreFile::busy_timeout_ms);
 } catch (const SqliteError& error) {
@@ -53,33 +53,18 @@ void EventReader::walk_newer(const EventSearch& search, EventWalk& walk) {
         if (!forwards_.step()) return walk.end();
         // A block that is too old as a whole is not even read from the disk.
         if (since && forwards_.integer(last_time) < *since) continue;
-        EventBlockReader block(forwards_.blob(events));
-        while (walk.wants_more() && block.next()) {
-            if (block.id() > search.from) walk.tell(block);
-        }
-        if (block.is_damaged()) refuse_damaged(forwards_.integer(first_id));
+        tell_block(row_of(forwards_), forwards_.blob(events), search, walk);
     }
 }
 
-// A block can only be read from its beginning: which of its events are wanted is known at its end.
 void EventReader::walk_older(const EventSearch& search, EventWalk& walk) {
     const auto& until = search.filter.until_ms;
     backwards_.bind(search.from);
     while (walk.wants_more()) {
         if (!backwards_.step()) return walk.end();
         if (until && backwards_.integer(first_time) >= *until) continue;
-        // Readers are small: each stands on one event of the block.
-        std::vector<EventBlockReader::Event> before;
-        EventBlockReader block(backwards_.blob(events));
-        while (block.next() && block.id() < search.from) before.push_back(block.event());
-        if (block.is_damaged()) refuse_damaged(backwards_.integer(first_id));
-        for (auto event = before.rbegin(); event != before.rend() && walk.wants_more(); ++event)
-            walk.tell(block.at(*event));
+        tell_block(row_of(backwards_), backwards_.blob(events), search, walk);
     }
-}
-
-void EventReader::refuse_damaged(std::int64_t first) const {
-    throw StoreError(exit_damaged, fmt::format("{} is damaged: the events from {} on cannot be read", path_, first));
 }
 
 void EventReader::distrust() {

@@ -17,7 +17,7 @@ public:
     // The file is open for writing already. Fails with StoreError.
     EventReader(const std::string& path, const std::string& vfs);
 
-    // Fails with StoreError when the disk cannot be read, or a block is damaged.
+    // Fails with StoreError when the disk cannot be read. A damaged block is told as tell_block() does it.
     EventsFound find(const EventSearch& search);
 
     // After a failure of the store: the close writes nothing.
@@ -32,7 +32,6 @@ private:
 
     void walk_newer(const EventSearch& search, EventWalk& walk);
     void walk_older(const EventSearch& search, EventWalk& walk);
-    [[noreturn]] void refuse_damaged(std::int64_t first_id) const;
 };
 
 }  // namespace muster

@@ -28,7 +28,7 @@ void EventWriter::flush() {
 
 void EventWriter::put_row() {
     put_.run(row_.first_id(), row_.last_id(), row_.first_time().value, row_.last_time().value, row_.count(),
-             Blob{row_.bytes()});
+             Blob{row_.sealed()});
     has_new_ = false;
     if (row_.bytes().size() >= small_row_bytes) row_.clear();
 }

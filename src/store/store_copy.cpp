@@ -180,6 +180,12 @@ Restored restore(const std::string& backup, const std::string& store_path) {
         skip_accounts(file.database(), std::max(greatest_account_in(draft.path()), greatest_account_in(path)));
     } catch (const SqliteError& error) {
         throw cannot_open(error, backup);
+    } catch (const StoreError& error) {
+        // Nobody knows the draft, which is gone by now.
+        std::string text = error.what();
+        if (const std::size_t at = text.find(draft.path()); at != std::string::npos)
+            text.replace(at, draft.path().size(), backup);
+        throw StoreError(error.exit_code, text);
     }
     sync(draft.path(), O_RDONLY);
     restored.old_store = put_aside(path);

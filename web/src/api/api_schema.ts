@@ -780,7 +780,7 @@ export interface components {
             id: number;
             time_ms: number;
             /** @enum {string} */
-            type: "server.registered" | "server.resumed" | "server.offline" | "server.removed" | "server.draining" | "server.refused" | "matchmaker.refused" | "match.requested" | "match.offered" | "match.declined" | "match.allocated" | "match.refused" | "match.wrong_tokens" | "match.ready" | "match.started" | "match.ended" | "match.aborted" | "player.login" | "player.resumed" | "player.idle" | "player.active" | "player.closed" | "entity.deleted" | "clock.jump" | "brake.on" | "brake.off" | "block.expired" | "operator.action";
+            type: "server.registered" | "server.resumed" | "server.offline" | "server.removed" | "server.draining" | "server.refused" | "matchmaker.refused" | "match.requested" | "match.offered" | "match.declined" | "match.allocated" | "match.refused" | "match.wrong_tokens" | "match.ready" | "match.started" | "match.ended" | "match.aborted" | "player.login" | "player.resumed" | "player.idle" | "player.active" | "player.closed" | "entity.deleted" | "clock.jump" | "brake.on" | "brake.off" | "block.expired" | "history.damaged" | "operator.action";
             server_id?: number;
             lobby_id?: number;
             player_id?: number;

@@ -39,6 +39,7 @@ const TITLES: Record<string, string> = {
     "brake.on": "Eviction brake on: removals suspended",
     "brake.off": "Eviction brake off",
     "block.expired": "Block ended",
+    "history.damaged": "Events lost",
     "operator.action": "Operator",
     "host.joined": "Host joined",
     "host.left": "Host left",
