@@ -188,7 +188,7 @@ class Operators(Operated):
         self.assertIn("role is viewer; this needs admin", self.run_muster("operator", "add", "x", "--role", "admin", token=token, code=77))
         self.assertIn("exists", self.run_muster("operator", "add", "dave", "--role", "viewer", code=1))
         self.assertIn("wants --role", self.run_muster("operator", "add", "erin", code=64))
-        self.assertIn("name must be", self.run_muster("operator", "add", "e rin", "--role", "viewer", code=1))
+        self.assertIn("name must be", self.run_muster("operator", "add", "e rin", "--role", "viewer", code=64))
         self.assertIn("was removed", self.run_muster("operator", "remove", "dave"))
         self.assertIn("no operator is called dave", self.run_muster("operator", "remove", "dave", code=1))
         self.run_muster("kick", "1", token=token, code=77)
@@ -231,7 +231,7 @@ class Blocks(Operated):
         self.assertEqual(self.got("/blocks")["blocks"], [])
 
     def test_what_cannot_be_blocked_is_said_S_6(self):
-        self.assertIn("an IP address or a range", self.run_muster("block", "ip", "example.com", code=1))
+        self.assertIn("an IP address or a range", self.run_muster("block", "ip", "example.com", code=64))
         self.assertIn("--for wants a time", self.run_muster("block", "ip", "203.0.113.7", "--for", "soon", code=64))
         self.run_muster("block", "planet", "x", code=64)
 
