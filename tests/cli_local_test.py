@@ -42,7 +42,7 @@ class Simulate(unittest.TestCase):
         told = dict(re.findall(r"^  ([a-z_]+) +(\S.*)$", text.split("Scenarios:")[1], re.M))
         choices = re.search(r"sunny is none of (calm, [a-z_, ]+)", muster("simulate", "--scenario", "sunny").stderr)[1].split(", ")
         self.assertEqual(list(told), choices)
-        self.assertEqual(len(told), 11)
+        self.assertEqual(len(told), 15)
 
     def test_the_summary_wraps_at_the_width_of_the_terminal_O_3(self):
         terminal = Terminal(["simulate", "--seed", "3"], columns=60, NO_COLOR="1")

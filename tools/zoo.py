@@ -131,8 +131,8 @@ def last_line(said):
 
 def aborted(said):
     """What a check of ours said when it ended the program."""
-    found = re.search(r"[Cc]heck failed.*", said)
-    return found[0].strip() if found else "the program ended: " + last_line(said)
+    found = re.search(r"broken invariant at (?:\.\./)*(.*)", said)
+    return "broken invariant at " + found[1].strip() if found else "the program ended: " + last_line(said)
 
 
 def failed_test(said):

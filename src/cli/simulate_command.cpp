@@ -302,7 +302,7 @@ const char* what_happens(sim::Scenario scenario) {
         case players:
             return "players misbehave in every known way";
         case churn:
-            return "connections open and close all the time, in reused slots";
+            return "connections come and go, in reused slots";
         case backlog:
             return "matchmakers come back to many unread events";
         case starved:

@@ -16,7 +16,7 @@ std::string_view to_string(StoreFault fault) {
         case StoreFault::full:
             return "no room on the disk";
         case StoreFault::misplaced:
-            return "its file was deleted, replaced or overwritten; put it back, or restart Muster";
+            return "its file was deleted or replaced; put it back, or restart Muster";
         case StoreFault::none:
         case StoreFault::transient:
             break;
