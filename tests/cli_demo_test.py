@@ -16,7 +16,9 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 
+import pg_engine
 import served
 from cli_terminal import PATIENCE_S, USUAL_URL, Terminal, environment, muster
 from muster_peer import until
@@ -52,6 +54,51 @@ class Demo(unittest.TestCase):
                                 env=environment(TMPDIR=self.folder, **{name: value}))
         self.addCleanup(demo.kill)
         return demo
+
+    @unittest.skipIf(pg_engine.programs() is None, "PostgreSQL is not installed: nothing was tried")
+    def test_N_7_the_demo_of_three_nodes_survives_the_loss_of_the_owner(self):
+        os.chmod(self.folder, 0o711)  # root's PostgreSQL is another user's, who has to get there
+        demo = self.launched("--nodes", "3", "--http", "127.0.0.1:0", "--json")
+        line = demo.stdout.readline()
+        told = json.loads(line) if line else self.fail(demo.communicate()[1])
+        self.assertEqual([node["name"] for node in told["nodes"]], ["one", "two", "three"])
+
+        def cluster(node):
+            try:
+                with urllib.request.urlopen(node["url"] + "/api/v1/cluster", timeout=PATIENCE_S) as answer:
+                    return json.loads(answer.read())
+            except OSError:
+                return {"cells": [], "nodes": []}
+
+        def owner(nodes):
+            owners = {cell["owner"] for node in nodes for cell in cluster(node)["cells"]}
+            return next((node for node in nodes if owners == {node["name"]}), None)
+
+        def playing(node):
+            try:
+                with urllib.request.urlopen(node["url"] + "/api/v1/overview", timeout=PATIENCE_S) as answer:
+                    return json.loads(answer.read())["players"]["connected"] > 0
+            except (OSError, KeyError):
+                return False
+        first = until(lambda: owner(told["nodes"]), "nobody owns the cell")
+        until(lambda: all(playing(node) for node in told["nodes"]), "the fleet does not play")
+        os.kill(first["pid"], signal.SIGKILL)
+        others = [node for node in told["nodes"] if node is not first]
+        until(lambda: owner(others) is not None, "nobody takes over")
+        until(lambda: all(playing(node) for node in others), "the fleet does not play on")
+        demo.send_signal(signal.SIGINT)
+        self.assertEqual(demo.wait(2 * PATIENCE_S), 0, demo.stderr.read())
+        demo.stdout.close()
+        demo.stderr.close()
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_N_7_a_demo_of_nodes_that_cannot_be_is_refused(self):
+        for arguments, said in ((("--nodes", "1"), "--nodes wants 2 to 9"), (("--nodes", "10"), "--nodes wants 2 to 9"),
+                                (("--nodes", "3", "--tls"), "do not go together")):
+            demo = self.launched(*arguments)
+            _, error = demo.communicate(timeout=PATIENCE_S)
+            self.assertEqual(demo.returncode, 64, error)
+            self.assertIn(said, error)
 
     def ends_clean(self, demo):
         self.assertEqual(demo.wait(PATIENCE_S), 0, demo.stderr.read())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Several nodes on one PostgreSQL: one works, the others stand by.
+"""Several nodes on one PostgreSQL: one works, the others stand by and relay their peers to it.
 
     cluster_test.py PATH_TO_MUSTER PATH_TO_EXAMPLE_GAME_SERVER [unittest arguments]
 """
@@ -31,11 +31,11 @@ class Cluster(Served):
     def setUp(self):
         self.url = self.engine.url(self.engine.database())
 
-    def node(self, name, wait=True, silence=f"{SILENCE_S}s", **settings):
+    def node(self, name, wait=True, silence=f"{SILENCE_S}s", url=None, **settings):
         """Owns the cell or stands by when it is made, unless `wait` is false."""
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        node = Daemon(self.muster, folder.name, wait=wait, MUSTER_STORE_PATH=None, MUSTER_STORE_URL=self.url,
+        node = Daemon(self.muster, folder.name, wait=wait, MUSTER_STORE_PATH=None, MUSTER_STORE_URL=url or self.url,
                       MUSTER_CLUSTER_NODE=name, MUSTER_CLUSTER_SILENCE=silence, **settings)
         node.name = name
         self.addCleanup(node.end)
@@ -55,10 +55,10 @@ class Cluster(Served):
         return answer.status, body
 
     def owns(self, node):
-        """True when it is ready for peers."""
+        """True when it serves the cell itself."""
         try:
-            return "servers" in self.ports(node) and self.get_of(node, "/readyz")[0] == 200
-        except (OSError, json.JSONDecodeError):
+            return self.get_of(node, "/readyz")[0] == 200 and self.figure_of(node, 'muster_cell_owned{cell="main"}') == 1
+        except (OSError, json.JSONDecodeError, KeyError):
             return False
 
     def until_owner(self, node):
@@ -67,10 +67,10 @@ class Cluster(Served):
     def until_standing_by(self, node, owner):
         def stands_by():
             try:
-                status, body = self.get_of(node, "/readyz")
-            except OSError:
+                relays = self.get_of(node, "/readyz")[0] == 200 and not self.owns(node)
+                return relays and any(cell["owner"] == owner for cell in self.cluster(node)["cells"])
+            except (OSError, json.JSONDecodeError, KeyError):
                 return False
-            return status == 503 and f"standing by; owner is {owner}" in body
         until(stands_by, lambda: f"{node.name} does not stand by for {owner}:\n{node.log_text()}")
 
     def cluster(self, node):
@@ -97,10 +97,8 @@ class Cluster(Served):
         one, two = self.node("one"), self.node("two")
         self.until_owner(one)
         self.until_standing_by(two, "one")
-        # A node that stands by says who owns what, and leaves its game ports shut.
-        self.assertEqual(list(self.ports(two)), ["http"])
-        self.assertEqual(self.get_of(two, "/api/v1/servers")[0], 503)
-        self.assertIn("standing by; owner is one", self.get_of(two, "/api/v1/overview")[1])
+        # A node that stands by has the owner answer.
+        self.assertEqual(json.loads(self.get_of(two, "/api/v1/overview")[1])["node"], "one")
         for node in (one, two):
             until(lambda: len(self.cluster(node)["nodes"]) == 2, "they do not know of each other")
             told = self.cluster(node)
@@ -156,33 +154,30 @@ class Cluster(Served):
         self.until_owner(two)
         self.assertEqual(self.cell(two, "two")["term"], term + 1)
         one.process.send_signal(signal.SIGCONT)
-        # It may still offer what it was asked for; a promise of it must not come.
+        # It may still offer what it was asked for; a promise comes from the next owner only, and the sockets stay open.
         accepted = []
 
-        def heard():
+        def answered_by_the_next():
             for peer in (server, matchmaker):
                 try:
-                    frame = peer.receive(0.01)
-                except (TimeoutError, OSError):
+                    code, payload = peer.receive(0.01)
+                except TimeoutError:
                     continue
-                if frame is None:
-                    return True
-                code, payload = frame
                 if code == 0x1004:
                     server.acknowledge(int.from_bytes(payload[:4], "little"))
-                if code == 0x2003 and payload[0] == 1:
+                if code == 0x2003:
                     accepted.append(payload)
-            return False
-        until(heard, lambda: "it does not close its links:\n" + one.log_text())
-        self.assertEqual(accepted, [])
+            return accepted
+        until(answered_by_the_next, lambda: "nobody answers:\n" + one.log_text())
+        self.assertEqual(accepted[0][0], 1, accepted)
+        self.assertEqual(set(self.lobbies(two)), {1, 2})
         self.until_standing_by(one, "two")
         self.assertEqual(self.figure_of(one, "muster_fence_rejections_total"), 1)
         self.assertEqual(self.figure_of(one, 'muster_cell_owned{cell="main"}'), 0)
-        self.assertEqual(set(self.lobbies(two)), {1})
         # And back again: the one that gave up takes over like any other.
         two.process.kill()
         self.until_owner(one)
-        self.assertEqual(set(self.lobbies(one)), {1})
+        self.assertEqual(set(self.lobbies(one)), {1, 2})
         self.assertEqual(self.cell(one, "one")["term"], term + 2)
 
     def test_N_9_fault_83_while_the_engine_is_away_nobody_takes_over_and_the_owner_goes_on(self):
@@ -195,7 +190,7 @@ class Cluster(Served):
         self.engine.stop()
         stopped = time.monotonic()
         try:
-            until(lambda: "the database does not answer" in self.get_of(two, "/readyz")[1], "the other did not notice")
+            until(lambda: self.cluster(two).get("problem"), "the other did not notice")
             until(lambda: self.get_of(one, "/readyz")[0] == 503, "the owner did not notice")
             self.assertEqual(allocated(matchmaker, server, 2)[1], "Store unavailable")
             until(lambda: time.monotonic() - stopped > 2 * SILENCE_S, "time stands still")
@@ -285,9 +280,11 @@ class Cluster(Served):
         self.assertIn("The database answers in", told.stdout)
         self.assertEqual(json.loads(muster(two, "cluster", "--json").stdout)["node"], "two")
         self.assertIn("node one", muster(one, "status").stdout)
-        refused = muster(two, "servers")
-        self.assertNotEqual(refused.returncode, 0)
-        self.assertIn("standing by; owner is one", refused.stderr)
+        # Lists are the owner's, whichever node is asked.
+        one.game_server(7000)
+        listed = muster(two, "servers")
+        self.assertEqual(listed.returncode, 0, listed.stderr)
+        self.assertIn("127.0.0.1:7000", listed.stdout)
 
 
 if __name__ == "__main__":

@@ -230,8 +230,9 @@ class Daemon:
         listen = {f"MUSTER_LISTEN_{port.upper()}": "127.0.0.1:0" for port in PORTS}
         # All peers of a test come from one address.
         crowd = {"MUSTER_LIMITS_ACCEPTS_PER_SECOND_IP": "1000000"}
+        nodes = {"MUSTER_CLUSTER_LISTEN": "127.0.0.1:0"} if settings.get("MUSTER_STORE_URL") else {}
         # A setting of None is one that is not made.
-        wanted = {**listen, **crowd, "MUSTER_STORE_PATH": str(self.folder / "muster.db"), **settings}
+        wanted = {**listen, **crowd, **nodes, "MUSTER_STORE_PATH": str(self.folder / "muster.db"), **settings}
         self.env = environment(**{name: value for name, value in wanted.items() if value is not None})
         self.process = None
         self.log = None

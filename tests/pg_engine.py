@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import time
 
 PATIENCE_S = 60
 
@@ -73,6 +74,12 @@ class Engine:
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def revive(self, standby):
+        """After a test that ended the primary: without its standby, as before."""
+        standby.end()
+        self.stop()
+        self.start()
+
     def sql(self, statement, database="postgres"):
         done = subprocess.run(["psql", "-h", "127.0.0.1", "-p", str(self.port), "-U", "muster", "-d", database, "-tAqc", statement],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S)
@@ -89,3 +96,37 @@ class Engine:
 
     def url(self, database, user="muster"):
         return f"postgresql://{user}@127.0.0.1:{self.port}/{database}"
+
+
+class Standby:
+    """A synchronous standby of an engine, made from it and started."""
+
+    def __init__(self, primary):
+        self.primary = primary
+        self.port = free_port()
+        self.folder = primary.folder / f"standby-{self.port}"
+        primary.run("pg_basebackup", "-h", "127.0.0.1", "-p", str(primary.port), "-U", "muster", "-D", str(self.folder), "-R", "-c", "fast")
+        with open(self.folder / "postgresql.auto.conf", "a", encoding="utf-8") as settings:
+            settings.write("wal_retrieve_retry_interval = 100\n")
+        self.control("start", "-l", str(primary.folder / "standby.log"), "-o",
+                     f"-c port={self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={primary.folder} "
+                     "-c shared_buffers=16MB -c max_connections=60")
+        # Only the running one is told: its next start is without a standby.
+        primary.stop()
+        primary.start("-c synchronous_standby_names=*")
+        for _ in range(600):
+            if primary.sql("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == "1":
+                return
+            time.sleep(0.1)
+        raise RuntimeError("the standby does not follow")
+
+    def control(self, *arguments):
+        subprocess.run([*self.primary.owner, str(self.primary.programs / "pg_ctl"), "-D", str(self.folder), "-w", "-t", str(PATIENCE_S),
+                        *arguments], cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                       timeout=2 * PATIENCE_S, check=False)
+
+    def promote(self):
+        self.control("promote")
+
+    def end(self):
+        self.control("stop", "-m", "immediate")

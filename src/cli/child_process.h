@@ -29,6 +29,7 @@ public:
     ChildProcess(const ChildProcess&) = delete;
     ChildProcess& operator=(const ChildProcess&) = delete;
 
+    pid_t pid() const { return pid_; }
     bool running();
     // Waits for its end: the exit code, or 128 and the signal.
     int wait();

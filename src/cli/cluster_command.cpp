@@ -2,9 +2,11 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include <fmt/format.h>
 
+#include "base/json_fields.h"
 #include "cli/api_client.h"
 #include "cli/commands.h"
 #include "cli/figures.h"
@@ -12,13 +14,21 @@
 #include "cli/standard_output.h"
 #include "cli/terminal.h"
 #include "cli/text_table.h"
+#include "process/exit_code.h"
 
 namespace muster {
 namespace {
 
-struct Arguments {
+struct ClusterArguments {
+    std::string action;
+    std::string cell;
+    std::string node;
     bool json = false;
 };
+
+// How long a hand-over may take before one is told to look again.
+constexpr std::chrono::seconds move_max{15};
+constexpr std::chrono::milliseconds move_look_every{200};
 
 std::string cluster_text(const JsonValue& cluster, bool colours) {
     const std::string here(cluster["node"].text());
@@ -51,7 +61,48 @@ std::string cluster_text(const JsonValue& cluster, bool colours) {
     return text;
 }
 
-int show(const Arguments& arguments) {
+bool owns(const JsonValue& cluster, const std::string& cell, const std::string& node) {
+    for (const JsonValue& each : cluster["cells"].items())
+        if (each["name"].text() == cell && each["owner"].text() == node) return true;
+    return false;
+}
+
+// The node that was asked may be the one that stands by afterwards, and is away for a moment then.
+JsonValue cluster_once_owned(ApiClient& api, const std::string& cell, const std::string& node) {
+    const auto until = std::chrono::steady_clock::now() + move_max;
+    for (;;) {
+        try {
+            JsonValue cluster = api.get("/cluster");
+            if (owns(cluster, cell, node)) return cluster;
+        } catch (const CommandFailure&) {
+            if (std::chrono::steady_clock::now() > until) throw;
+        }
+        if (std::chrono::steady_clock::now() > until)
+            throw CommandFailure(exit_failed,
+                                 fmt::format("{} does not own cell {} yet; see `muster cluster`", node, cell));
+        std::this_thread::sleep_for(move_look_every);
+    }
+}
+
+int move(const ClusterArguments& arguments) {
+    if (arguments.cell.empty() || arguments.node.empty())
+        throw CommandFailure(to_int(ExitCode::usage), "move which cell to which node? `muster cluster` lists both");
+    ApiClient api = ApiClient::from_environment();
+    JsonFields body;
+    body.text("node", arguments.node);
+    try {
+        static_cast<void>(api.post(fmt::format("/cells/{}/move", query_encoded(arguments.cell)), body.finish()));
+    } catch (const NotThere&) {
+        throw CommandFailure(exit_failed, fmt::format("no cell {} or no node {}; `muster cluster` lists them",
+                                                      safe_text(arguments.cell), safe_text(arguments.node)));
+    }
+    const JsonValue cluster = cluster_once_owned(api, arguments.cell, arguments.node);
+    if (arguments.json) return print_json(cluster.to_json());
+    return to_int(print_result(fmt::format("{} owns cell {}\n", arguments.node, arguments.cell)));
+}
+
+int show_cluster(const ClusterArguments& arguments) {
+    if (arguments.action == "move") return move(arguments);
     ApiClient api = ApiClient::from_environment();
     const JsonValue cluster = api.get("/cluster");
     if (arguments.json) return print_json(cluster.to_json());
@@ -61,12 +112,18 @@ int show(const Arguments& arguments) {
 }  // namespace
 
 Command cluster_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<ClusterArguments>();
+    CommandOption action{"ACTION", "", "What to do; without it, list", &arguments->action};
+    action.choices = {"move"};
     return {"cluster",
             "List the nodes that share a store, and who owns what",
-            {json_option(arguments->json)},
-            "Any node answers, also one that stands by.\n",
-            [arguments] { return show(*arguments); }};
+            {action,
+             {"CELL", "", "What to move", &arguments->cell},
+             {"NODE", "", "The node that is to own it", &arguments->node},
+             json_option(arguments->json)},
+            "  muster cluster                 nodes, cells and their owners; any node answers\n"
+            "  muster cluster move main two   node two owns cell main from now on; peers keep their connections\n",
+            [arguments] { return show_cluster(*arguments); }};
 }
 
 }  // namespace muster

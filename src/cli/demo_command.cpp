@@ -26,6 +26,7 @@
 #include "cli/child_process.h"
 #include "cli/commands.h"
 #include "cli/demo_fleet.h"
+#include "cli/demo_nodes.h"
 #include "cli/json_value.h"
 #include "cli/listing.h"
 #include "cli/own_certificates.h"
@@ -53,6 +54,7 @@ struct Arguments {
     std::optional<double> seconds;
     std::optional<std::int64_t> seed;
     std::optional<std::string> http;
+    std::optional<std::int64_t> nodes;
     bool tls = false;
     bool json = false;
 };
@@ -198,15 +200,18 @@ void announce(const Arguments& arguments, const JsonValue& ports) {
                     url, where, own_path(), until));
 }
 
-int play(const Arguments& arguments, const JsonValue& ports, const DemoPace& pace, ChildProcess& daemon,
-         const ScratchFolder& folder, const AwaitedEnd& end) {
+std::uint64_t seed_of(const Arguments& arguments) {
     std::uint64_t seed = 0;
     SystemEntropy().fill(std::as_writable_bytes(std::span(&seed, 1)));
-    if (arguments.seed) seed = static_cast<std::uint64_t>(*arguments.seed);
+    return arguments.seed ? static_cast<std::uint64_t>(*arguments.seed) : seed;
+}
+
+int play(const Arguments& arguments, const JsonValue& ports, const DemoPace& pace, ChildProcess& daemon,
+         const ScratchFolder& folder, const AwaitedEnd& end) {
     const auto address = [&](const char* port) {
         return std::string(arguments.tls ? "muster-tls://" : "") + std::string(ports[port].text());
     };
-    DemoFleet fleet({address("servers"), address("matchmakers"), address("players")}, pace, seed);
+    DemoFleet fleet({address("servers"), address("matchmakers"), address("players")}, pace, seed_of(arguments));
     fleet.start();
 
     announce(arguments, ports);
@@ -221,7 +226,44 @@ int play(const Arguments& arguments, const JsonValue& ports, const DemoPace& pac
     return 0;
 }
 
+// Several nodes on a PostgreSQL of the demo's own: an invitation to kill one.
+int run_nodes(const Arguments& arguments, const AwaitedEnd& end) {
+    // In this order: whatever happens, the fleet leaves first, then the nodes end, then their database, then its
+    // folder.
+    const ScratchFolder folder;
+    const DemoPace pace;
+    bool is_over = false;
+    const auto goes_on = [&] { return !(is_over = is_over || end.within(std::chrono::milliseconds(1))); };
+    const DemoEngine engine(folder.path, goes_on);
+    if (is_over) return 0;
+    const bool usual = !arguments.http && usual_port_is_free();
+    DemoNodes nodes(folder.path,
+                    config_of(pace, folder, arguments.http.value_or(usual ? usual_http().to_string() : any_http)),
+                    static_cast<std::size_t>(*arguments.nodes), engine.url());
+    if (!nodes.wait_until_ready(goes_on)) return 0;
+    DemoFleet fleet(nodes.ports(), pace, seed_of(arguments));
+    fleet.start();
+
+    if (arguments.json)
+        print_json(nodes.listed_json());
+    else
+        print_result(
+            fmt::format("Muster is running with a small simulated fleet, on {} nodes that share one PostgreSQL.\n\n{}\n"
+                        "  in another terminal\n    export MUSTER_URL={}\n    {} cluster\n\n"
+                        "Kill any of them and watch the others: within seconds one owns the cell again.\n\n",
+                        *arguments.nodes, nodes.listed(), nodes.first_url(), own_path()));
+    const auto over =
+        Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(arguments.seconds.value_or(0) * 1000));
+    while (!arguments.seconds || Clock::now() < over) {
+        if (end.within(std::chrono::milliseconds(200))) return 0;
+        const std::string news = nodes.look_after();
+        if (!news.empty() && !arguments.json) print_result(news);
+    }
+    return 0;
+}
+
 int run(const Arguments& arguments, const AwaitedEnd& end) {
+    if (arguments.nodes) return run_nodes(arguments, end);
     // In this order: whatever happens, the fleet leaves first, then the daemon ends, then its folder goes.
     const ScratchFolder folder;
     const DemoPace pace;
@@ -244,6 +286,10 @@ int run(const Arguments& arguments, const AwaitedEnd& end) {
 int demo(const Arguments& arguments) {
     if (arguments.seconds && !(*arguments.seconds > 0 && *arguments.seconds < 1e9))
         throw CommandFailure(to_int(ExitCode::usage), "--seconds wants something above 0");
+    if (arguments.nodes && (*arguments.nodes < 2 || *arguments.nodes > DemoNodes::count_max))
+        throw CommandFailure(to_int(ExitCode::usage), fmt::format("--nodes wants 2 to {}", DemoNodes::count_max));
+    if (arguments.nodes && arguments.tls)
+        throw CommandFailure(to_int(ExitCode::usage), "--nodes and --tls do not go together");
     const AwaitedEnd end;
     const int code = run(arguments, end);
     if (!arguments.json) print_result("\nThe demo has stopped and removed its files.\n");
@@ -261,6 +307,7 @@ Command demo_command() {
          {"--seed", "N", "Random seed, for a repeatable run", &arguments->seed},
          {"--http", "ADDRESS", "Address of the page and the API; default 127.0.0.1:11030, or a free port if taken",
           &arguments->http},
+         {"--nodes", "N", "Run N nodes that share a PostgreSQL, made for this run", &arguments->nodes},
          {"--tls", "", "Speak TLS on all ports, with certificates made for this run", &arguments->tls},
          {"--json", "", "Print the addresses as one line of JSON", &arguments->json}},
         "Servers join, play matches, fall silent and come back; players log in, idle and leave. All of it runs on "

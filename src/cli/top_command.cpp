@@ -28,7 +28,8 @@ public:
     explicit Looks(ApiClient& api) : api_(api) {}
 
     TopSample look() {
-        TopSample sample{api_.get("/overview"), std::nullopt, api_.get("/events?limit=10")["events"]};
+        TopSample sample{api_.get("/overview"), std::nullopt, api_.get("/events?limit=10")["events"], {}};
+        if (!sample.overview["node"].is_null()) sample.asked_node = api_.get("/cluster")["node"].text();
         if (Clock::now() < next_servers_) return sample;
         sample.servers = list(api_, {"servers", {}, 0}).rows;
         if (sample.servers->size() > large_fleet) next_servers_ = Clock::now() + large_fleet_every;

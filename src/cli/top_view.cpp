@@ -51,6 +51,7 @@ void TopView::take(TopSample sample) {
     }
     overview_ = std::move(sample.overview);
     events_ = std::move(sample.events);
+    asked_node_ = std::move(sample.asked_node);
     if (sample.servers) {
         servers_ = std::move(*sample.servers);
         sort_servers(servers_, server_orders[order_]);
@@ -97,8 +98,12 @@ std::string TopView::health() const {
 std::string TopView::first_line(std::size_t columns, bool colours) const {
     const std::string health = this->health();
     const std::string keys = fmt::format("servers by {}  q quits, s sorts", server_orders[order_]);
-    const std::string node =
-        overview_["node"].is_null() ? "" : fmt::format(" on {}", safe_text(overview_["node"].text()));
+    // What is shown is the owner's, whichever node was asked.
+    const std::string owner = safe_text(overview_["node"].text());
+    const std::string node = overview_["node"].is_null() ? ""
+                             : asked_node_.empty() || asked_node_ == owner
+                                 ? fmt::format(" on {}", owner)
+                                 : fmt::format(" on {}, owner {}", safe_text(asked_node_), owner);
     const std::string version = " " + safe_text(overview_["version"].text()) + node;
     const std::string up = "  up " + span_text(overview_["uptime_s"].number());
     const std::string url = "  " + safe_text(url_);

@@ -20,6 +20,7 @@ struct TopSample {
     JsonValue overview;
     std::optional<std::vector<JsonValue>> servers;  // none: those of the look before
     JsonValue events;                               // the list
+    std::string asked_node{};                       // the node that was asked, where several share a store
 };
 
 class TopView {
@@ -46,6 +47,7 @@ private:
     JsonValue overview_;
     std::vector<JsonValue> servers_;  // in their order
     JsonValue events_;
+    std::string asked_node_;
     std::string trouble_;
     RecentAllocations allocations_;
     std::deque<double> rates_;  // of allocations, a second, the newest last

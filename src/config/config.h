@@ -39,12 +39,14 @@ struct Config {
         Secrets admin_token;
         Secrets http_matchmaker_token;
         Secrets player_key;
+        Secrets node_token;
         // Where the above were to be read from; empty when they were not.
         std::string server_token_file;
         std::string matchmaker_token_file;
         std::string admin_token_file;
         std::string http_matchmaker_token_file;
         std::string player_key_file;
+        std::string node_token_file;
     } auth;
 
     struct Game {
@@ -158,6 +160,7 @@ struct Config {
     struct Cluster {
         std::string node;  // empty: the host's name
         std::string advertise;
+        ListenAddress listen = ListenAddress::loopback(11035);  // the node port
         Duration silence = std::chrono::seconds(5);
         std::vector<std::string> prefer;
     } cluster;

@@ -45,7 +45,7 @@ const ConfigCheck::SecretFound& secret(const ConfigCheck& check, std::string_vie
 TEST_CASE_FIXTURE(Checking, "X-1: a check says of each secret every place where it was looked for") {
     const ConfigCheck check = this->check("");
     CHECK(check.problems.empty());
-    REQUIRE(check.secrets.size() == 6);
+    REQUIRE(check.secrets.size() == 7);
     const auto& admin = secret(check, "admin_token");
     CHECK(admin.state == State::not_set);
     CHECK(admin.text == "looked for MUSTER_AUTH_ADMIN_TOKEN, auth.admin_token_file and " +

@@ -28,7 +28,7 @@ constexpr std::int32_t frame_most = 65'535;
 constexpr std::size_t token_bytes_max = 256;  // W-2
 
 bool has_tls_port(std::string_view name) {
-    return name == "servers" || name == "matchmakers" || name == "players" || name == "http";
+    return name == "servers" || name == "matchmakers" || name == "players" || name == "http" || name == "nodes";
 }
 
 bool is_range(std::string_view text) {
@@ -117,6 +117,8 @@ constexpr ConfigKey keys[] = {
      "What a matchmaker must show to ask for matches through HTTP; it may do nothing else."},
     {"auth", "player_key", SecretKey{AT(auth.player_key), AT(auth.player_key_file), Secret::bytes_max, false},
      at_reload, "What players' credentials are signed with."},
+    {"auth", "node_token", SecretKey{AT(auth.node_token), AT(auth.node_token_file), token_bytes_max, true}, at_restart,
+     "What the nodes that share a store show each other at the node port; the same on all."},
     {"auth", "server_token_file", PathKey{AT(auth.server_token_file)}, at_reload,
      "The file with server_token; ignored when the environment has it."},
     {"auth", "matchmaker_token_file", PathKey{AT(auth.matchmaker_token_file)}, at_reload,
@@ -127,6 +129,8 @@ constexpr ConfigKey keys[] = {
      "The file with http_matchmaker_token; ignored when the environment has it."},
     {"auth", "player_key_file", PathKey{AT(auth.player_key_file)}, at_reload,
      "The file with player_key; ignored when the environment has it."},
+    {"auth", "node_token_file", PathKey{AT(auth.node_token_file)}, at_restart,
+     "The file with node_token; ignored when the environment has it."},
 
     {"game", "idle_cpu_enabled", FlagKey{AT(game.idle_cpu_enabled)}, at_restart,
      "Whether an idle loop sleeps; if false, it spins."},
@@ -242,7 +246,7 @@ constexpr ConfigKey keys[] = {
      "How many HTTP connections one address may hold."},
 
     {"tls", "ports",
-     ListKey{AT(tls.ports), has_tls_port, "\"servers\", \"matchmakers\", \"players\" and \"http\"",
+     ListKey{AT(tls.ports), has_tls_port, "\"servers\", \"matchmakers\", \"players\", \"http\" and \"nodes\"",
              "[\"servers\", \"http\"]", "[\"server\"]"},
      at_restart, "The ports that speak TLS."},
     {"tls", "certificate_file", PathKey{AT(tls.certificate_file)}, at_reload,
@@ -285,6 +289,8 @@ constexpr ConfigKey keys[] = {
      TextKey{AT(cluster.advertise), problem_of_advertised, "a host and a port", "\"muster-1.example:11030\"",
              "\"muster-1.example\""},
      at_restart, "Where people and tools reach the HTTP port of this node; its own address when it is not given."},
+    {"cluster", "listen", AddressKey{AT(cluster.listen)}, at_restart,
+     "Where other nodes connect to relay what their peers say; they find it at advertise's host and this port."},
     {"cluster", "silence", DurationKey{AT(cluster.silence), 3s, 10min}, at_restart,
      "After this much silence of the owner another node takes over; give all nodes the same."},
     {"cluster", "prefer", ListKey{AT(cluster.prefer), is_cell, "\"main\"", "[\"main\"]", "[\"Main\"]"}, at_restart,

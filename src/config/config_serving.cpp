@@ -27,6 +27,29 @@ void add_tls_problems(const Config::Tls& tls, std::vector<std::string>& problems
     }
 }
 
+// The node port is there only with a store that several nodes share.
+void add_node_problems(const Config& config, std::vector<std::string>& problems) {
+    const ListenAddress& listen = config.cluster.listen;
+    if (config.tls.at("nodes") && config.tls.client_ca_file.empty())
+        problems.emplace_back(
+            "tls.client_ca_file is not set, but tls.ports names nodes: they prove each other who they are");
+    if (config.store.url.empty() || listen.host.is_loopback()) return;
+    if (!config.tls.at("nodes") && !config.tls.insecure)
+        problems.push_back(fmt::format(
+            "tls.insecure is false, but cluster.listen = {} is not on loopback and has no TLS; add \"nodes\" to "
+            "tls.ports, or set tls.insecure = true where nobody can read along",
+            listen.to_string()));
+    if (!config.auth.node_token.is_set() && !config.tls.proves_peers_at("nodes"))
+        problems.push_back(
+            fmt::format("auth.node_token is not set, but cluster.listen = {} is not on loopback; set "
+                        "MUSTER_AUTH_NODE_TOKEN or auth.node_token_file",
+                        listen.to_string()));
+    if (listen.host.is_unspecified() && config.cluster.advertise.empty())
+        problems.push_back(fmt::format(
+            "cluster.advertise is not set, but cluster.listen = {} names no address that other nodes could reach",
+            listen.to_string()));
+}
+
 }  // namespace
 
 std::vector<std::string> problems_of_serving(const Config& config) {
@@ -59,6 +82,7 @@ std::vector<std::string> problems_of_serving(const Config& config) {
                                        door.secret_key, door.port, door.address.to_string(),
                                        key->environment_variable(), door.secret_key));
     }
+    add_node_problems(config, problems);
     if (open && players_off_loopback)
         problems.push_back(
             fmt::format("players.credentials = \"open\" is for loopback only, but listen.players = {} is not on it",

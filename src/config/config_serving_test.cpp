@@ -124,3 +124,25 @@ TEST_CASE("S-2: where peers have certificates no shared token is needed, but for
     REQUIRE(problems_of_serving(config).size() == 3);
     CHECK(problems_of_serving(config)[0].starts_with("auth.matchmaker_token is not set"));
 }
+
+TEST_CASE("N-1: a node port beyond loopback needs TLS, a secret or certificates, and an address that others reach") {
+    Config config;
+    config.cluster.listen = everywhere;
+    CHECK(problems_of_serving(config).empty());  // there is no node port without a shared store
+    config.store.url = "postgresql://db/muster";
+    REQUIRE(problems_of_serving(config).size() == 3);
+    CHECK(problems_of_serving(config)[0].starts_with("tls.insecure is false, but cluster.listen"));
+    CHECK(problems_of_serving(config)[1].starts_with("auth.node_token is not set"));
+    CHECK(problems_of_serving(config)[2].starts_with("cluster.advertise is not set"));
+    config.cluster.advertise = "muster-1:11030";
+    config.auth.node_token = Secrets(Secret("0123456789abcdef"));
+    REQUIRE(problems_of_serving(config).size() == 1);
+    config.tls.ports = {"nodes"};
+    config.tls.certificate_file = config.tls.key_file = "x";
+    REQUIRE(problems_of_serving(config).size() == 1);
+    CHECK(problems_of_serving(config)[0].starts_with("tls.client_ca_file is not set"));
+    config.tls.client_ca_file = "x";
+    CHECK(problems_of_serving(config).empty());
+    config.auth.node_token = {};
+    CHECK(problems_of_serving(config).empty());
+}

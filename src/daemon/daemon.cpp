@@ -6,6 +6,7 @@
 #include <exception>
 #include <limits>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -21,6 +22,7 @@
 #include "daemon/game_metrics.h"
 #include "daemon/http_front.h"
 #include "daemon/node.h"
+#include "daemon/node_links.h"
 #include "daemon/tls_ports.h"
 #include "http/block_book.h"
 #include "http/event_ring.h"
@@ -49,6 +51,9 @@ using namespace std::chrono_literals;
 constexpr Duration housekeeping_interval = 1s;
 // The same of a node that may lose its cell: its peers learn of it this much later at most.
 constexpr Duration loss_noticed_after = 100ms;
+// After a hand-over: for how long, and how often it looks, peers' questions go to the successor before their links end.
+constexpr Duration successor_wait_max = 3s;
+constexpr Duration successor_look_every = 50ms;
 
 // What a person at a terminal is told once all ports are open.
 std::string greeting(const BoundAddresses& bound, bool http_has_tls) {
@@ -61,14 +66,21 @@ std::string greeting(const BoundAddresses& bound, bool http_has_tls) {
                        line("page", fmt::format("{}://{}/", http_has_tls ? "https" : "http", bound.http)));
 }
 
-// Why the daemon ended.
+// Why a life ended.
 enum class Ending : std::uint8_t { told_to, lost_cell };
 
 // One life: from the start, or from the loss of its cell, to the next.
 class Daemon {
 public:
-    Daemon(const Config& config, const ServeOptions& options, LogOutput& output, ClusterTotals& totals)
-        : config_(config), options_(options), output_(output), totals_(totals), log_(clock_, output, config.log.level) {
+    Daemon(const Config& config, const ServeOptions& options, LogOutput& output, ClusterTotals& totals,
+           KeptSockets& kept)
+        : config_(config),
+          options_(options),
+          kept_(kept),
+          clock_(kept.clock),
+          output_(output),
+          totals_(totals),
+          log_(kept.log) {
         read_tls();
         if (descriptors_.warning) log_.warning("{}", *descriptors_.warning);
         if (options.ports_file) ports_file_.emplace(*options.ports_file);
@@ -78,7 +90,8 @@ public:
     }
     // Questions of the API on the game thread end before who asked them is gone.
     ~Daemon() {
-        if (game_) static_cast<void>(game_->stop(Duration{0}));
+        if (game_) static_cast<void>(game_->stop(Duration{0}, way_to_end()));
+        links_.close_port();
     }
     Daemon(const Daemon&) = delete;
     Daemon& operator=(const Daemon&) = delete;
@@ -86,23 +99,30 @@ public:
     Ending run(Signals& signals) {
         node_.emplace(config_, clock_, log_, totals_);
         metrics_.add([this] { return node_->metrics(); });
+        metrics_.add([this] { return links_.metrics(); });
+        kept_.open(config_, tls_, descriptors_.game_connections, node_->is_member());
         if (node_->is_member()) {
-            try_ports();
             http_.listen(config_, tls_.http, *node_);
-            node_->join(http_.address(), [this] { die({exit_config, "another node has the name of this one"}); });
+            node_->join(http_.address(), kept_.node_listener->bound(),
+                        [this] { die({exit_config, "another node has the name of this one"}); });
             http_.serve();
             if (!stand_by(signals)) return Ending::told_to;
         }
         recover();
-        game_.emplace(config_, tls_, descriptors_.game_connections, clock_, log_, node_->store(), health_);
+        game_.emplace(config_, *kept_.ports, clock_, log_, node_->store(), health_);
         remember_the_past();
         if (!http_.is_open()) http_.listen(config_, tls_.http, *node_);
         http_.open_api({*game_, *node_, events_, over_});
         add_game_figures();
+        if (node_->is_member()) {
+            links_.open_port(config_, tls_, *node_, *game_);
+            game_->hold_requests([this] { return links_.nodes_here() >= node_->others_alive(); });
+        }
         game_->start(recovered_, [this] { say_ready(); }, [this](const StoreError& error) { store_failed(error); });
         recovered_ = {};  // a million lobbies are not kept twice
         serve(signals);
         if (has_lost_cell_) return Ending::lost_cell;
+        if (!moves_to_.empty()) return hand_over();
         stop();
         return Ending::told_to;
     }
@@ -111,22 +131,15 @@ public:
     const Config& config() const { return config_; }
 
 private:
-    // A node that could not listen when it takes over would be no help: it is known before.
-    void try_ports() {
-        for (const auto& [port, address] : {std::pair(Port::servers, config_.listen.servers),
-                                            std::pair(Port::matchmakers, config_.listen.matchmakers),
-                                            std::pair(Port::players, config_.listen.players)})
-            Listener(port, {address.host, address.port});
-    }
-
-    // N-3: until the cell is ours. False when it was told to stop before. The game ports stay shut meanwhile, so that
-    // peers try the next node.
+    // N-3: until the cell is ours. False when it was told to stop before. Peers are relayed to the owner meanwhile.
     bool stand_by(Signals& signals) {
+        links_.begin_relay(config_, tls_, *node_);
         bool is_first = true;
         while (!node_->try_to_own()) {
-            health_.set_standing_by(node_->standing());
+            links_.set_owner(node_->owner());
+            health_.set_standing_by(node_->standing(), links_.is_linked());
             if (std::exchange(is_first, false)) {
-                if (ports_file_) ports_file_->write({{}, {}, {}, http_.address()});
+                if (ports_file_) ports_file_->write(bound_addresses());
                 manager_.ready("Standing by");
             }
             manager_.ping();
@@ -139,7 +152,24 @@ private:
             if (signal == Signal::reload) log_.warning("A node that stands by does not reload; restart it");
             log_.tell_held_back();
         }
+        links_.end_relay();
         return true;
+    }
+
+    // N-6: the next owner recovers meanwhile. What peers asked and this node did not answer is asked there.
+    void begin_relay_to_successor(Time until) {
+        links_.begin_relay(config_, tls_, *node_);
+        while (clock_.now() < until && !links_.is_linked()) {
+            links_.set_owner(node_->owner_by_rows());
+            std::this_thread::sleep_for(successor_look_every);
+        }
+    }
+
+    // And then this one ends.
+    void relay_last_questions(Time until) {
+        begin_relay_to_successor(until);
+        while (clock_.now() < until && !links_.is_answered()) std::this_thread::sleep_for(successor_look_every);
+        links_.end_relay();
     }
 
     void recover() {
@@ -204,19 +234,42 @@ private:
         health_.set_phase(Health::Phase::draining);
         manager_.stopping();
         log_.info("Stopping");
-        node_->choose_successor();
-        if (!game_->stop(config_.shutdown.deadline / 2)) {
+        const bool has_successor = node_->choose_successor();
+        end_game_or_exit(has_successor ? GameEnd::hands_over : GameEnd::closes);
+        end_store_or_exit(deadline);
+        if (has_successor) relay_last_questions(std::min(deadline, clock_.now() + successor_wait_max));
+        kept_.ports->network().stop();
+    }
+
+    void end_game_or_exit(GameEnd how) {
+        if (!game_->stop(config_.shutdown.deadline / 2, how)) {
             log_.error("The game loop did not end in time; the next start recovers");
             output_.close();
             std::_Exit(to_int(ExitCode::internal));  // destroying the game would wait for it
         }
-        const Duration left = std::max<Duration>(deadline - clock_.now() - 1s, Duration{0});
-        if (!node_->store().stop(left)) {
-            log_.error("The store did not write everything in time; the next start recovers");
-            output_.close();
-            std::_Exit(to_int(ExitCode::ok));  // destroying the store would wait for the disk
-        }
+        links_.close_port();
     }
+
+    void end_store_or_exit(Time deadline) {
+        const Duration left = std::max<Duration>(deadline - clock_.now() - 1s, Duration{0});
+        if (node_->store().stop(left)) return;
+        log_.error("The store did not write everything in time; the next start recovers");
+        output_.close();
+        std::_Exit(to_int(ExitCode::ok));  // destroying the store would wait for the disk
+    }
+
+    // To a node that an operator named, or that prefers the cell: this one stands by again, with its peers (N-12).
+    Ending hand_over() {
+        const Time deadline = clock_.now() + config_.shutdown.deadline;
+        static_cast<void>(node_->choose_successor(moves_to_));
+        end_game_or_exit(GameEnd::hands_over);
+        end_store_or_exit(deadline);
+        begin_relay_to_successor(clock_.now() + successor_wait_max);
+        return Ending::lost_cell;
+    }
+
+    // A member's peers stay for the next owner.
+    GameEnd way_to_end() const { return node_->is_member() ? GameEnd::abandons : GameEnd::closes; }
 
     // What the API shows of it: from the last run now, from this one as it becomes durable.
     void remember_the_past() {
@@ -244,18 +297,25 @@ private:
         });
     }
 
-    // On the game thread, once peers may come.
-    void say_ready() {
+    BoundAddresses bound_addresses() const {
         BoundAddresses bound{.servers = {}, .matchmakers = {}, .players = {}, .http = http_.address()};
         for (const Port port : ports) {
-            const auto address = game_->network().bound(port);
+            const auto address = kept_.ports->network().bound(port);
             if (!address) continue;
-            log_.with(LogLevel::info, {{"port", to_string(port)}}, "Listening on {}", address->to_string());
             std::string& place = port == Port::servers       ? bound.servers
                                  : port == Port::matchmakers ? bound.matchmakers
                                                              : bound.players;
             place = address->to_string();
         }
+        return bound;
+    }
+
+    // On the game thread, once peers may come.
+    void say_ready() {
+        const BoundAddresses bound = bound_addresses();
+        for (const Port port : ports)
+            if (const auto address = kept_.ports->network().bound(port))
+                log_.with(LogLevel::info, {{"port", to_string(port)}}, "Listening on {}", address->to_string());
         health_.set_phase(Health::Phase::ready);
         if (ports_file_) ports_file_->write(bound);
         manager_.ready("Serving");
@@ -270,6 +330,8 @@ private:
         for (;;) {
             const auto signal = signals.wait(wait);
             if (signal == Signal::stop || has_lost_cell_) return;
+            moves_to_ = node_->next_owner();
+            if (!moves_to_.empty()) return;
             if (signal == Signal::reload) reload();
             if (watchdog && !health_.hang()) manager_.ping();
             log_.tell_held_back();
@@ -331,7 +393,7 @@ private:
             const auto snapshot = game_->snapshot();
             return snapshot ? core_metrics(snapshot->core) : std::vector<Metric>();
         });
-        metrics_.add([this] { return net_metrics(game_->network()); });
+        metrics_.add([this] { return net_metrics(kept_.ports->network()); });
         metrics_.add([this] { return store_metrics(node_->store().figures(), recovery_); });
     }
 
@@ -363,10 +425,11 @@ private:
     const std::size_t open_files_max_ = raise_open_files_limit();
     DescriptorPlan descriptors_ = plan_descriptors(config_, open_files_max_);
     const ServeOptions& options_;
-    const SystemClock clock_;
+    KeptSockets& kept_;
+    const SystemClock& clock_;
     LogOutput& output_;
     ClusterTotals& totals_;
-    Log log_;
+    Log& log_;
     Time certificate_looked_at_{};
     TlsPorts tls_;                                      // the main thread's
     std::atomic<std::int64_t> certificate_expires_{0};  // any thread: seconds since 1970; 0: no TLS
@@ -382,14 +445,17 @@ private:
     RecoveredState recovered_;
     Duration recovery_{0};
     std::atomic<bool> has_lost_cell_{false};  // any thread
+    std::string moves_to_;                    // who is to own the cell next; empty: nobody else
     std::optional<Game> game_;
     // Last, so that it stops before what its answers are made from.
     HttpFront http_{config_, descriptors_.http_connections, clock_, log_, health_, metrics_, operators_, blocks_};
+    NodeLinks links_{kept_, http_};
 };
 
-Ending lived(Config& config, const ServeOptions& options, LogOutput& output, Signals& signals, ClusterTotals& totals) {
+Ending lived(Config& config, const ServeOptions& options, LogOutput& output, Signals& signals, ClusterTotals& totals,
+             KeptSockets& kept) {
     try {
-        Daemon daemon(config, options, output, totals);
+        Daemon daemon(config, options, output, totals, kept);
         const Ending ending = daemon.run(signals);
         config = daemon.config();
         return ending;
@@ -415,9 +481,10 @@ int run_daemon(const Config& config, const ServeOptions& options) {
         "\n  is another Muster running? `ss -ltnp` shows who has a port; `listen` in the config sets another one";
     ClusterTotals totals;
     Config present = config;
+    KeptSockets kept(config, output);
     try {
         // A node that lost its cell stands by again.
-        while (lived(present, options, output, signals, totals) == Ending::lost_cell) {
+        while (lived(present, options, output, signals, totals, kept) == Ending::lost_cell) {
         }
         return to_int(ExitCode::ok);
     } catch (const HttpListenError& failure) {

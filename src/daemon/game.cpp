@@ -22,19 +22,21 @@ constexpr std::size_t outcomes_max = 65'536;
 constexpr Duration publish_every = 1s;
 // Past the limit of a stop, the pass under way may take so long to end.
 constexpr Duration last_pass_max = 1s;
+// Of a hand-over: requests whose offer is out may finish for so long; the next owner is asked the others again.
+constexpr Duration offers_finish_max = 250ms;
 // A store that may not answer yet is asked again.
 constexpr Duration look_again_after = 10ms;
 
 }  // namespace
 
-Game::Game(const Config& config, const TlsPorts& tls, std::size_t connections_max, const Clock& clock, Log& log,
-           Store& store, Health& health)
+Game::Game(const Config& config, GamePorts& ports, const Clock& clock, Log& log, Store& store, Health& health)
     : clock_(clock),
       log_(log),
       store_(store),
       health_(health),
-      wakeup_(clock),
-      network_(clock, wakeup_, network_config_of(config, tls, connections_max, log)),
+      ports_(ports),
+      network_(ports.network()),
+      book_(ports.keeps_peers() ? &ports.book() : nullptr),
       config_(config),
       commands_("commands", commands_max, network_.waiter(), [](const Pass& pass, Command& command) { command(pass); }),
       outcomes_("store", outcomes_max, network_.waiter(),
@@ -45,13 +47,13 @@ Game::Game(const Config& config, const TlsPorts& tls, std::size_t connections_ma
                     if (held_.waiting()) look_again_soon();
                 }),
       loop_(clock, log, loop_config_of(config)),
-      links_(network_.links()),
+      links_(network_.links(), book_),
       to_store_(store) {}
 
 Game::~Game() {
-    if (stop(Duration{0})) return;
+    if (stop(Duration{0}, book_ ? GameEnd::abandons : GameEnd::closes)) return;
     thread_.join();
-    network_.stop();
+    leave_peers();
 }
 
 void Game::start(const RecoveredState& recovered, std::function<void()> on_ready, Store::OnFatal on_store_fatal) {
@@ -60,20 +62,28 @@ void Game::start(const RecoveredState& recovered, std::function<void()> on_ready
                   recovered);
     loop_.add_source(commands_);
     loop_.add_source(outcomes_);
+    peers_.emplace(*core_, book_, network_.node_worker_number());
     for (const Port port : ports) {
         const auto index = static_cast<std::size_t>(port);
-        sources_[index] = std::make_unique<NetSource<Core, Network>>(network_, port, *core_);
+        sources_[index] = std::make_unique<NetSource<GamePeers, Network>>(network_, port, *peers_);
         loop_.add_source(*sources_[index]);
     }
+    park(true);
     loop_.on_flush([this](const Pass& pass) {
+        if (stopping() && end_way_ == GameEnd::abandons) {
+            draining_ = true;
+            return loop_.stop();
+        }
         if (stopping() && !draining_) drain(pass);
+        if (waits_for_offers_ && core_->matches().in_flight() == 0) hand_over(pass);
         core_->end_of_pass(pass);
         if (may_send()) {
             for (const AnsweredQuestion& answered : core_->take_answered()) on_answered_(answered);
             for (HostVerdict& verdict : core_->take_host_verdicts()) on_host_verdict_(std::move(verdict));
             network_.links().flush();
+            if (book_) book_->flushed();
         }
-        if (draining_) end_when_written();
+        if (draining_ && !waits_for_offers_) end_when_written();
     });
     stats_line_.emplace(log_, loop_, *core_, config_.game.stats_interval);
     loop_.timers().start({.first_delay = publish_every, .interval = publish_every},
@@ -89,11 +99,43 @@ void Game::run() {
     turn_until_ready();
     if (!draining_) {
         publish(loop_.time().pass());  // figures are there from the first moment on
-        network_.start();
+        // Those that are there already come first.
+        loop_.timers().start({.first_delay = Duration{0}, .base = TimeBase::real},
+                             [this](const TimerFired& fired) { let_peers_in(fired.pass); });
+        ports_.open();
         on_ready_();
     }
     loop_.run(network_.waiter());
     ended_.set_value();
+}
+
+void Game::let_peers_in(const Pass& pass) {
+    peers_->tell_of_all(pass);
+    if (draining_) return;
+    for (const Port port : {Port::servers, Port::players}) sources_[static_cast<std::size_t>(port)]->park(false);
+    let_requests_in(pass.now + requests_wait_max);
+}
+
+void Game::let_requests_in(Time until) {
+    if (draining_) return;
+    if (!all_here_ || all_here_() || clock_.now() >= until)
+        return sources_[static_cast<std::size_t>(Port::matchmakers)]->park(false);
+    loop_.timers().start({.first_delay = look_again_after, .base = TimeBase::real},
+                         [this, until](const TimerFired&) { let_requests_in(until); });
+}
+
+// Core hears of no peer while they are parked.
+void Game::park(bool parked) {
+    for (const auto& source : sources_) source->park(parked);
+}
+
+// The thread has ended. What was not said is not said any more, and what was not handled is for the next owner.
+void Game::leave_peers() {
+    if (!book_ || end_way_ == GameEnd::closes) return network_.stop();
+    network_.links().discard();
+    book_->discarded();
+    for (const auto& source : sources_) source->give_back();
+    network_.forget_sources();
 }
 
 // Nobody may come before the first numbers are durable, or one could be given twice.
@@ -106,25 +148,41 @@ void Game::turn_until_ready() {
     }
 }
 
-bool Game::stop(Duration limit) {
+bool Game::stop(Duration limit, GameEnd how) {
     if (!thread_.joinable()) return true;
     stop_limit_ = limit;
+    end_way_ = how;
     const bool heard = !planted(Bug::stop_needs_room) || commands_.post([](const Pass&) {});
     stop_asked_.store(heard, std::memory_order_release);
     network_.waiter().notify();
     if (end_.wait_for(limit + last_pass_max) != std::future_status::ready) return false;
     thread_.join();
-    network_.stop();
+    leave_peers();
     return true;
 }
 
 void Game::drain(const Pass& pass) {
     draining_ = true;
-    network_.stop_accepting();
-    core_->shut_down(pass);
+    if (end_way_ == GameEnd::hands_over) {
+        // Offers that are out may still be taken; all else waits for the next owner.
+        sources_[static_cast<std::size_t>(Port::matchmakers)]->park(true);
+        sources_[static_cast<std::size_t>(Port::players)]->park(true);
+        waits_for_offers_ = true;
+        loop_.timers().start({.first_delay = offers_finish_max, .base = TimeBase::real},
+                             [this](const TimerFired& fired) { hand_over(fired.pass); });
+    } else {
+        network_.stop_accepting();
+        core_->shut_down(pass);
+    }
     // A disk that takes too long does not hold the end up.
     loop_.timers().start({.first_delay = stop_limit_, .base = TimeBase::real},
                          [this](const TimerFired&) { loop_.stop(); });
+}
+
+void Game::hand_over(const Pass& pass) {
+    if (!std::exchange(waits_for_offers_, false)) return;
+    park(true);
+    core_->hand_over(pass);
 }
 
 void Game::tell_outcome(const Pass& pass, BatchOutcome&& outcome) {

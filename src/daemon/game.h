@@ -18,18 +18,26 @@
 #include "core/core.h"
 #include "core/core_snapshot.h"
 #include "daemon/core_links.h"
+#include "daemon/game_peers.h"
 #include "daemon/held_outcomes.h"
 #include "daemon/stats_line.h"
 #include "daemon/tls_ports.h"
 #include "http/health.h"
 #include "net/net_source.h"
 #include "net/network.h"
+#include "relay/game_ports.h"
 #include "runtime/game_loop.h"
 #include "runtime/mailbox.h"
-#include "runtime/wakeup.h"
 #include "store/store.h"
 
 namespace muster {
+
+// How a game ends.
+enum class GameEnd : std::uint8_t {
+    closes,      // refuses what is new, fails what is in flight, says good-bye, closes the ports
+    hands_over,  // N-6: finishes what it can and writes it; the peers stay for who comes next
+    abandons,    // N-2: not one more word; the peers stay
+};
 
 // The game thread's latest figures.
 struct GameSnapshot {
@@ -43,11 +51,9 @@ struct GameSnapshot {
 // Made, started and stopped by one thread; the game thread is its own.
 class Game {
 public:
-    // Opens the game ports; throws ListenError. Nobody is served before start(). All of them outlive the game, but for
-    // the config. `connections_max` is what the process may have open of them.
-    Game(const Config& config, const TlsPorts& tls, std::size_t connections_max, const Clock& clock, Log& log,
-         Store& store, Health& health);
-    // Stops at once, if nobody did before, and waits for the game thread.
+    // Nobody is served before start(). All of them outlive the game, but for the config.
+    Game(const Config& config, GamePorts& ports, const Clock& clock, Log& log, Store& store, Health& health);
+    // Stops at once, if nobody did before, and waits for the game thread. Peers that may stay do.
     ~Game();
     Game(const Game&) = delete;
     Game& operator=(const Game&) = delete;
@@ -56,10 +62,14 @@ public:
     // `on_store_fatal` on the store's thread.
     void start(const RecoveredState& recovered, std::function<void()> on_ready, Store::OnFatal on_store_fatal);
 
-    // refuses what is new, fails what is in flight, writes what is to be written, for at most `limit`, however
-    // much is queued; then the thread ends and the ports are closed. False when the pass under way does not end: then
-    // the thread goes on, and destroying the game waits for it.
-    [[nodiscard]] bool stop(Duration limit);
+    // Requests of matchmakers wait until `all_here` says so, or `requests_wait_max` is over: a game that has taken over
+    // hears first of the game servers at other nodes (N-6). Before start().
+    static constexpr std::chrono::milliseconds requests_wait_max{1'000};
+    void hold_requests(std::function<bool()> all_here) { all_here_ = std::move(all_here); }
+
+    // Ends in that way, and writes what is to be written, for at most `limit`, however much is queued; then the thread
+    // ends. False when the pass under way does not end: then the thread goes on, and destroying the game waits for it.
+    [[nodiscard]] bool stop(Duration limit, GameEnd how = GameEnd::closes);
 
     // Whether stop() was called. Any thread.
     bool stopping() const { return stop_asked_.load(std::memory_order_acquire); }
@@ -87,7 +97,9 @@ public:
 
     // Any thread. The latest is at most a second old while the loop turns; none before it first turned.
     std::shared_ptr<const GameSnapshot> snapshot() const;
-    const Network& network() const { return network_; }
+    const Network& network() const { return ports_.network(); }
+    // What wakes the game thread.
+    Waiter& waiter() { return network_.waiter(); }
 
 private:
     // Runs on the game thread, inside a pass.
@@ -105,6 +117,11 @@ private:
     void run();
     void turn_until_ready();
     void drain(const Pass& pass);
+    void hand_over(const Pass& pass);
+    void let_peers_in(const Pass& pass);
+    void let_requests_in(Time until);
+    void park(bool parked);
+    void leave_peers();
     void tell_outcome(const Pass& pass, BatchOutcome&& outcome);
     void look_again_soon();
     bool may_send();
@@ -117,8 +134,9 @@ private:
     Store& store_;
     Health& health_;
     SystemEntropy entropy_;
-    Wakeup wakeup_;
-    Network network_;
+    GamePorts& ports_;
+    Network& network_;
+    PeerBook* const book_;  // null: the peers end with the game
     Config config_;
 
     // Any thread posts.
@@ -131,17 +149,21 @@ private:
     ToStore to_store_;
     std::optional<Core> core_;
     std::optional<StatsLine> stats_line_;
-    std::array<std::unique_ptr<NetSource<Core, Network>>, 3> sources_;
+    std::optional<GamePeers> peers_;
+    std::array<std::unique_ptr<NetSource<GamePeers, Network>>, 3> sources_;
     std::function<void()> on_ready_;
+    std::function<bool()> all_here_;
     OnAnswered on_answered_;
     OnHostVerdict on_host_verdict_;
     bool draining_ = false;
+    bool waits_for_offers_ = false;  // of a hand-over: what is in flight may still be acknowledged
     HeldOutcomes held_;
     bool has_kept_promises_ = false;  // since what was promised last left
     bool looks_again_ = false;        // a timer runs that asks the store again
 
     // Written before the flag, which any thread may read.
     Duration stop_limit_{0};
+    GameEnd end_way_ = GameEnd::closes;
     std::atomic<bool> stop_asked_{false};
 
     std::thread thread_;

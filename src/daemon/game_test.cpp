@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "base/system_clock.h"
+#include "daemon/game_config.h"
 #include "store/memory_store.h"
 
 using namespace muster;
@@ -24,7 +25,8 @@ struct RunningGame {
     RunningGame() {
         for (auto* address : {&config.listen.servers, &config.listen.matchmakers, &config.listen.players})
             address->port = 0;
-        game.emplace(config, TlsPorts{}, 1'000, clock, log, store, health);
+        ports.emplace(clock, network_config_of(config, TlsPorts{}, 1'000, log), false);
+        game.emplace(config, *ports, clock, log, store, health);
         game->start(store.recover(), [this] { ready_.set_value(); }, [](const StoreError&) {});
         ready_.get_future().wait();
     }
@@ -47,6 +49,7 @@ struct RunningGame {
     Config config;
     MemoryStore store{clock};
     Health health{clock};
+    std::optional<GamePorts> ports;
     std::optional<Game> game;
 
 private:

@@ -10,6 +10,7 @@
 #include "core/operator_name.h"
 #include "daemon/game_config.h"
 #include "daemon/http_metrics.h"
+#include "daemon/relayed_request.h"
 #include "http/page.h"
 
 namespace muster {
@@ -64,12 +65,38 @@ void HttpFront::listen(const Config& config, std::shared_ptr<const TlsServerCont
 void HttpFront::serve() {
     is_served_ = true;
     http_->serve([this](HttpRequest&& request, HttpResponder&& responder) {
-        if (!api_ && request.path.starts_with("/api/") && !is_cluster_path(request.path))
-            return responder.send(http_error(503, health_.unreadiness().value_or("Not ready: starting")));
         forwarded_.resolve(request);
+        if (!api_ && request.path.starts_with("/api/") && !is_cluster_path(request.path))
+            return relay(std::move(request), std::move(responder));
         routes_.handle(std::move(request), std::move(responder));
     });
     log_.with(LogLevel::info, {{"port", "http"}}, "Listening on {}", http_->address());
+}
+
+void HttpFront::set_relay(RelayThread* relay) {
+    const std::lock_guard lock(relay_mutex_);
+    relay_ = relay;
+}
+
+void HttpFront::relay(HttpRequest&& request, HttpResponder&& responder) {
+    const std::lock_guard lock(relay_mutex_);
+    const std::string why = health_.unreadiness().value_or("The owner of the cell was lost; ask again");
+    if (!relay_) return responder.send(http_error(503, why));
+    auto waiting = std::make_shared<HttpResponder>(std::move(responder));
+    relay_->ask(packed_request(request), [waiting, why](std::optional<std::string> answer) {
+        auto response = answer ? unpacked_response(*answer) : std::nullopt;
+        waiting->send(response ? std::move(*response) : http_error(503, why));
+    });
+}
+
+void HttpFront::answer_relayed(const std::string& question, const NodePort::Answer& answer) {
+    auto request = unpacked_request(question);
+    if (!request || !request->path.starts_with("/api/"))
+        return answer(packed_response(http_error(400, "Not a request of the API")));
+    http_->thread()->post([this, asked = std::make_shared<HttpRequest>(std::move(*request)), answer] {
+        routes_.handle(std::move(*asked),
+                       HttpResponder([answer](HttpResponse&& response) { answer(packed_response(response)); }));
+    });
 }
 
 void HttpFront::open_api(const Parts& parts) {
@@ -102,6 +129,9 @@ void HttpFront::make_api(const Parts& parts) {
                             entropy_,
                             {(quota_.connections + 7) / 8, (quota_.connections_ip + 1) / 2}});
     operator_->answer_to(*api_);
+    add_move_route(routes_, gate_, log_, [&node = parts.node](const std::string& cell, const std::string& to) {
+        return node.ask_to_move(cell, to);
+    });
     api_->add_routes(routes_);
     api_->start_sampling();
     api_->start_history();

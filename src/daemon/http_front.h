@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -28,6 +29,8 @@
 #include "http/over_matches.h"
 #include "http/routes.h"
 #include "http/slow_reads.h"
+#include "relay/node_port.h"
+#include "relay/relay_thread.h"
 #include "tls/tls_context.h"
 
 namespace muster {
@@ -55,6 +58,11 @@ public:
     // Before the game starts. Serves, if nobody did before.
     void open_api(const Parts& parts);
 
+    // While there is no API, its questions go to the owner by way of the relay; null: they are refused.
+    void set_relay(RelayThread* relay);
+    // A question that came to another node. Any thread, while the API is open.
+    void answer_relayed(const std::string& question, const NodePort::Answer& answer);
+
     bool is_open() const { return http_.has_value(); }
     // Where it listens.
     std::string address() const { return http_->address(); }
@@ -73,6 +81,7 @@ private:
 
     HttpQuota::Limits quota_of(const Config& config) const;
     void make_api(const Parts& parts);
+    void relay(HttpRequest&& request, HttpResponder&& responder);
     void add_figures();
 
     const std::size_t connections_max_;
@@ -85,6 +94,9 @@ private:
     SystemEntropy entropy_;
     HttpQuota::Limits quota_;
     bool is_served_ = false;
+
+    std::mutex relay_mutex_;
+    RelayThread* relay_ = nullptr;  // guarded by relay_mutex_
 
     // The HTTP thread's, once it runs.
     Routes routes_;

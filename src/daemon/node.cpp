@@ -73,7 +73,7 @@ void Node::open_shared(const Config& config) {
     store_ = std::move(store);
 }
 
-void Node::join(const std::string& address, std::function<void()> on_name_lost) {
+void Node::join(const std::string& address, const SocketAddress& node_port, std::function<void()> on_name_lost) {
     address_ = cluster_.advertise.empty() ? address : cluster_.advertise;
     PgMemberOptions options;
     options.connection = connection_;
@@ -81,6 +81,9 @@ void Node::join(const std::string& address, std::function<void()> on_name_lost) 
     options.node.instance = instance_;
     options.node.address = address_;
     options.node.version = version();
+    const std::string advertised = cluster_.advertise.substr(0, cluster_.advertise.rfind(':'));
+    options.node.node_address =
+        advertised.empty() ? node_port.to_string() : fmt::format("{}:{}", advertised, node_port.port);
     options.node.prefers = fmt::format("{}", fmt::join(cluster_.prefer, ","));
     options.silence = cluster_.silence;
     options.has_ended = has_ended;
@@ -89,23 +92,81 @@ void Node::join(const std::string& address, std::function<void()> on_name_lost) 
 }
 
 bool Node::try_to_own() {
-    const auto news = life_.looked(shared_->try_to_own());
+    seen_ = shared_->try_to_own();
+    term_ = seen_.term;
+    const auto news = life_.looked(seen_);
     if (news) log_.info("{}", *news);
     if (!life_.owns()) return false;
     if (life_.took_over()) totals_.takeovers.fetch_add(1, std::memory_order_relaxed);
     owns_.store(true, std::memory_order_release);
+    owned_since_ = clock_.now();
     member_->refresh();
     return true;
 }
 
-void Node::choose_successor() {
-    if (!member_ || !shared_) return;
-    const std::string successor = member_->successor(cell);
+std::optional<RelayTarget> Node::owner() {
+    // While the database does not answer nobody takes over, either (N-9).
+    if (!seen_.engine.empty()) return last_owner_;
+    last_owner_.reset();
+    if (!member_ || seen_.ours || seen_.owner.empty() || seen_.owner == name_) return std::nullopt;
+    const PgMemberView view = member_->view();
+    for (const NodeRow& node : view.nodes)
+        if (node.name == seen_.owner && !node.node_address.empty())
+            last_owner_ = RelayTarget{node.name, node.node_address, seen_.term};
+    // Its row may be newer than our view.
+    if (!last_owner_) member_->refresh();
+    return last_owner_;
+}
+
+std::size_t Node::others_alive() const {
+    if (!member_) return 0;
+    std::size_t count = 0;
+    for (const ClusterView::Node& node : view().nodes) count += node.alive && node.name != name_ ? 1 : 0;
+    return count;
+}
+
+std::optional<RelayTarget> Node::owner_by_rows() const {
+    member_->refresh();
+    const PgMemberView view = member_->view();
+    for (const CellState& state : view.cells)
+        for (const NodeRow& node : view.nodes)
+            if (state.name == cell && state.owner == node.name && node.name != name_ && !node.node_address.empty())
+                return RelayTarget{node.name, node.node_address, state.term};
+    return std::nullopt;
+}
+
+bool Node::choose_successor(const std::string& wanted) {
+    if (!member_ || !shared_) return false;
+    const std::string successor = wanted.empty() ? member_->successor(cell) : wanted;
     shared_->set_successor(successor);
     if (successor.empty())
         log_.info("Hands cell {} over to whoever comes next: no other node is alive", cell);
     else
         log_.info("Hands cell {} over to {}", cell, successor);
+    return !successor.empty();
+}
+
+MoveVerdict Node::ask_to_move(const std::string& cell_name, const std::string& node) {
+    if (cell_name != cell) return MoveVerdict::unknown_cell;
+    if (node == name_) return MoveVerdict::has_it_already;
+    for (const ClusterView::Node& known : view().nodes) {
+        if (known.name != node) continue;
+        if (!known.alive) return MoveVerdict::lost_node;
+        const std::lock_guard lock(move_mutex_);
+        move_to_ = node;
+        return MoveVerdict::begun;
+    }
+    return MoveVerdict::unknown_node;
+}
+
+std::string Node::next_owner() {
+    if (!member_) return {};
+    {
+        const std::lock_guard lock(move_mutex_);
+        if (!move_to_.empty()) return std::exchange(move_to_, {});
+    }
+    if (!may_hand_back(clock_.now() - owned_since_)) return {};
+    return member_->preferred(cell);
 }
 
 ClusterView Node::view() const {

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "base/time.h"
 #include "postgres/cell_claim.h"
 
 namespace muster {
@@ -17,6 +19,11 @@ struct ClusterTotals {
     std::atomic<std::uint64_t> takeovers{0};         // from another node
     std::atomic<std::uint64_t> fence_rejections{0};  // batches refused since another node owned the cell
 };
+
+// N-12: a cell goes back to a node that prefers it, not more often than once a minute.
+inline bool may_hand_back(Duration owned_for) {
+    return owned_for >= std::chrono::minutes(1);
+}
 
 // One thread.
 class NodeLife {

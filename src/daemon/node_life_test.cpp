@@ -34,3 +34,9 @@ TEST_CASE("N-3: taking a cell over from another node is told apart from beginnin
     CHECK(heir.looked({true, "two", ""}) == "Took cell main over from two");
     CHECK(heir.took_over());
 }
+
+TEST_CASE("N-12: a cell is handed back once a minute at most") {
+    using namespace std::chrono_literals;
+    CHECK_FALSE(may_hand_back(59'999ms));
+    CHECK(may_hand_back(60s));
+}

@@ -91,6 +91,15 @@ Result<TlsPorts, std::string> read_tls_ports(const Config& config) {
         if (!context) return Failure<std::string>(std::move(context.error()));
         tls.http = std::move(*context);
     }
+    if (config.tls.at("nodes")) {
+        auto context = TlsServerContext::make(tls.material, "nodes", PeerRole::node);
+        if (!context) return Failure<std::string>(std::move(context.error()));
+        tls.nodes = std::move(*context);
+        auto client =
+            TlsClientContext::read({config.tls.client_ca_file, config.tls.certificate_file, config.tls.key_file});
+        if (!client) return Failure<std::string>(std::move(client.error()));
+        tls.to_nodes = std::move(*client);
+    }
     return tls;
 }
 

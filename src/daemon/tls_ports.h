@@ -27,6 +27,8 @@ struct TlsPorts {
     std::shared_ptr<const TlsMaterial> material;
     std::array<std::shared_ptr<const TlsServerContext>, ports.size()> game;
     std::shared_ptr<const TlsServerContext> http;
+    std::shared_ptr<const TlsServerContext> nodes;
+    std::shared_ptr<const TlsClientContext> to_nodes;
 
     const std::shared_ptr<const TlsServerContext>& of(Port port) const { return game[static_cast<std::size_t>(port)]; }
     // Until our certificate expires; negative afterwards. Only where there is one.

@@ -36,6 +36,7 @@ std::optional<std::string> Health::unreadiness() const {
             return "Not ready: starting";
         case Phase::standing_by: {
             const std::lock_guard lock(mutex_);
+            if (relays_) return std::nullopt;
             return "Not ready: " + standing_by_;
         }
         case Phase::recovering:
@@ -51,10 +52,11 @@ std::optional<std::string> Health::unreadiness() const {
     return std::nullopt;
 }
 
-void Health::set_standing_by(std::string why) {
+void Health::set_standing_by(std::string why, bool relays) {
     {
         const std::lock_guard lock(mutex_);
         standing_by_ = std::move(why);
+        relays_ = relays;
     }
     set_phase(Phase::standing_by);
 }

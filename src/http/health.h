@@ -27,8 +27,8 @@ public:
     void loop_turned(Time now) { turned_at_.store(now.time_since_epoch().count(), std::memory_order_relaxed); }
 
     void set_phase(Phase phase) { phase_.store(phase, std::memory_order_release); }
-    // Another node works, or none can: `why` in a few words.
-    void set_standing_by(std::string why);
+    // Another node works, or none can: `why` in a few words. One that relays its peers to the owner is ready for them.
+    void set_standing_by(std::string why, bool relays = false);
     void set_store_up(bool up) { store_up_.store(up, std::memory_order_release); }
     // The store's file was deleted or replaced while we run.
     void set_store_misplaced(bool misplaced) { store_misplaced_.store(misplaced, std::memory_order_release); }
@@ -47,6 +47,7 @@ private:
     std::atomic<bool> store_misplaced_{false};
     mutable std::mutex mutex_;
     std::string standing_by_;  // guarded by mutex_
+    bool relays_ = false;      // guarded by mutex_
 };
 
 // Whether this path is one of those below.

@@ -4,9 +4,9 @@
 
 namespace muster {
 
-Links::Links(std::vector<NetWorker*> workers, const std::array<ByteOrder, ports.size()>& orders,
+Links::Links(const std::vector<LinkWorker*>& workers, const std::array<ByteOrder, ports.size()>& orders,
              std::size_t waiting_max)
-    : orders_(orders), waiting_max_(waiting_max) {
+    : own_workers_(workers.size()), orders_(orders), waiting_max_(waiting_max) {
     workers_.resize(workers.size());
     for (std::size_t i = 0; i < workers.size(); ++i) workers_[i].worker = workers[i];
 }
@@ -50,10 +50,23 @@ void Links::cut(ConnectionId link) {
 void Links::flush() {
     for (OfWorker& to : workers_) {
         if (to.batch.empty()) continue;
+        if (!to.worker) {
+            to.batch.clear();
+            continue;
+        }
         to.worker->outbox().put(to.batch);
         to.waiting = to.worker->outbox().size();
         to.worker->wake();
     }
+}
+
+void Links::discard() {
+    for (OfWorker& to : workers_) to.batch.clear();
+}
+
+void Links::set_node_worker(LinkWorker* worker) {
+    workers_.resize(own_workers_ + 1);
+    workers_.back() = OfWorker{worker, {}, 0};
 }
 
 Links::OfWorker& Links::of(ConnectionId link) {
@@ -67,7 +80,7 @@ OutboundBatch* Links::batch_for(ConnectionId to, std::size_t bytes) {
     const std::size_t filled = worker.batch.bytes.size() + worker.batch.entries.size() * sizeof(OutboundEntry);
     if (worker.waiting + filled + bytes <= waiting_max_) return &worker.batch;
     // What the worker took since the last flush leaves room again.
-    worker.waiting = worker.worker->outbox().size();
+    worker.waiting = worker.worker ? worker.worker->outbox().size() : 0;
     if (worker.waiting + filled + bytes <= waiting_max_) return &worker.batch;
     ++overruns_;
     cut(to);

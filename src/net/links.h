@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "base/ids.h"
 #include "net/connection_table.h"
-#include "net/net_worker.h"
+#include "net/link_worker.h"
 #include "net/outbox.h"
 #include "protocol/codec.h"
 #include "protocol/message.h"
@@ -28,7 +28,7 @@ public:
 
     // `waiting_max` bytes may wait for one worker; a connection that needs more is cut instead, for then its worker
     // does not keep up (invariant 18).
-    Links(std::vector<NetWorker*> workers, const std::array<ByteOrder, ports.size()>& orders,
+    Links(const std::vector<LinkWorker*>& workers, const std::array<ByteOrder, ports.size()>& orders,
           std::size_t waiting_max = default_waiting_max);
 
     // Encodes the message in the byte order of its port, straight into what the worker will send.
@@ -68,6 +68,12 @@ public:
 
     // Hands everything to the workers, and wakes those that sleep.
     void flush();
+    // Forgets what was not flushed: who gave it may not say it any more.
+    void discard();
+
+    // One more worker, whose links have the number after the others'. Null: nobody serves those links any more, and
+    // what is for them is dropped.
+    void set_node_worker(LinkWorker* worker);
 
     ByteOrder order_of(Port port) const { return orders_[static_cast<std::size_t>(port)]; }
     // Connections cut because too much waited for their worker.
@@ -75,7 +81,7 @@ public:
 
 private:
     struct OfWorker {
-        NetWorker* worker = nullptr;
+        LinkWorker* worker = nullptr;  // null: nobody serves its links
         OutboundBatch batch;
         std::size_t waiting = 0;  // in its outbox at the last flush
     };
@@ -86,6 +92,7 @@ private:
     static void add_frame(OutboundBatch& batch, ConnectionId to, std::size_t offset);
 
     std::vector<OfWorker> workers_;
+    const std::size_t own_workers_;
     const std::array<ByteOrder, ports.size()> orders_;
     const std::size_t waiting_max_;
     std::vector<std::byte> encoded_;

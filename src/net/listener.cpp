@@ -55,13 +55,13 @@ SocketAddress bound_address(int socket) {
 
 }  // namespace
 
-Listener::Listener(Port port, const SocketAddress& address) : port_(port) {
+Listener::Listener(std::string_view name, const SocketAddress& address) {
     try {
         socket_ = listening_socket(address);
         bound_ = bound_address(socket_.number());
     } catch (const std::system_error& error) {
         throw ListenError(
-            fmt::format("cannot listen on {} ({}): {}", address.to_string(), to_string(port), error.code().message()));
+            fmt::format("cannot listen on {} ({}): {}", address.to_string(), name, error.code().message()));
     }
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
+#include <string_view>
 
 #include "net/file_descriptor.h"
 #include "net/socket_address.h"
@@ -35,7 +36,9 @@ public:
     static constexpr int kernel_buffer_bytes = 256 * 1024;
 
     // Binds and listens; TCP port 0 takes any free one, "::" takes IPv4 too. Throws ListenError.
-    Listener(Port port, const SocketAddress& address);
+    Listener(Port port, const SocketAddress& address) : Listener(to_string(port), address) { port_ = port; }
+    // The same for a port that is not one of the game's.
+    Listener(std::string_view name, const SocketAddress& address);
 
     Port port() const { return port_; }
     const SocketAddress& bound() const { return bound_; }
@@ -47,7 +50,7 @@ public:
     Outcome accept(AcceptedSocket& into);
 
 private:
-    Port port_;
+    Port port_ = Port::servers;
     FileDescriptor socket_;
     SocketAddress bound_;
 };

@@ -172,7 +172,7 @@ public:
             bound[static_cast<std::size_t>(port)] = listeners.back().bound();
         }
         worker->listen(std::move(listeners), {&*worker});
-        links.emplace(std::vector<NetWorker*>{&*worker},
+        links.emplace(std::vector<LinkWorker*>{&*worker},
                       std::array{ByteOrder::little, ByteOrder::little, ByteOrder::big});
     }
 

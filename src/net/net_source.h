@@ -63,8 +63,20 @@ public:
 
     std::string_view name() const override { return to_string(port_); }
 
+    // Handles nothing more, or goes on. What is not handled waits.
+    void park(bool parked) { is_parked_ = parked; }
+    // What was taken and not handled is for who handles the port's links next.
+    void give_back() {
+        batch_.drop_first(next_);
+        next_ = 0;
+        inbox_.put_back(batch_);
+        batch_.clear();
+        unhandled_.store(0, std::memory_order_relaxed);
+    }
+
     bool refill() override {
         if (is_first_) network_.turn_without_thread();
+        if (is_parked_) return false;
         if (next_ < batch_.size()) return true;
         batch_.clear();
         next_ = 0;
@@ -74,7 +86,7 @@ public:
     }
 
     bool handle_next(const Pass& pass) override {
-        if (next_ == batch_.size()) return false;
+        if (is_parked_ || next_ == batch_.size()) return false;
         const InboundItem& item = batch_[next_++];
         unhandled_.store(batch_.size() - next_, std::memory_order_relaxed);
         last_kind_ = item.kind;
@@ -133,6 +145,7 @@ private:
     Handler& handler_;
     const Port port_;
     const bool is_first_;  // does what is done once a pass for the whole network
+    bool is_parked_ = false;
     InboundBatch batch_;
     std::size_t next_ = 0;  // the first of it that is not handled
     InboundKind last_kind_ = InboundKind::opened;

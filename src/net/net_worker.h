@@ -21,6 +21,7 @@
 #include "net/link_keeper.h"
 #include "net/link_orders.h"
 #include "net/link_reader.h"
+#include "net/link_worker.h"
 #include "net/net_counters.h"
 #include "net/outbox.h"
 #include "net/poller.h"
@@ -58,7 +59,7 @@ struct NetShared {
 // A turn: wait, then send what the loop has, accept, read every link that has something once, judge deadlines, and tell
 // the loop all of it at once. The clock is read before and after the wait: what the wait took too long, and what the
 // work between two waits took longer than the thread's CPU time, is no time that counts against a peer (L-8).
-class NetWorker {
+class NetWorker final : public LinkWorker {
 public:
     // A wait that ends later than planned by more than this, or work that takes longer by so much, is a gap in which
     // the process was stopped.
@@ -83,11 +84,8 @@ public:
     // One turn, with a wait of at most `wait` (as long as nothing happens, when there is none).
     void do_work(std::optional<Duration> wait);
 
-    // Any thread: ends the present wait, or the next one.
-    void wake() { poller_.wake(); }
-
-    // The loop's thread puts, then wakes.
-    Outbox& outbox() { return outbox_; }
+    void wake() override { poller_.wake(); }
+    Outbox& outbox() override { return outbox_; }
 
     // Any thread. False, and the newcomer untouched, when too many wait to be taken over. Its share of the quota is
     // counted already.

@@ -54,7 +54,7 @@ Network::Network(const Clock& clock, Waiter& loop, const NetworkConfig& config)
       inboxes_(make_inboxes(config)),
       shared_(make_shared(config)),
       workers_(make_workers(config.threads)),
-      links_(worker_pointers(),
+      links_(link_workers(),
              {config.of(Port::servers).order, config.of(Port::matchmakers).order, config.of(Port::players).order}) {
     open_listeners(config);
 }
@@ -84,7 +84,7 @@ NetShared Network::make_shared(const NetworkConfig& config) {
 }
 
 std::vector<std::unique_ptr<NetWorker>> Network::make_workers(std::size_t threads) {
-    MUSTER_CHECK(threads <= ConnectionTable::workers_max, "a connection's id has eight bits for its worker");
+    MUSTER_CHECK(threads < ConnectionTable::workers_max, "a connection's id has eight bits for its worker");
     std::vector<std::unique_ptr<NetWorker>> made;
     for (std::size_t number = 0; number < std::max<std::size_t>(threads, 1); ++number)
         made.push_back(std::make_unique<NetWorker>(number, shared_));
@@ -95,6 +95,17 @@ std::vector<NetWorker*> Network::worker_pointers() const {
     std::vector<NetWorker*> pointers;
     for (const auto& worker : workers_) pointers.push_back(worker.get());
     return pointers;
+}
+
+std::vector<LinkWorker*> Network::link_workers() const {
+    std::vector<LinkWorker*> pointers;
+    for (const auto& worker : workers_) pointers.push_back(worker.get());
+    return pointers;
+}
+
+void Network::set_node_worker(LinkWorker* worker) {
+    node_worker_.store(worker, std::memory_order_release);
+    links_.set_node_worker(worker);
 }
 
 void Network::open_listeners(const NetworkConfig& config) {
@@ -152,6 +163,7 @@ void Network::set_tls(Port port, std::shared_ptr<const TlsServerContext> context
 
 void Network::wake_workers() {
     for (const auto& worker : workers_) worker->wake();
+    if (LinkWorker* nodes = node_worker_.load(std::memory_order_acquire)) nodes->wake();
 }
 
 void Network::WorkingWaiter::wait_until(std::optional<Time> deadline) {

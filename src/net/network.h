@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -92,6 +93,14 @@ public:
 
     // For NetSource: true for the first one, which does the network's work that is due once per pass.
     bool claim_first_source() { return !std::exchange(has_source_, true); }
+    // Another loop may make its sources now.
+    void forget_sources() { has_source_ = false; }
+
+    // Whoever serves links that are not sockets of ours, numbered after those of our workers; null: nobody any more. It
+    // is woken as the workers are.
+    void set_node_worker(LinkWorker* worker);
+    std::size_t node_worker_number() const { return workers_.size(); }
+
     // Without threads: does what there is to do, unless the wait that just ended did.
     void turn_without_thread();
 
@@ -120,6 +129,7 @@ private:
     NetShared make_shared(const NetworkConfig& config);
     std::vector<std::unique_ptr<NetWorker>> make_workers(std::size_t threads);
     std::vector<NetWorker*> worker_pointers() const;
+    std::vector<LinkWorker*> link_workers() const;
     void open_listeners(const NetworkConfig& config);
     void wake_workers();
     bool has_threads() const { return threads_wanted_ > 0; }
@@ -138,6 +148,7 @@ private:
     Inboxes inboxes_;
     NetShared shared_;
     std::vector<std::unique_ptr<NetWorker>> workers_;
+    std::atomic<LinkWorker*> node_worker_{nullptr};
 
     // The game thread.
     Links links_;

@@ -66,6 +66,10 @@ std::string_view InboundBatch::name(const InboundItem& item) const {
     return {reinterpret_cast<const char*>(stored.data()), stored.size()};
 }
 
+void InboundBatch::drop_first(std::size_t count) {
+    items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
 void InboundBatch::clear() {
     clear_for_reuse(items_);
     clear_for_reuse(bytes_);
@@ -103,6 +107,15 @@ bool PortInbox::take(InboundBatch& batch) {
     }
     if (worker_waits) on_room_();
     return !batch.empty();
+}
+
+void PortInbox::put_back(InboundBatch& batch) {
+    if (batch.empty()) return;
+    const std::lock_guard lock(mutex_);
+    batch.add_all(waiting_);
+    waiting_.swap(batch);
+    items_.store(waiting_.size(), std::memory_order_release);
+    bytes_.store(waiting_.byte_count(), std::memory_order_relaxed);
 }
 
 }  // namespace muster

@@ -88,6 +88,9 @@ public:
     IpAddress address(const InboundItem& item) const;
     std::string_view name(const InboundItem& item) const;
 
+    // Forgets the first items; their bytes stay until the batch is empty.
+    void drop_first(std::size_t count);
+
     // Empties it; memory stays for the next round, unless that is much more than was used.
     void clear();
     void swap(InboundBatch& other) noexcept;
@@ -123,6 +126,9 @@ public:
 
     // The loop. Swaps what waits into `batch`, which must be empty. False when nothing waited.
     bool take(InboundBatch& batch);
+
+    // The loop. Gives back what it took and did not handle, for who takes next; it comes before all that came since.
+    void put_back(InboundBatch& batch);
 
     // Of the moment.
     std::size_t size() const { return items_.load(std::memory_order_acquire); }

@@ -1,6 +1,7 @@
 // Whether a node may take a cell now (N-3, N-6). No I/O.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,7 @@ struct CellOwnership {
     bool ours = false;
     std::string owner{};   // who has it, or had it before us
     std::string engine{};  // or why nobody knows
+    std::int64_t term = 0;
 };
 
 // What the row of a cell says, and what this node knows of it.

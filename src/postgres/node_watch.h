@@ -13,8 +13,9 @@ namespace muster {
 // A row of the nodes.
 struct NodeRow {
     std::string name{};
-    std::string instance{};  // its process
-    std::string address{};
+    std::string instance{};      // its process
+    std::string address{};       // where people reach it
+    std::string node_address{};  // where other nodes do; empty: nowhere
     std::string version{};
     std::string prefers{};  // cells, separated by commas
     std::int64_t beat = 0;  // grows once a second
@@ -75,6 +76,18 @@ inline std::string successor_of(const std::string& node, const std::string& cell
         const bool is_better = !best || (prefers(row, cell) && !prefers(*best, cell)) ||
                                (prefers(row, cell) == prefers(*best, cell) && row.name < best->name);
         if (is_better) best = &row;
+    }
+    return best ? best->name : std::string();
+}
+
+// A node that is alive and prefers the cell, while `node`, which owns it, does not; by name. Empty when there is none.
+inline std::string preferred_over(const std::string& node, const std::string& cell, const std::vector<NodeRow>& rows,
+                                  const NodeWatch& watch) {
+    const NodeRow* best = nullptr;
+    for (const NodeRow& row : rows) {
+        if (row.name == node && prefers(row, cell)) return {};
+        if (row.name == node || !prefers(row, cell) || !watch.is_alive(row.name)) continue;
+        if (!best || row.name < best->name) best = &row;
     }
     return best ? best->name : std::string();
 }

@@ -62,3 +62,18 @@ TEST_CASE("N-6: the successor is alive, prefers the cell if any does, and is the
     CHECK(successor_of("c", "x", rows, watch) == "b");
     CHECK(successor_of("b", "y", {node("b", 1), gone}, watch).empty());
 }
+
+TEST_CASE("N-12: a cell goes back to a living node that prefers it, unless its owner prefers it too") {
+    NodeWatch watch(5s);
+    std::vector<NodeRow> rows{node("one", 1), node("two", 1, "main"), node("three", 1, "main,other")};
+    watch.seen(Time{1h}, rows);
+    CHECK(preferred_over("one", "main", rows, watch) == "three");
+    CHECK(preferred_over("one", "other", rows, watch) == "three");
+    CHECK(preferred_over("one", "moon", rows, watch).empty());
+    CHECK(preferred_over("two", "main", rows, watch).empty());
+    rows[2].has_left = true;
+    watch.seen(Time{1h} + 1s, rows);
+    CHECK(preferred_over("one", "main", rows, watch) == "two");
+    rows[1].prefers = "";
+    CHECK(preferred_over("one", "main", rows, watch).empty());
+}

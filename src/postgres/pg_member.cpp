@@ -126,4 +126,9 @@ std::string PgMember::successor(const std::string& cell) const {
     return successor_of(options_.node.name, cell, view_.nodes, watch_);
 }
 
+std::string PgMember::preferred(const std::string& cell) const {
+    const std::lock_guard lock(mutex_);
+    return preferred_over(options_.node.name, cell, view_.nodes, watch_);
+}
+
 }  // namespace muster

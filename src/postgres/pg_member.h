@@ -55,6 +55,8 @@ public:
     PgMemberView view() const;
     // Who is to have the cell when we leave; empty when there is nobody.
     std::string successor(const std::string& cell) const;
+    // Who is alive and prefers the cell, while we do not; empty when there is nobody.
+    std::string preferred(const std::string& cell) const;
 
 private:
     void take_name();

@@ -3,7 +3,8 @@
 namespace muster {
 namespace {
 
-constexpr const char* columns = "SELECT name, instance, address, version, prefers, beat, has_left FROM muster.nodes";
+constexpr const char* columns =
+    "SELECT name, instance, address, version, prefers, beat, has_left, node_address FROM muster.nodes";
 // More rows than there are machines are somebody's mistake, and not worth a page of thousands.
 constexpr int nodes_max = 256;
 
@@ -16,6 +17,7 @@ NodeRow node_at(const PgRows& rows, std::size_t row) {
     node.prefers = rows.text(row, 4);
     node.beat = rows.integer(row, 5);
     node.has_left = rows.flag(row, 6);
+    node.node_address = rows.text(row, 7);
     return node;
 }
 
@@ -53,11 +55,11 @@ std::vector<CellState> read_pg_cells(PgConnection& connection) {
 
 void join_pg_nodes(PgConnection& connection, const NodeRow& node) {
     connection.run(
-        "INSERT INTO muster.nodes (name, instance, address, version, prefers, beat, beat_at, has_left)"
-        " VALUES ($1, $2, $3, $4, $5, 0, (extract(epoch FROM now()) * 1000)::bigint, false)"
+        "INSERT INTO muster.nodes (name, instance, address, version, prefers, beat, beat_at, has_left, node_address)"
+        " VALUES ($1, $2, $3, $4, $5, 0, (extract(epoch FROM now()) * 1000)::bigint, false, $6)"
         " ON CONFLICT (name) DO UPDATE SET instance = $2, address = $3, version = $4, prefers = $5,"
-        " beat = nodes.beat + 1, beat_at = excluded.beat_at, has_left = false",
-        PgValues(node.name, node.instance, node.address, node.version, node.prefers));
+        " beat = nodes.beat + 1, beat_at = excluded.beat_at, has_left = false, node_address = $6",
+        PgValues(node.name, node.instance, node.address, node.version, node.prefers, node.node_address));
 }
 
 bool beat_pg_node(PgConnection& connection, const NodeRow& node) {

@@ -154,7 +154,12 @@ CREATE TABLE muster.nodes (
 );
 )sql";
 
-constexpr std::array<const char*, pg_schema_version> steps{version_1, version_2, version_3};
+// Where other nodes reach a node. One of an older version has no such place.
+constexpr const char* version_4 = R"sql(
+ALTER TABLE muster.nodes ADD COLUMN node_address text NOT NULL DEFAULT '';
+)sql";
+
+constexpr std::array<const char*, pg_schema_version> steps{version_1, version_2, version_3, version_4};
 
 bool has_table(PgConnection& connection, const char* name) {
     return !connection.run("SELECT 1 FROM pg_tables WHERE schemaname = 'muster' AND tablename = $1", PgValues(name))

@@ -76,10 +76,11 @@ CellOwnership PgStore::try_to_own() {
         const CellRow row = cell_.look(*connection_);
         watch_.seen(asked, row.mark);
         const bool is_gone = row.owner == options_.node && options_.has_ended && options_.has_ended(row.instance);
-        if (!may_claim({row.owner, row.handed_to, is_gone}, options_.node, watch_)) return {false, row.owner, {}};
-        if (!cell_.take(*connection_, row.mark)) return {false, row.owner, {}};
+        if (!may_claim({row.owner, row.handed_to, is_gone}, options_.node, watch_))
+            return {false, row.owner, {}, row.mark.term};
+        if (!cell_.take(*connection_, row.mark)) return {false, row.owner, {}, row.mark.term};
         last_commit_ = asked;
-        return {true, row.owner, {}};
+        return {true, row.owner, {}, cell_.mark().term};
     } catch (const PgError& error) {
         watch_.missed();
         connection_.reset();

@@ -126,6 +126,8 @@ export class ApiServer {
             case "POST servers/ID":
                 if (id !== "drain") throw new Refusal(404, "Not found");
                 return world.drainMany(body);
+            case "GET cluster":
+                return world.cluster();
             case "GET hosts":
                 return { hosts: world.hosts(), next: null };
             case "GET operators":

@@ -180,6 +180,19 @@ export class World {
     }
 
     // Two machines: one at work, and one that is lost.
+    cluster() {
+        return {
+            node: "two",
+            nodes: [
+                { name: "one", address: "10.0.0.1:11030", version: "0.1.0", alive: false },
+                { name: "two", address: "10.0.0.2:11030", version: "0.1.0", alive: true },
+                { name: "three", address: "10.0.0.3:11030", version: "0.1.0", alive: true },
+            ],
+            cells: [{ name: "main", regions: [0, 1, 2], players: true, owner: "three", term: 7, batch: 40_123, since_ms: Date.now() - 90_000 }],
+            engine_ms: 0.8,
+        };
+    }
+
     hosts() {
         const process = (name, state, more = {}) => ({ name, run: "arena", state, pid: 4711, port: 7001, server_id: null, started_at_ms: this.startedAt ?? 1, restarts: 0, last_exit: null, ...more });
         const exit = { code: null, signal: 9, at_ms: Date.now() - 60_000, reason: "signal 9 (SIGKILL)", last_lines: "loading map dust\nout of memory" };

@@ -10,7 +10,7 @@ import { Driver, PHONE, useTab } from "./browser";
 const axe = readFileSync(createRequire(new URL("../package.json", import.meta.url)).resolve("axe-core/axe.min.js"), "utf8");
 const EVERYTHING: RunOnly = { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] };
 const CONTRAST: RunOnly = { type: "rule", values: ["color-contrast"] };
-const VIEWS = ["", "servers", "servers/1", "matches", "matches/1000", "players", "hosts", "matchmakers", "events?kind=server", "events?server=1", "access"];
+const VIEWS = ["", "servers", "servers/1", "matches", "matches/1000", "players", "hosts", "matchmakers", "events?kind=server", "events?server=1", "cluster", "access"];
 
 const tab = useTab();
 

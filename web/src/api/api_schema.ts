@@ -430,6 +430,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/cells/{cell}/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Hand a cell over to another node */
+        post: operations["moveCell"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/clock": {
         parameters: {
             query?: never;
@@ -2199,6 +2216,49 @@ export interface operations {
             };
             401: components["responses"]["E401"];
             421: components["responses"]["E421"];
+        };
+    };
+    moveCell: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Names the request in its answer, in the log and in the event history. Made by Muster when it is left out */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /** @description Its name */
+                cell: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The node that is to own it */
+                    node: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The node has it, or it is being handed over */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        cell: string;
+                        node: string;
+                    };
+                };
+            };
+            400: components["responses"]["E400"];
+            401: components["responses"]["E401"];
+            403: components["responses"]["E403"];
+            404: components["responses"]["E404"];
+            409: components["responses"]["E409"];
+            421: components["responses"]["E421"];
+            503: components["responses"]["E503"];
         };
     };
     getClock: {

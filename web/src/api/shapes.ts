@@ -22,6 +22,7 @@ export type Matchmaker = Schemas["Matchmaker"];
 export type MatchState = Match["state"];
 export type Player = Schemas["Player"];
 export type Host = Schemas["Host"];
+export type Cluster = Schemas["Cluster"];
 export type Process = Schemas["Process"];
 export type ProcessState = Process["state"];
 export type Me = Schemas["Me"];

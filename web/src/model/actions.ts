@@ -63,6 +63,11 @@ export class Actions {
         return this.act("POST", `hosts/${encodeURIComponent(host)}/processes/${encodeURIComponent(process)}/restart`, {}, `${name} is restarted; a match that it has may finish first`, name);
     }
 
+    moveCell(cell: string, node: string): Promise<boolean> {
+        const done = `${foreign(node)} is to own ${foreign(cell)}; peers keep their connections`;
+        return this.act("POST", `cells/${encodeURIComponent(cell)}/move`, { node }, done, `Cell ${foreign(cell)}`);
+    }
+
     setClock(clock: Clock): Promise<boolean> {
         return this.act("PUT", "clock", clock, `The world clock was set to ${gameTime(clock)}, speed ${clock.speed}`, "World clock");
     }

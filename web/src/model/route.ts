@@ -1,6 +1,6 @@
 // Where in the page the operator is: the part of the address after #. It can be kept, sent to a colleague, and gone back from.
 
-export const VIEWS = ["overview", "servers", "matches", "players", "hosts", "matchmakers", "events", "access"] as const;
+export const VIEWS = ["overview", "servers", "matches", "players", "hosts", "matchmakers", "events", "cluster", "access"] as const;
 export type View = (typeof VIEWS)[number];
 
 export interface Route {

@@ -7,6 +7,7 @@ import { identityText, maySignIn } from "../model/identity";
 import { routeTo, VIEWS, type View } from "../model/route";
 import { AccessView } from "./access_view";
 import { Announcer } from "./announcer";
+import { ClusterView } from "./cluster_view";
 import { ConfirmDialog } from "./confirm_dialog";
 import { ErrorBoundary } from "./error_boundary";
 import { EventsView } from "./events_view";
@@ -33,6 +34,7 @@ const TITLES: Record<View, string> = {
     hosts: "Hosts",
     matchmakers: "Matchmakers",
     events: "Events",
+    cluster: "Cluster",
     access: "Access",
 };
 
@@ -57,7 +59,7 @@ export function App() {
                 <nav aria-label="Views">
                     <ul>
                         {VIEWS.map((each) => (
-                            <li key={each} class={each === "matchmakers" || each === "hosts" || each === "access" ? "wide-nav" : undefined}>
+                            <li key={each} class={each === "matchmakers" || each === "hosts" || each === "cluster" || each === "access" ? "wide-nav" : undefined}>
                                 <a href={routeTo(each)} aria-current={each === view ? "page" : undefined}>
                                     {TITLES[each]}
                                 </a>
@@ -105,6 +107,8 @@ function viewOf(view: View, server: number | null, lobby: number | null) {
             return <MatchmakersView />;
         case "events":
             return <EventsView />;
+        case "cluster":
+            return <ClusterView />;
         case "access":
             return <AccessView />;
     }

@@ -1,0 +1,76 @@
+#include "daemon/node_links.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "daemon/game_config.h"
+
+namespace muster {
+
+void KeptSockets::open(const Config& config, const TlsPorts& tls, std::size_t connections_max, bool is_member) {
+    if (!ports) ports.emplace(clock, network_config_of(config, tls, connections_max, log), is_member);
+    if (is_member && !node_listener)
+        node_listener.emplace("nodes", SocketAddress(config.cluster.listen.host, config.cluster.listen.port));
+}
+
+NodeLinks::~NodeLinks() {
+    http_.set_relay(nullptr);
+    close_port();
+}
+
+void NodeLinks::begin_relay(const Config& config, const TlsPorts& tls, const Node& node) {
+    RelayOptions options;
+    options.cell = Node::cell;
+    options.node = node.name();
+    if (config.auth.node_token.is_set()) options.token = std::string(config.auth.node_token.first().reveal());
+    options.tls = tls.to_nodes;
+    const std::lock_guard lock(mutex_);
+    if (!kept_.relay) kept_.relay.emplace(kept_.clock, kept_.log, *kept_.ports, std::move(options));
+    http_.set_relay(&*kept_.relay);
+}
+
+void NodeLinks::end_relay() {
+    http_.set_relay(nullptr);
+    const std::lock_guard lock(mutex_);
+    kept_.relay.reset();
+}
+
+void NodeLinks::open_port(const Config& config, const TlsPorts& tls, const Node& node, Game& game) {
+    NodePortOptions options;
+    options.cell = Node::cell;
+    options.term = node.term();
+    if (config.auth.node_token.is_set())
+        options.is_token = [token = config.auth.node_token](std::string_view shown) { return token.matches(shown); };
+    options.tls = tls.nodes;
+    options.generation_before = kept_.ports->relayed_generation;
+    const std::lock_guard lock(mutex_);
+    port_.emplace(
+        kept_.clock, kept_.log, *kept_.node_listener, kept_.ports->network(), game.waiter(), std::move(options),
+        [this](const std::string& question, NodePort::Answer answer) { http_.answer_relayed(question, answer); });
+    kept_.ports->network().set_node_worker(&*port_);
+}
+
+void NodeLinks::close_port() {
+    if (!port_) return;
+    kept_.ports->network().set_node_worker(nullptr);
+    kept_.ports->relayed_generation = port_->end();
+    const std::lock_guard lock(mutex_);
+    port_.reset();
+}
+
+std::vector<Metric> NodeLinks::metrics() {
+    Metric relayed{
+        "muster_relayed_links",
+        "Peers whose socket is at one node and whose cell at another: out, of this node's peers; in, of others",
+        MetricType::gauge,
+        {},
+        {}};
+    const std::lock_guard lock(mutex_);
+    relayed.samples.push_back(
+        {{{"direction", "out"}}, kept_.relay ? static_cast<double>(kept_.relay->relayed()) : 0.0});
+    relayed.samples.push_back({{{"direction", "in"}}, port_ ? static_cast<double>(port_->relayed()) : 0.0});
+    return {std::move(relayed)};
+}
+
+}  // namespace muster

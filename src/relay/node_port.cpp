@@ -1,0 +1,251 @@
+#include "relay/node_port.h"
+
+#include <csignal>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include "base/thread_name.h"
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration nodes_wait_max = 250ms;
+constexpr ConnectionId listener_name{0, 0};
+
+void block_all_signals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);
+}
+
+}  // namespace
+
+NodePort::NodePort(const Clock& clock, Log& log, Listener& listener, Network& network, Waiter& loop,
+                   NodePortOptions options, OnQuestion on_question)
+    : clock_(clock),
+      log_(log),
+      listener_(listener),
+      network_(network),
+      loop_(loop),
+      options_(std::move(options)),
+      on_question_(std::move(on_question)),
+      answers_(std::make_shared<Answers>()),
+      relayed_(network.node_worker_number(), options_.generation_before) {
+    answers_->poller = &poller_;
+    if (!poller_.add(listener_.socket(), listener_name)) throw std::bad_alloc();
+    thread_ = std::thread([this] { run(); });
+}
+
+NodePort::~NodePort() {
+    if (thread_.joinable()) static_cast<void>(end());
+}
+
+std::uint32_t NodePort::end() {
+    stop_asked_.store(true, std::memory_order_release);
+    poller_.wake();
+    thread_.join();
+    const std::lock_guard lock(answers_->mutex);
+    answers_->is_open = false;
+    return relayed_.generation();
+}
+
+void NodePort::run() {
+    block_all_signals();
+    name_this_thread("nodes");
+    while (!stop_asked_.load(std::memory_order_acquire)) {
+        try {
+            turn();
+        } catch (const std::bad_alloc&) {
+            // Whoever needed it reconnects.
+            const Time now = clock_.now();
+            for (auto& [number, link] : links_) lose(*link, "there is no memory for it", now);
+            tell_loop();
+        }
+    }
+    // The kernel still sends what was written.
+    for (auto& [number, link] : links_) static_cast<void>(link->socket.write());
+}
+
+void NodePort::turn() {
+    const bool reads = may_read();
+    bool is_unread = false;
+    for (const auto& [number, link] : links_) is_unread |= link->socket.is_unread();
+    const auto events = poller_.wait(reads && is_unread ? Duration{0} : Duration{nodes_wait_max});
+    const Time now = clock_.now();
+    for (const epoll_event& event : events) {
+        const ConnectionId name = Poller::name_of(event);
+        if (NodeLink* link = find(NodeLinkNumber(name.slot))) link->socket.reported();
+    }
+    accept_all(now);
+    obey_loop();
+    send_answers();
+    if (may_read())
+        for (auto& [number, link] : links_)
+            if (!link->is_over && link->socket.is_unread()) read(*link, now);
+    for (auto& [number, link] : links_) look_after(*link, now);
+    std::erase_if(links_, [](const auto& entry) { return entry.second->is_over; });
+    tell_loop();
+}
+
+// A full inbox: what nodes say waits in the kernel, and then at the nodes (B-1).
+bool NodePort::may_read() const {
+    for (const Port port : ports)
+        if (!network_.inbox(port).has_room(batches_[static_cast<std::size_t>(port)])) return false;
+    return true;
+}
+
+void NodePort::accept_all(Time now) {
+    for (;;) {
+        AcceptedSocket newcomer;
+        const auto outcome = listener_.accept(newcomer);
+        if (outcome == Listener::Outcome::gone) continue;
+        if (outcome != Listener::Outcome::accepted) return;
+        if (links_.size() >= links_max) {
+            log_.warning("Node port: {} is closed, since {} links are open", newcomer.from.to_string(), links_.size());
+            continue;
+        }
+        const NodeLinkNumber number(++last_number_);
+        auto tls = options_.tls ? std::make_unique<TlsLink>(options_.tls) : nullptr;
+        auto link = std::make_unique<NodeLink>(number, NodeSocket(std::move(newcomer.socket), std::move(tls), false),
+                                               newcomer.from, now);
+        if (poller_.add(link->socket.number(), {number.value, 1})) links_.emplace(number, std::move(link));
+    }
+}
+
+void NodePort::obey_loop() {
+    if (!outbox_.take(orders_)) return;
+    relayed_.obey(orders_, [this](NodeLinkNumber number) -> std::vector<std::byte>* {
+        NodeLink* link = find(number);
+        return link && !link->is_over ? &link->socket.out() : nullptr;
+    });
+    orders_.clear();
+}
+
+void NodePort::send_answers() {
+    decltype(Answers::waiting) answered;
+    {
+        const std::lock_guard lock(answers_->mutex);
+        answered.swap(answers_->waiting);
+    }
+    for (const auto& [whose, answer] : answered) {
+        NodeLink* link = find(whose.first);
+        if (link)
+            NodeWriter(link->socket.out()).question(NodeKind::answer, whose.second, std::as_bytes(std::span(answer)));
+    }
+}
+
+void NodePort::read(NodeLink& link, Time now) {
+    const bool is_good = link.socket.read();
+    for (;;) {
+        const std::size_t length_max = link.node.empty() ? node_hello_max : node_message_max;
+        const NodeSplit message = next_node_message(link.socket.received(), length_max);
+        if (message.outcome == NodeSplit::Outcome::need_more) break;
+        if (message.outcome == NodeSplit::Outcome::error || !handle(link, message, now))
+            return lose(link, link.node.empty() ? "it is no node of this cluster" : "it says what no node says", now);
+        if (link.is_over) return;
+        link.heard = now;
+        link.socket.consume(message.size);
+    }
+    if (!is_good) lose(link, link.socket.problem(), now);
+}
+
+bool NodePort::handle(NodeLink& link, const NodeSplit& message, Time now) {
+    if (link.node.empty()) return message.kind == NodeKind::hello && welcome(link, message.body);
+    if (message.kind == NodeKind::beat) {
+        link.has_told = true;
+        return message.body.empty();
+    }
+    if (message.kind == NodeKind::question) {
+        const auto question = read_node_question(message.body);
+        if (question) ask(link, *question);
+        return question.has_value();
+    }
+    return relayed_.heard(link.number, message.kind, message.body, now, batches_);
+}
+
+bool NodePort::welcome(NodeLink& link, std::span<const std::byte> body) {
+    const auto hello = read_node_hello(body);
+    if (!hello || hello->node.empty()) return false;
+    std::string problem;
+    if (options_.is_token && !options_.is_token(hello->token))
+        problem = "its node token is wrong (auth.node_token)";
+    else if (hello->version != NodeHello::present_version)
+        problem = fmt::format("it speaks version {} of the nodes' protocol, and this node {}", hello->version,
+                              NodeHello::present_version);
+    else if (hello->cell != options_.cell || hello->term != options_.term)
+        problem = fmt::format("it comes for cell {} in term {}, and this node owns {} in term {}", hello->cell,
+                              hello->term, options_.cell, options_.term);
+    if (!problem.empty()) {
+        log_.warning("Node port: refused {} ({}): {}", hello->node, link.from.to_string(), problem);
+        NodeWriter(link.socket.out()).refused(problem);
+        static_cast<void>(link.socket.write());
+        link.is_over = true;
+        return true;
+    }
+    // One link for each node: the older one is what a broken network has left.
+    for (auto& [number, other] : links_)
+        if (other->node == hello->node) lose(*other, "the node has made another link", link.opened);
+    link.node = hello->node;
+    log_.info("Node {} ({}) relays its peers to this one", link.node, link.from.to_string());
+    NodeWriter(link.socket.out()).welcome();
+    return true;
+}
+
+void NodePort::ask(NodeLink& link, const NodeQuestion& question) {
+    on_question_(std::string(node_text(question.bytes)),
+                 [answers = answers_, number = link.number, asked = question.number](std::string answer) {
+                     const std::lock_guard lock(answers->mutex);
+                     if (!answers->is_open) return;
+                     answers->waiting.push_back({{number, asked}, std::move(answer)});
+                     answers->poller->wake();
+                 });
+}
+
+void NodePort::look_after(NodeLink& link, Time now) {
+    if (link.is_over) return;
+    if (link.node.empty() && now - link.opened > hello_max) return lose(link, "it said no hello", now);
+    if (!link.node.empty() && now - link.heard > silence_max && may_read())
+        return lose(link, "it has fallen silent", now);
+    if (!link.node.empty() && now - link.beaten >= beat_every) {
+        NodeWriter(link.socket.out()).beat();
+        link.beaten = now;
+    }
+    if (!link.socket.write()) return lose(link, link.socket.problem(), now);
+    if (link.socket.unsent() > unsent_max) lose(link, "it leaves too much unread", now);
+}
+
+void NodePort::lose(NodeLink& link, const std::string& why, Time now) {
+    if (link.is_over) return;
+    link.is_over = true;
+    if (link.node.empty())
+        log_.warning("Node port: closed {}: {}", link.from.to_string(), why);
+    else
+        log_.warning("The link of node {} ({}) is closed: {}", link.node, link.from.to_string(), why);
+    relayed_.lost(link.number, now, batches_);
+}
+
+void NodePort::tell_loop() {
+    relayed_count_.store(relayed_.size(), std::memory_order_relaxed);
+    bool told = false;
+    for (const Port port : ports) {
+        InboundBatch& batch = batches_[static_cast<std::size_t>(port)];
+        if (batch.empty()) continue;
+        static_cast<void>(network_.inbox(port).publish(batch));
+        told = true;
+    }
+    std::size_t here = 0;
+    for (const auto& [number, link] : links_) here += link->has_told ? 1 : 0;
+    told_count_.store(here, std::memory_order_release);
+    if (told) loop_.notify();
+}
+
+NodePort::NodeLink* NodePort::find(NodeLinkNumber number) {
+    const auto found = links_.find(number);
+    return found == links_.end() ? nullptr : found->second.get();
+}
+
+}  // namespace muster

@@ -1,0 +1,121 @@
+// What a node keeps of each peer at its game ports, so that another owner can be told of it while the peer's socket
+// stays open (N-7): who it is, how it shook hands, and what it has asked and nobody has answered yet.
+//
+//   state      meaning                                              next states
+//   ---------  ---------------------------------------------------  ---------------------------------------------------
+//   fresh      it has said nothing yet                              asking: its handshake came
+//   asking     its handshake is not answered                        greeted: accepted; refused ones are closed by the
+//                                                                   owner
+//   greeted    it was accepted                                      returning: another owner is told of it
+//   returning  its handshake was said to another owner              greeted: accepted as before, and the peer is not
+//   told
+//                                                                   again; anything else closes the peer
+//
+// A new owner gets the handshake and then the unanswered requests, in their order. A request is one that the protocol
+// answers; each is safe to ask twice, since a peer that reconnects asks again, too.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/ip_address.h"
+#include "protocol/port.h"
+
+namespace muster {
+
+// One thread at a time. No I/O.
+class PeerBook {
+public:
+    // Of one peer. One with more is closed when the owner changes, and reconnects.
+    static constexpr std::size_t unanswered_max = 4096;
+
+    struct Frame {
+        Code code = 0;
+        std::vector<std::byte> payload{};
+    };
+    struct Peer {
+        enum class State : std::uint8_t { fresh, asking, greeted, returning };
+
+        ConnectionId id{};
+        Port port = Port::servers;
+        State state = State::fresh;
+        bool is_paused = false;
+        bool is_ending = false;      // it broke the protocol or is being closed: no other owner hears of it
+        bool needs_more = false;     // its handshake is not all that another owner must know
+        bool wants_drained = false;  // the owner waits to be told
+        std::uint64_t number = 0;    // grows with each that came
+        std::uint32_t identity = 0;  // the number that it was told it has, as it stood on the wire
+        IpAddress address{};
+        std::string name{};  // what its certificate proves
+        Frame hello{};
+        struct Request {
+            Code code = 0;
+            Code answer = 0;
+            std::uint64_t key = 0;
+            std::vector<std::byte> payload{};
+        };
+        std::deque<Request> unanswered{};
+    };
+
+    std::size_t size() const { return peers_.size(); }
+    // Requests that wait for their answers.
+    std::size_t unanswered() const { return unanswered_; }
+    // Null when it is not known.
+    Peer* find(ConnectionId id);
+
+    void opened(ConnectionId id, Port port, const IpAddress& address, std::string_view name);
+    void heard(ConnectionId id, Code code, std::span<const std::byte> payload);
+    void closed(ConnectionId id);
+
+    // The owner sends it a frame: what is to be done with it. What it answers counts as answered after flushed().
+    enum class Passing : std::uint8_t { pass, swallow, close };
+    [[nodiscard]] Passing told(ConnectionId id, std::span<const std::byte> frame, ByteOrder order);
+    // What told() let pass has left; or it never will, and counts as not said.
+    void flushed();
+    void discarded() { said_.clear(); }
+
+    // The owner is gone: all peers return to the next one. Calls close(id) for those that cannot.
+    template <class Close>
+    void owner_lost(Close close) {
+        discarded();
+        for (auto& [id, peer] : peers_) {
+            peer.wants_drained = false;
+            if (peer.state == Peer::State::greeted) peer.state = Peer::State::returning;
+            const bool cannot = peer.needs_more || peer.unanswered.size() >= unanswered_max;
+            if (peer.is_ending || !cannot) continue;
+            peer.is_ending = true;
+            close(id);
+        }
+    }
+    // Calls visit(peer) for each that another owner is to be told of.
+    // Those that came first come first.
+    template <class Visit>
+    void for_each_to_tell(Visit visit) {
+        for (Peer* peer : to_tell()) visit(*peer);
+    }
+
+private:
+    struct Said {
+        ConnectionId to{};
+        Code code = 0;
+        bool is_greeting = false;
+        std::uint32_t identity = 0;
+        std::uint64_t key = 0;
+    };
+    void note(const Said& said);
+    std::vector<Peer*> to_tell();
+
+    std::map<ConnectionId, Peer> peers_;
+    std::uint64_t opened_ = 0;
+    std::size_t unanswered_ = 0;
+    std::vector<Said> said_;
+};
+
+}  // namespace muster

@@ -1,0 +1,132 @@
+#include "relay/relay.h"
+
+#include "base/check.h"
+#include "protocol/frame_reader.h"
+
+namespace muster {
+
+Relay::Relay(PeerBook& book, PeerOutput& peers) : book_(book), peers_(peers) {
+    owner_lost();
+}
+
+void Relay::owner_found(std::vector<std::byte>& to_owner) {
+    has_owner_ = true;
+    NodeWriter writer(to_owner);
+    book_.for_each_to_tell([&](PeerBook::Peer& peer) { tell(peer, writer); });
+}
+
+void Relay::owner_lost() {
+    has_owner_ = false;
+    book_.owner_lost([this](ConnectionId id) { peers_.close(id); });
+}
+
+void Relay::tell(PeerBook::Peer& peer, NodeWriter& to_owner) {
+    to_owner.opened({peer.id, peer.port, peer.address, peer.name});
+    if (peer.state != PeerBook::Peer::State::fresh) to_owner.frame({peer.id, 0, peer.hello.code, peer.hello.payload});
+    for (const PeerBook::Peer::Request& request : peer.unanswered)
+        to_owner.frame({peer.id, 0, request.code, request.payload});
+    if (peer.is_paused) to_owner.report(NodeKind::paused, peer.id);
+}
+
+void Relay::take(const InboundBatch& batch, Port port, std::vector<std::byte>& to_owner) {
+    MUSTER_CHECK(has_owner_, "peers are heard while there is an owner");
+    NodeWriter writer(to_owner);
+    for (std::size_t i = 0; i < batch.size(); ++i) take(batch, batch[i], port, writer);
+}
+
+void Relay::take(const InboundBatch& batch, const InboundItem& item, Port port, NodeWriter& to_owner) {
+    const ConnectionId id = item.connection;
+    if (item.kind == InboundKind::opened) {
+        book_.opened(id, port, batch.address(item), batch.name(item));
+        return tell(*book_.find(id), to_owner);
+    }
+    // One that no owner was told of: it was relayed to us, or is being closed.
+    PeerBook::Peer* peer = book_.find(id);
+    if (!peer) return;
+    if (item.kind == InboundKind::closed) {
+        to_owner.report(NodeKind::closed, id);
+        return book_.closed(id);
+    }
+    switch (item.kind) {
+        case InboundKind::frame:
+            book_.heard(id, item.code, batch.payload(item));
+            return to_owner.frame({id, item.rtt_us, item.code, batch.payload(item)});
+        case InboundKind::malformed:
+            peer->is_ending = true;
+            return to_owner.report(NodeKind::malformed, id, item.detail);
+        case InboundKind::gave_up:
+            // A missed handshake deadline may cross the handshake's acceptance; then the peer goes on.
+            peer->is_ending = item.fault() != LinkFault::handshake_deadline;
+            return to_owner.report(NodeKind::gave_up, id, item.detail);
+        case InboundKind::paused:
+        case InboundKind::resumed:
+            peer->is_paused = item.kind == InboundKind::paused;
+            return to_owner.report(peer->is_paused ? NodeKind::paused : NodeKind::resumed, id);
+        case InboundKind::drained:
+            if (!peer->wants_drained) return;
+            peer->wants_drained = false;
+            return to_owner.report(NodeKind::drained, id);
+        case InboundKind::opened:
+        case InboundKind::closed:
+            break;
+    }
+}
+
+bool Relay::heard(NodeKind kind, std::span<const std::byte> body) {
+    if (kind == NodeKind::send) {
+        const auto send = read_node_send(body);
+        if (!send) return false;
+        pass(send->peer, send->frame);
+        return true;
+    }
+    if (kind == NodeKind::send_to_all) {
+        const auto send = read_node_send_to_all(body);
+        if (!send) return false;
+        for (const ConnectionId peer : send->peers) pass(peer, send->frame);
+        return true;
+    }
+    const auto report = read_node_report(body);
+    if (!report) return false;
+    PeerBook::Peer* peer = book_.find(report->peer);
+    switch (kind) {
+        case NodeKind::greeted:
+            if (peer) peers_.greeted(peer->id);
+            return true;
+        case NodeKind::report_drained:
+            if (!peer) return true;
+            peer->wants_drained = true;
+            peers_.report_drained(peer->id);
+            return true;
+        case NodeKind::close:
+            if (peer) end(*peer);
+            return true;
+        case NodeKind::cut:
+            if (!peer) return true;
+            peer->is_ending = true;
+            peers_.cut(peer->id);
+            return true;
+        default:
+            return false;
+    }
+}
+
+void Relay::pass(ConnectionId to, std::span<const std::byte> frame) {
+    PeerBook::Peer* peer = book_.find(to);
+    if (!peer || frame.size() < frame_head_size) return;
+    switch (book_.told(to, frame, peers_.order_of(peer->port))) {
+        case PeerBook::Passing::pass:
+            return peers_.send(to, frame);
+        case PeerBook::Passing::swallow:
+            return;
+        case PeerBook::Passing::close:
+            return end(*peer);
+    }
+}
+
+// The owner hears of its end as of any other's.
+void Relay::end(PeerBook::Peer& peer) {
+    peer.is_ending = true;
+    peers_.close(peer.id);
+}
+
+}  // namespace muster

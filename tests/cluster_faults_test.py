@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""What nodes of one cluster do when the network between them, or the engine's own machine, fails.
+
+    cluster_faults_test.py PATH_TO_MUSTER PATH_TO_EXAMPLE_GAME_SERVER [unittest arguments]
+"""
+
+import json
+import os
+import random
+import struct
+import sys
+import time
+
+import pg_engine
+from cluster_test import Cluster
+from cut_link import CutLink
+from muster_peer import PATIENCE_S, allocated, until
+from served import main
+
+
+class ClusterFaults(Cluster):
+    def link(self, target):
+        link = CutLink(target)
+        self.addCleanup(link.end)
+        return link
+
+    @staticmethod
+    def next_of(peer, code):
+        """The payload of the next frame of that kind."""
+        while (frame := peer.receive())[0] != code:
+            pass
+        return frame[1]
+
+    def database_of(self):
+        return self.url.rsplit("/", 1)[1]
+
+    def test_fault_84_N_4_N_9_an_owner_cut_off_from_the_engine_promises_nothing_and_another_takes_over(self):
+        database = self.database_of()
+        to_engine = self.link(("127.0.0.1", self.engine.port))
+        one = self.node("one", url=f"postgresql://muster@127.0.0.1:{to_engine.port}/{database}?connect_timeout=2")
+        self.until_owner(one)
+        two = self.node("two")
+        self.until_standing_by(two, "one")
+        server, matchmaker = one.game_server(7000, max_matches=100), one.matchmaker()
+        self.assertEqual(allocated(matchmaker, server, 1)[1], "")
+        elsewhere = 0
+        other_server, other = two.game_server(7001, max_matches=100, region=elsewhere), two.matchmaker("chat-2", regions=(elsewhere,))
+
+        def allocated_elsewhere(lobby):
+            other.request(lobby, region=elsewhere)
+            other_server.acknowledge(struct.unpack_from("<i", self.next_of(other_server, 0x1004))[0])
+            return self.next_of(other, 0x2003)[0]
+        self.assertEqual(allocated_elsewhere(10), 1)
+
+        to_engine.held.set()  # no word, no end: as when a cable is pulled
+        self.until_owner(two)
+        # What was promised and not reported ready is offered once more (A-9).
+        self.confirm_matches([other_server])
+        self.assertEqual(allocated_elsewhere(2), 1)
+        # Whoever asks the cut-off one is told no, or nothing: never a promise.
+        matchmaker.request(3)
+        refused = []
+        asked = time.monotonic()
+
+        def settled():
+            for peer in (server, matchmaker):
+                try:
+                    code, payload = peer.receive(0.01)
+                except TimeoutError:
+                    continue
+                if code == 0x1004:
+                    server.acknowledge(struct.unpack_from("<i", payload)[0])
+                if code == 0x2003:
+                    self.assertEqual(payload[0], 0, "it promises what it cannot keep")
+                    refused.append(payload)
+            return refused or time.monotonic() - asked > 5
+        until(settled, "it is neither refused nor left alone", 2 * PATIENCE_S)
+        to_engine.held.clear()
+        to_engine.cut()
+        self.until_standing_by(one, "two")
+        # Its peers kept their sockets, and belong to the next owner now.
+        self.assertEqual(allocated(matchmaker, server, 4)[1], "")
+        self.assertLessEqual({1, 2, 4, 10}, set(self.lobbies(two)))
+
+    def test_fault_84_fault_85_N_7_the_link_between_nodes_breaks_in_mid_frame_and_nothing_is_lost_or_doubled(self):
+        one, two = self.node("one", silence="10m"), None
+        self.until_owner(one)
+        database = self.database_of()
+        host, port = self.engine.sql("SELECT node_address FROM muster.nodes WHERE name = 'one'", database).rsplit(":", 1)
+        between = self.link((host, int(port)))
+        self.engine.sql(f"UPDATE muster.nodes SET node_address = '127.0.0.1:{between.port}' WHERE name = 'one'", database)
+        two = self.node("two", silence="10m")
+        self.until_standing_by(two, "one")
+        server, matchmaker = two.game_server(7000, max_matches=1000), two.matchmaker()
+        chance = random.Random(85)
+        answers = {}
+        for lobby in range(1, 21):
+            between.cut_after = between.passed + chance.randrange(1, 400)
+            answers[lobby] = allocated(matchmaker, server, lobby)[2]
+        # Each was answered once; whatever else came is no second answer.
+        matchmaker.send(0x2004)
+        later = []
+        while not later or later[-1][0] != 0x2005:
+            later.append(matchmaker.receive())
+        told_again = [struct.unpack_from("<i", payload, 1)[0] for code, payload in later if code == 0x2003]
+        self.assertEqual(told_again, [])
+        self.assertEqual(set(answers.values()), {server.id})
+        self.assertEqual(self.lobbies(one), answers)
+
+        # Nothing passes and nothing ends: both sides find out, and make a new link when they can.
+        between.held.set()
+        until(lambda: self.get_of(two, "/readyz")[0] == 503, "it does not notice")
+        matchmaker.request(100)
+        between.held.clear()
+        between.cut()
+        answered = []
+
+        def told():
+            for peer in (server, matchmaker):
+                try:
+                    code, payload = peer.receive(0.01)
+                except TimeoutError:
+                    continue
+                if code == 0x1004:
+                    server.acknowledge(struct.unpack_from("<i", payload)[0])
+                if code == 0x2003:
+                    answered.append(payload)
+            return answered
+        until(told, "it does not come back", 2 * PATIENCE_S)
+        self.assertEqual((answered[0][0], struct.unpack_from("<i", answered[0], 1)[0]), (1, 100))
+
+    def test_fault_82_N_5_the_primary_dies_its_standby_takes_over_and_nothing_answered_is_lost(self):
+        standby = pg_engine.Standby(self.engine)
+        self.addCleanup(self.engine.revive, standby)
+        url = f"postgresql://muster@127.0.0.1:{self.engine.port},127.0.0.1:{standby.port}/{self.database_of()}?target_session_attrs=read-write"
+        one = self.node("one", url=url)
+        self.until_owner(one)
+        two = self.node("two", url=url)
+        self.until_standing_by(two, "one")
+        self.assertNotIn("no synchronous standby", one.log_text())
+        server, matchmaker = two.game_server(7000, max_matches=1000), two.matchmaker()
+        answered = {}
+        for lobby in range(1, 21):
+            answered[lobby] = allocated(matchmaker, server, lobby)[2]
+        for lobby in range(21, 41):
+            matchmaker.request(lobby)  # commits under way when it dies
+        self.engine.stop()
+        died = time.monotonic()
+        standby.promote()
+        promoted = time.monotonic()
+
+        def again():
+            nonlocal lobby
+            lobby += 1
+            answer = allocated(matchmaker, server, lobby)
+            if answer[1] == "":
+                answered[lobby] = answer[2]
+            return answer[1] == ""
+        until(again, lambda: "no allocation after the promotion:\n" + one.log_text(), 3 * PATIENCE_S)
+        print(f"promoted {promoted - died:.1f} s after the primary's end, allocations again {time.monotonic() - promoted:.1f} s later")
+        self.assertLessEqual(answered.items(), self.lobbies(one if self.owns(one) else two).items())
+
+    def test_N_10_nodes_of_this_version_run_on_beside_newer_tables_and_none_older_starts(self):
+        one, two = self.node("one"), self.node("two")
+        self.until_owner(one)
+        self.until_standing_by(two, "one")
+        # What the next version would do: more columns, another number.
+        self.engine.sql("ALTER TABLE muster.nodes ADD COLUMN of_the_next text NOT NULL DEFAULT ''; "
+                        "ALTER TABLE muster.servers ADD COLUMN of_the_next integer NOT NULL DEFAULT 0; "
+                        "UPDATE muster.version SET version = version + 1", self.database_of())
+        server, matchmaker = two.game_server(7000), two.matchmaker()
+        self.assertEqual(allocated(matchmaker, server, 1)[1], "")
+        one.process.kill()
+        self.until_owner(two)
+        self.assertEqual(set(self.lobbies(two)), {1})
+        self.assertEqual(allocated(matchmaker, server, 2)[1], "")
+        late = self.node("three", wait=False)
+        self.assertEqual(late.process.wait(PATIENCE_S), 65)
+        self.assertIn("written by a newer version", late.log_text())
+        self.assertEqual(json.loads(self.get_of(two, "/api/v1/overview")[1])["node"], "two")
+
+
+# Only its own: those of the other file are run there.
+for name in [name for name in dir(Cluster) if name.startswith("test_")]:
+    setattr(ClusterFaults, name, None)
+del Cluster
+
+if __name__ == "__main__":
+    ClusterFaults.game_server = os.path.abspath(sys.argv.pop(2))
+    main()
