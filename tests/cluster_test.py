@@ -67,8 +67,10 @@ class Cluster(Served):
     def until_standing_by(self, node, owner):
         def stands_by():
             try:
-                relays = self.get_of(node, "/readyz")[0] == 200 and not self.owns(node)
-                return relays and any(cell["owner"] == owner for cell in self.cluster(node)["cells"])
+                # In this order: one that is about to lose the cell is still ready.
+                if self.figure_of(node, 'muster_cell_owned{cell="main"}') != 0 or self.get_of(node, "/readyz")[0] != 200:
+                    return False
+                return any(cell["owner"] == owner for cell in self.cluster(node)["cells"])
             except (OSError, json.JSONDecodeError, KeyError):
                 return False
         until(stands_by, lambda: f"{node.name} does not stand by for {owner}:\n{node.log_text()}")

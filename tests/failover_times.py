@@ -84,6 +84,9 @@ def main():
                             owner.start()
                         owner, other = other, owner
                     print(f"| {name} | {statistics.median(took):.1f} s | {max(took):.1f} s |", flush=True)
+                except AssertionError:
+                    print(f"--- {owner.name}, the owner\n{owner.log_text()}\n--- {other.name}\n{other.log_text()}")
+                    raise
                 finally:
                     owner.end()
                     other.end()

@@ -139,7 +139,7 @@ private:
             links_.set_owner(node_->owner());
             health_.set_standing_by(node_->standing(), links_.is_linked());
             if (std::exchange(is_first, false)) {
-                if (ports_file_) ports_file_->write(bound_addresses());
+                if (ports_file_) ports_file_->write(kept_.bound(http_.address()));
                 manager_.ready("Standing by");
             }
             manager_.ping();
@@ -297,22 +297,9 @@ private:
         });
     }
 
-    BoundAddresses bound_addresses() const {
-        BoundAddresses bound{.servers = {}, .matchmakers = {}, .players = {}, .http = http_.address()};
-        for (const Port port : ports) {
-            const auto address = kept_.ports->network().bound(port);
-            if (!address) continue;
-            std::string& place = port == Port::servers       ? bound.servers
-                                 : port == Port::matchmakers ? bound.matchmakers
-                                                             : bound.players;
-            place = address->to_string();
-        }
-        return bound;
-    }
-
     // On the game thread, once peers may come.
     void say_ready() {
-        const BoundAddresses bound = bound_addresses();
+        const BoundAddresses bound = kept_.bound(http_.address());
         for (const Port port : ports)
             if (const auto address = kept_.ports->network().bound(port))
                 log_.with(LogLevel::info, {{"port", to_string(port)}}, "Listening on {}", address->to_string());

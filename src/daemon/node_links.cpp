@@ -14,6 +14,19 @@ void KeptSockets::open(const Config& config, const TlsPorts& tls, std::size_t co
         node_listener.emplace("nodes", SocketAddress(config.cluster.listen.host, config.cluster.listen.port));
 }
 
+BoundAddresses KeptSockets::bound(const std::string& http) const {
+    BoundAddresses bound{.servers = {}, .matchmakers = {}, .players = {}, .http = http};
+    for (const Port port : muster::ports) {
+        const auto address = ports->network().bound(port);
+        if (!address) continue;
+        std::string& place = port == Port::servers       ? bound.servers
+                             : port == Port::matchmakers ? bound.matchmakers
+                                                         : bound.players;
+        place = address->to_string();
+    }
+    return bound;
+}
+
 NodeLinks::~NodeLinks() {
     http_.set_relay(nullptr);
     close_port();

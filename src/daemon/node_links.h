@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/log.h"
@@ -18,6 +19,7 @@
 #include "http/metrics_text.h"
 #include "net/listener.h"
 #include "process/log_output.h"
+#include "process/ports_file.h"
 #include "relay/game_ports.h"
 #include "relay/node_port.h"
 #include "relay/relay_thread.h"
@@ -30,6 +32,9 @@ struct KeptSockets {
 
     // Opens what is not open yet; throws ListenError. The node port is there only where nodes share a store.
     void open(const Config& config, const TlsPorts& tls, std::size_t connections_max, bool is_member);
+
+    // Where the game ports are; `http` is where HTTP is.
+    BoundAddresses bound(const std::string& http) const;
 
     const SystemClock clock;
     Log log;
