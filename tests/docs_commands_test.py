@@ -28,8 +28,8 @@ from muster_peer import Daemon, until
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GUIDES = ROOT / "docs/guides"
 TIME_LIMIT_S = 120
-# In the guides; each becomes a free one. The last four are those of a second node.
-PORTS = ("11030", "11031", "11032", "11033", "11040", "11041", "11042", "11043")
+# In the guides; each becomes a free one. Those from 11040 on are of a second node, and the last is the first one's node port.
+PORTS = ("11030", "11031", "11032", "11033", "11040", "11041", "11042", "11043", "11045", "11035")
 NOT_RUN = re.compile(r"# not run: \S")
 FILE_NAME = re.compile(r"(?://|#) (\w[\w.-]*\.\w+)$")
 
@@ -99,6 +99,8 @@ def run(guide, muster, sdk):
             database["DATABASE_URL"] = engine.url(engine.database())
         folder = pathlib.Path(name)
         ports = free_ports(len(PORTS))
+        if database:
+            database["MUSTER_CLUSTER_LISTEN"] = f"127.0.0.1:{ports[-1]}"
         write_files(GUIDES / "quick-start.md", folder, ports)  # others use its game server
         write_files(guide, folder, ports)
         script, count, left_out = script_of(guide, ports)

@@ -182,6 +182,15 @@ class Relay(Cluster):
         self.assertNotIn("guess", log)
         self.assertEqual(allocated(matchmaker, server, 1)[1], "")
         self.assertTrue(self.owns(one))
+        # However many come and say nothing, a node gets in.
+        silent = [socket.create_connection(address, PATIENCE_S) for _ in range(200)]
+        two.process.kill()
+        two.process.wait()
+        two.start()
+        self.until_standing_by(two, "one")
+        for stranger in silent:
+            stranger.close()
+        self.assertEqual(allocated(two.matchmaker("chat-3"), two.game_server(7002), 2)[1], "")
 
     def test_N_1_S_2_nodes_prove_each_other_by_certificates_and_nobody_else_comes_in(self):
         folder = tempfile.TemporaryDirectory()

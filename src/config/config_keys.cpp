@@ -294,7 +294,7 @@ constexpr ConfigKey keys[] = {
     {"cluster", "silence", DurationKey{AT(cluster.silence), 3s, 10min}, at_restart,
      "After this much silence of the owner another node takes over; give all nodes the same."},
     {"cluster", "prefer", ListKey{AT(cluster.prefer), is_cell, "\"main\"", "[\"main\"]", "[\"Main\"]"}, at_restart,
-     "What this node gets rather than others when its owner hands it over."},
+     "What this node gets rather than others when its owner hands it over, and gets back when it returns."},
 
     {"shutdown", "deadline", DurationKey{AT(shutdown.deadline), 10ms, 10min}, at_reload,
      "How long a stop may take before Muster gives up and exits."},

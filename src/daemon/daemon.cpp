@@ -90,7 +90,9 @@ public:
     }
     // Questions of the API on the game thread end before who asked them is gone.
     ~Daemon() {
-        if (game_) static_cast<void>(game_->stop(Duration{0}, way_to_end()));
+        while (game_ && !game_->stop(Duration{0}, way_to_end())) {
+            // Its thread uses the rest.
+        }
         links_.close_port();
     }
     Daemon(const Daemon&) = delete;

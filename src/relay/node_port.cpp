@@ -104,8 +104,9 @@ void NodePort::accept_all(Time now) {
         const auto outcome = listener_.accept(newcomer);
         if (outcome == Listener::Outcome::gone) continue;
         if (outcome != Listener::Outcome::accepted) return;
-        if (links_.size() >= links_max) {
-            log_.warning("Node port: {} is closed, since {} links are open", newcomer.from.to_string(), links_.size());
+        if (links_.size() >= links_max && !make_room(now)) {
+            log_.warning("Node port: {} is closed, since {} nodes have links", newcomer.from.to_string(),
+                         links_.size());
             continue;
         }
         const NodeLinkNumber number(++last_number_);
@@ -114,6 +115,17 @@ void NodePort::accept_all(Time now) {
                                                newcomer.from, now);
         if (poller_.add(link->socket.number(), {number.value, 1})) links_.emplace(number, std::move(link));
     }
+}
+
+// Strangers keep no node out: the one that has said nothing for longest goes.
+bool NodePort::make_room(Time now) {
+    for (auto& [number, link] : links_) {
+        if (!link->node.empty()) continue;
+        lose(*link, "others want its place, and it said no hello", now);
+        links_.erase(number);
+        return true;
+    }
+    return false;
 }
 
 void NodePort::obey_loop() {

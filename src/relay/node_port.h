@@ -97,6 +97,7 @@ private:
     void turn();
     bool may_read() const;
     void accept_all(Time now);
+    bool make_room(Time now);
     void obey_loop();
     void send_answers();
     void read(NodeLink& link, Time now);
