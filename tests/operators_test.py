@@ -65,6 +65,7 @@ class Operators(Operated):
             ("operate", "POST", "/servers/999/remove", {}, {404}), ("operate", "POST", "/servers/999/abort", {}, {404}),
             ("operate", "POST", "/players/999/kick", {}, {404}), ("operate", "PUT", "/clock", {"speed": 1}, {200}),
             ("operate", "POST", "/blocks", {"kind": "name", "value": "Nobody"}, {200}),
+            ("operate", "POST", "/cells/main/move", {"node": "nowhere"}, {404}),
             ("operate", "POST", "/hosts/nowhere/drain", {"draining": True}, {404}),
             ("operate", "POST", "/hosts/nowhere/processes/a-1/restart", {}, {404}),
             ("operate", "POST", "/hosts/nowhere/runs/a", {"count": 1}, {404}),
