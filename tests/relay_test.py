@@ -144,6 +144,9 @@ class Relay(Cluster):
             self.assertEqual(allocated(matchmaker, server, lobby)[1], "")
             lobby += 1
         self.assertLessEqual({1, 2, 3, 4}, set(self.lobbies(one)))
+        told = json.loads(self.get_of(one, "/api/v1/events?type=operator.action")[1])["events"]
+        self.assertEqual([(event["action"], event["target"]) for event in told],
+                         [("move", "cell main to two"), ("move", "cell main to one")])
 
     def test_N_7_a_stranger_at_the_node_port_is_closed_and_changes_nothing(self):
         one, two = self.pair(MUSTER_AUTH_NODE_TOKEN="the nodes' own secret")

@@ -31,6 +31,20 @@ AdminGate::Rules gate_rules_of(const Config& config, const OperatorBook& operato
             config.http.open_metrics, holder_named};
 }
 
+// The event is written before the cell is handed over: the game writes all that it has first.
+MoveVerdict move_cell(const HttpFront::Parts& parts, const MoveWish& wish) {
+    const MoveVerdict verdict = parts.node.ask_to_move(wish.cell, wish.node);
+    if (verdict != MoveVerdict::begun) return verdict;
+    event::OperatorAction done;
+    done.operator_name = wish.operator_name;
+    done.who = wish.address;
+    done.action = "move";
+    done.target = "cell " + wish.cell + " to " + wish.node;
+    static_cast<void>(
+        parts.game.ask([done](const Pass&, Game::Inside& inside) { static_cast<void>(inside.events.publish(done)); }));
+    return verdict;
+}
+
 }  // namespace
 
 HttpFront::HttpFront(const Config& config, std::size_t connections_max, const Clock& clock, Log& log,
@@ -129,9 +143,7 @@ void HttpFront::make_api(const Parts& parts) {
                             entropy_,
                             {(quota_.connections + 7) / 8, (quota_.connections_ip + 1) / 2}});
     operator_->answer_to(*api_);
-    add_move_route(routes_, gate_, log_, [&node = parts.node](const std::string& cell, const std::string& to) {
-        return node.ask_to_move(cell, to);
-    });
+    add_move_route(routes_, gate_, [parts](const MoveWish& wish) { return move_cell(parts, wish); });
     api_->add_routes(routes_);
     api_->start_sampling();
     api_->start_history();

@@ -350,7 +350,7 @@ TEST_CASE_FIXTURE(Asking, "O-2: /openapi.json describes every route there is, an
     add_metrics_route(routes, metrics, [](HttpRequest&) { return std::optional<HttpResponse>(); });
     add_openapi_route(routes);
     add_cluster_route(routes, gate, [] { return ClusterView(); });
-    add_move_route(routes, gate, log, [](const std::string&, const std::string&) { return MoveVerdict::begun; });
+    add_move_route(routes, gate, [](const MoveWish&) { return MoveVerdict::begun; });
     std::set<std::string> served;
     routes.for_each([&](const std::string& method, const std::string& path) { served.insert(method + " " + path); });
     CHECK(served == described);

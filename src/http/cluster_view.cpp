@@ -58,36 +58,32 @@ ClusterVerdict verdict_of(const ClusterView& view) {
     return verdict;
 }
 
-void add_move_route(Routes& routes, AdminGate& gate, Log& log, MoveCell move) {
+void add_move_route(Routes& routes, AdminGate& gate, MoveCell move) {
     constexpr std::size_t name_max = 64;
-    routes.add("POST", "/api/v1/cells/{cell}/move",
-               [&gate, &log, move = std::move(move)](HttpRequest&& request, HttpResponder&& responder) {
-                   if (auto refusal = gate.refusal_of_action(request)) return responder.send(std::move(*refusal));
-                   JsonBody body(request.body);
-                   const std::string node = body.optional_text("node", name_max);
-                   if (const auto error = body.error()) return responder.send(http_error(400, *error));
-                   if (node.empty()) return responder.send(http_error(400, "node must be given"));
-                   const std::string cell(request.path_value("cell"));
-                   switch (move(cell, node)) {
-                       case MoveVerdict::unknown_cell:
-                           return responder.send(http_error(404, "No such cell"));
-                       case MoveVerdict::unknown_node:
-                           return responder.send(http_error(404, "No such node"));
-                       case MoveVerdict::lost_node:
-                           return responder.send(http_error(409, "The node is lost"));
-                       case MoveVerdict::begun:
-                           log.info("{} moves cell {} to {}",
-                                    request.operator_name.empty() ? request.peer.to_string() : request.operator_name,
-                                    cell, node);
-                           break;
-                       case MoveVerdict::has_it_already:
-                           break;
-                   }
-                   JsonFields out;
-                   out.text("cell", cell);
-                   out.text("node", node);
-                   responder.send({200, "application/json", out.finish() + "\n", {}});
-               });
+    const auto handle = [&gate, move = std::move(move)](HttpRequest&& request, HttpResponder&& responder) {
+        if (auto refusal = gate.refusal_of_action(request)) return responder.send(std::move(*refusal));
+        JsonBody body(request.body);
+        const std::string node = body.optional_text("node", name_max);
+        if (const auto error = body.error()) return responder.send(http_error(400, *error));
+        if (node.empty()) return responder.send(http_error(400, "node must be given"));
+        const std::string cell(request.path_value("cell"));
+        switch (move({cell, node, request.operator_name, request.peer.to_string()})) {
+            case MoveVerdict::unknown_cell:
+                return responder.send(http_error(404, "No such cell"));
+            case MoveVerdict::unknown_node:
+                return responder.send(http_error(404, "No such node"));
+            case MoveVerdict::lost_node:
+                return responder.send(http_error(409, "The node is lost"));
+            case MoveVerdict::begun:
+            case MoveVerdict::has_it_already:
+                break;
+        }
+        JsonFields out;
+        out.text("cell", cell);
+        out.text("node", node);
+        responder.send({200, "application/json", out.finish() + "\n", {}});
+    };
+    routes.add("POST", "/api/v1/cells/{cell}/move", handle);
 }
 
 bool is_cluster_path(std::string_view path) {

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "base/log.h"
 #include "http/admin_gate.h"
 #include "http/routes.h"
 
@@ -49,10 +48,16 @@ ClusterVerdict verdict_of(const ClusterView& view);
 
 // What became of the wish that another node owns a cell.
 enum class MoveVerdict : std::uint8_t { begun, unknown_cell, unknown_node, lost_node, has_it_already };
-using MoveCell = std::function<MoveVerdict(const std::string& cell, const std::string& node)>;
+struct MoveWish {
+    std::string cell{};
+    std::string node{};           // that is to own it
+    std::string operator_name{};  // who wants it; empty: whoever is on this machine, without a token
+    std::string address{};
+};
+using MoveCell = std::function<MoveVerdict(const MoveWish& wish)>;
 
 // POST /api/v1/cells/{cell}/move at the owner: hands the cell over. The gate and what `move` uses outlive the routes.
-void add_move_route(Routes& routes, AdminGate& gate, Log& log, MoveCell move);
+void add_move_route(Routes& routes, AdminGate& gate, MoveCell move);
 
 // GET /api/v1/cluster, also while the node stands by. The gate and what `view` uses outlive the routes.
 void add_cluster_route(Routes& routes, AdminGate& gate, std::function<ClusterView()> view);
