@@ -45,7 +45,7 @@ constexpr std::array asked_of{
 
 std::uint64_t key_at(std::span<const std::byte> payload, std::size_t at, std::size_t size) {
     std::uint64_t key = 0;
-    if (at + size <= payload.size()) std::memcpy(&key, payload.data() + at, size);
+    if (size > 0 && at + size <= payload.size()) std::memcpy(&key, payload.data() + at, size);
     return key;
 }
 
