@@ -16,6 +16,7 @@ import tempfile
 import urllib.error
 import urllib.request
 
+import pg_engine
 from cluster_test import Cluster
 from muster_peer import PATIENCE_S, allocated, allocation, until
 from served import main
@@ -126,7 +127,11 @@ class Relay(Cluster):
         self.assertLessEqual(set(answers), set(self.lobbies(two)))
 
     def test_N_11_N_12_an_operator_moves_the_cell_and_peers_of_both_nodes_stay(self):
-        one, two = self.pair(silence="10m")
+        # A node that hands over serves HTTP anew, at the same place.
+        one, two = (self.node(name, silence="10m", MUSTER_LISTEN_HTTP=f"127.0.0.1:{pg_engine.free_port()}") for name in ("one", "two"))
+        self.until_owner(one)
+        self.until_standing_by(two, "one")
+        until(lambda: len(self.cluster(one)["nodes"]) == 2, "it does not know the other")
         server, matchmaker = one.game_server(7000, max_matches=1000), two.matchmaker()
         self.assertEqual(allocated(matchmaker, server, 1)[1], "")
 
