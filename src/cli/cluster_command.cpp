@@ -121,8 +121,8 @@ Command cluster_command() {
              {"CELL", "", "What to move", &arguments->cell},
              {"NODE", "", "The node that is to own it", &arguments->node},
              json_option(arguments->json)},
-            "  muster cluster                 nodes, cells and their owners; any node answers\n"
-            "  muster cluster move main two   node two owns cell main from now on; peers keep their connections\n",
+            "  muster cluster                nodes and cells, from any node\n"
+            "  muster cluster move main two  node two owns main; peers stay\n",
             [arguments] { return show_cluster(*arguments); }};
 }
 
