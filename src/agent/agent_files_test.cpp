@@ -85,6 +85,7 @@ ProcessRecord whole_record() {
                          .log_from = 17};
     record.match = MatchHeld{.match = {.lobby = LobbyId(7), .game_type = -1, .game_mode = 2, .token = "t\"\n"},
                              .stage = MatchHeld::Stage::ready};
+    record.last_exit = ProcessExit{{.signal = 11}, UnixMs{4}, std::chrono::seconds(9), "signal 11 (SIGSEGV)"};
     return record;
 }
 
@@ -95,6 +96,10 @@ TEST_CASE("G-7: what is written down of a process is read back whole") {
     CHECK(to_json(*back) == to_json(record));
     CHECK(back->match->match == record.match->match);
     CHECK(back->match->stage == MatchHeld::Stage::ready);
+    REQUIRE(back->last_exit);
+    CHECK(back->last_exit->status == ExitStatus{.signal = 11});
+    CHECK(back->last_exit->ran == std::chrono::seconds(9));
+    CHECK(back->last_exit->reason == "signal 11 (SIGSEGV)");
 }
 
 TEST_CASE("G-7: a record that is damaged at any byte adopts nobody by accident") {

@@ -63,45 +63,33 @@ void AgentLoop::begin() {
 }
 
 void AgentLoop::adopt_survivors(Moment at) {
-    for (const ProcessRecord& record : host_.find_survivors()) {
-        const auto run = std::find_if(config_.runs.begin(), config_.runs.end(),
-                                      [&record](const RunConfig& each) { return each.name == record.run; });
-        RunConfig config = run == config_.runs.end() ? RunConfig{} : *run;
-        if (run == config_.runs.end() || fingerprint(config) != record.fingerprint) {
-            // Its own settings are not known any more; that it differs is what matters.
-            config.name = record.run;
-            config.sdk = record.sdk;
-            config.command = {"an earlier config"};
-        }
-        Adopted adopted{
-            .name = record.name,
-            .run = record.run,
-            .config = std::make_shared<const RunConfig>(config),
-            .pid = record.pid,
-            .port = record.port,
-            .life = record.life,
-            .started_at = record.started_at,
-            .ran = std::chrono::milliseconds(std::max<std::int64_t>(0, at.wall.value - record.started_at.value)),
-            .restarts = record.restarts,
-            .was_ready = record.was_ready,
-            .match = record.match};
-        const bool taken = supervisor_.adopt(at, adopted);
-        const Process* process = taken ? supervisor_.find(record.name) : nullptr;
-        if (!process) {
-            log_.warning("Process {} (pid {}) is not wanted: ending it", record.name, record.pid);
-            host_.end_survivor(record);
-            continue;
-        }
-        if (!host_.adopt(process->id, record, config)) {
-            supervisor_.exited(at, process->id, {});
-            continue;
-        }
-        if (auto side = sdk_server_.make(*process)) {
-            side->restore(at.now, record.life, record.sdk_state);
-            sdks_[process->id] = {std::move(side)};
-        }
-        log_.info("Adopted process {} (pid {}, port {})", record.name, record.pid, record.port);
+    const Census census = host_.find_survivors();
+    for (const ProcessRecord& record : census.survivors) adopt(at, record);
+    for (const ProcessRecord& record : census.ended) bury(at, record, {});
+    for (const ProcessRecord& record : census.rebooted) bury(at, record, {.machine_went_down = true});
+}
+
+void AgentLoop::bury(Moment at, const ProcessRecord& record, ExitStatus status) {
+    const Adopted adopted = adopted_from(record, config_.runs, at);
+    if (!supervisor_.bury(at, adopted, status)) return;
+    log_.warning("Process {} (pid {}) ended while no agent watched", record.name, record.pid);
+    if (const Process* process = supervisor_.find(record.name)) host_.remember(process->id, record, *adopted.config);
+}
+
+void AgentLoop::adopt(Moment at, const ProcessRecord& record) {
+    const Adopted adopted = adopted_from(record, config_.runs, at);
+    const bool taken = supervisor_.adopt(at, adopted);
+    const Process* process = taken ? supervisor_.find(record.name) : nullptr;
+    if (!process) {
+        log_.warning("Process {} (pid {}) is not wanted: ending it", record.name, record.pid);
+        return host_.end_survivor(record);
     }
+    if (!host_.adopt(process->id, record, *adopted.config)) return supervisor_.exited(at, process->id, {});
+    if (auto side = sdk_server_.make(*process)) {
+        side->restore(at.now, record.life, record.sdk_state);
+        sdks_[process->id] = {std::move(side)};
+    }
+    log_.info("Adopted process {} (pid {}, port {})", record.name, record.pid, record.port);
 }
 
 void AgentLoop::turn() {

@@ -49,6 +49,8 @@ private:
 
     Moment moment() const { return {clock_.now(), clock_.wall()}; }
     void adopt_survivors(Moment at);
+    void adopt(Moment at, const ProcessRecord& record);
+    void bury(Moment at, const ProcessRecord& record, ExitStatus status);
     void hear_muster(Moment at);
     void hear_host(Moment at);
     void hear_sdks(Moment at);

@@ -15,6 +15,8 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "base/safe_text.h"
+
 namespace muster {
 namespace {
 
@@ -299,6 +301,7 @@ void Host::write_record(const Process& process, std::string_view sdk_state) {
                          .port = process.port,
                          .started_at = process.started_at,
                          .restarts = process.restarts,
+                         .last_exit = process.last_exit,
                          .was_ready = process.was_ready,
                          .match = process.match,
                          .sdk_state = std::string(sdk_state),
@@ -312,37 +315,25 @@ void Host::remove_record(const Process& process) {
     folder_.remove_record(process.name);
 }
 
-std::vector<ProcessRecord> Host::find_survivors() {
-    std::vector<ProcessRecord> survivors;
-    for (ProcessRecord& record : folder_.records()) {
-        const auto stat = read_stat(record.pid);
-        const bool same = record.boot == boot_ && stat && stat->start_ticks == record.start_ticks &&
-                          environment_has(record.pid, life_variable, record.life);
-        if (same) {
-            survivors.push_back(std::move(record));
-        } else {
-            folder_.remove_record(record.name);
-            // It ended while nobody watched. What it left behind must not stay.
-            if (record.boot == boot_) ended_lives_.push_back({record.life, record.cgroup, looks});
-        }
-    }
-    end_unrecorded(survivors);
-    return survivors;
-}
-
-// The agent before died between a start and its record, or the record was damaged.
-void Host::end_unrecorded(const std::vector<ProcessRecord>& survivors) {
-    std::set<std::string> known;
-    for (const ProcessRecord& record : survivors) known.insert(record.life);
-    for (const EndedLife& each : ended_lives_) known.insert(each.life);
+Census Host::find_survivors() {
+    std::vector<SeenProcess> running;
     for (const std::int32_t pid : all_processes()) {
         if (pid == getpid() || !environment_has(pid, agent_variable, folder_.id())) continue;
-        std::string life = environment_value(pid, life_variable);
-        if (life.empty() || !known.insert(life).second) continue;
-        log_.warning("Ending process {} (pid {}): an earlier agent started it and left no record of it",
-                     environment_value(pid, "MUSTER_PROCESS"), pid);
-        ended_lives_.push_back({std::move(life), {}, looks});
+        const auto stat = read_stat(pid);
+        if (!stat) continue;
+        running.push_back(
+            {pid, stat->start_ticks, environment_value(pid, life_variable), environment_value(pid, "MUSTER_PROCESS")});
     }
+    Census census = take_census(folder_.records(), running, boot_);
+    for (const ProcessRecord& each : census.ended) end_survivor(each);
+    for (const ProcessRecord& each : census.rebooted) folder_.remove_record(each.name);
+    for (const SeenProcess& each : census.unowned) {
+        log_.warning("Ending process {} (pid {}): an earlier agent started it and left no record of it",
+                     safe_text(each.name), each.pid);
+        ended_lives_.push_back({each.life, {}, looks});
+    }
+    end_leftovers();  // before anything is started in their place
+    return census;
 }
 
 bool Host::adopt(ProcessId process, const ProcessRecord& record, const RunConfig& run) {
@@ -361,6 +352,11 @@ bool Host::adopt(ProcessId process, const ProcessRecord& record, const RunConfig
     entries_[process] = std::move(entry);
     watch(entries_[process], process);
     return true;
+}
+
+void Host::remember(ProcessId process, const ProcessRecord& record, const RunConfig& run) {
+    entries_[process] =
+        Entry{.name = record.name, .run = record.run, .life = record.life, .config = run, .log_from = record.log_from};
 }
 
 void Host::watch(Entry& entry, ProcessId process) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/adoption.h"
 #include "agent/cgroup.h"
 #include "agent/launch.h"
 #include "agent/order.h"
@@ -71,11 +72,13 @@ public:
     void end_leftovers();
     bool leftovers() const { return !ended_lives_.empty(); }
 
-    // What earlier agents of this folder left running: each record that fits a process to the last detail. What runs
-    // without such a record has no owner, and is ended.
-    std::vector<ProcessRecord> find_survivors();
+    // What earlier agents of this folder left. What runs without a record has no owner: its end has begun, as has that
+    // of whatever ended processes left behind.
+    Census find_survivors();
     // Watches it from now on. False when it is gone meanwhile.
     bool adopt(ProcessId process, const ProcessRecord& record, const RunConfig& run);
+    // One that has ended already: its log is known from now on.
+    void remember(ProcessId process, const ProcessRecord& record, const RunConfig& run);
     // Ends a survivor that nobody adopts.
     void end_survivor(const ProcessRecord& record);
 
@@ -125,7 +128,6 @@ private:
     ProcessLog log_of(const Entry& entry) const;
     void ended(Entry& entry);
     void watch(Entry& entry, ProcessId process);
-    void end_unrecorded(const std::vector<ProcessRecord>& survivors);
     // SIGKILL to every process of that life that can be found. True when there was none.
     bool kill_life(const std::string& life);
     // Orphans of ours that belong to no life any more, or hide which.

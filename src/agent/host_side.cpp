@@ -1,18 +1,12 @@
 #include "agent/host_side.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
+#include "agent/muster_side.h"
 #include "protocol/text.h"
 
 namespace muster {
-namespace {
-
-// With nobody at one address for this long the next is tried.
-constexpr Duration address_patience = std::chrono::seconds(10);
-
-}  // namespace
 
 HostSide::HostSide(HostLinkOptions options, std::vector<std::string> join, sdk::TcpRunner& runner,
                    std::function<void()> wake)
@@ -86,7 +80,7 @@ std::vector<HostSaid> HostSide::take_said() {
 
 void HostSide::tidy(Time now) {
     if (online_ || since_ == Time{}) since_ = now;
-    if (join_.size() < 2 || now - since_ < address_patience) return;
+    if (join_.size() < 2 || now - since_ < MusterSide::address_patience) return;
     since_ = now;
     address_ = (address_ + 1) % join_.size();
     runner_.remove(*link_);

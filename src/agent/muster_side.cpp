@@ -20,8 +20,9 @@ using Kind = MusterSaid::Kind;
 
 // A client that has said goodbye is given this long to get it out.
 constexpr Duration goodbye_time = 2s;
-// With nobody at one address for this long the next is tried.
-constexpr Duration address_patience = 10s;
+// The same for one that was never online, such as that of a process that ended while no agent watched: Muster keeps its
+// server for about so long.
+constexpr Duration late_goodbye_time = 30s;
 
 sdk::GameServer::MatchStage stage_of(MatchHeld::Stage stage) {
     if (stage == MatchHeld::Stage::started) return sdk::GameServer::MatchStage::started;
@@ -109,6 +110,9 @@ void MusterSide::join(Time now, ProcessId process, std::uint16_t port, const std
         client.server->take_over({sdk::LobbyId(held.lobby.value), held.game_type, held.game_mode, held.token},
                                  stage_of(match->stage));
     }
+    // Two that speak for one port would push each other out.
+    std::erase_if(leaving_, [port](const Client& each) { return each.port == port; });
+    client.port = port;
     client.since = now;
     client.address = address_;
     runner_.add(*client.server, options_.join[address_]);
@@ -130,7 +134,7 @@ void MusterSide::leave(Time now, ProcessId process, bool crashed) {
     });
     const auto client = clients_.find(process);
     if (client == clients_.end()) return;
-    client->second.gone_at = now + goodbye_time;
+    client->second.gone_at = now + (client->second.online ? goodbye_time : late_goodbye_time);
     leaving_.push_back(std::move(client->second));
     clients_.erase(client);
 }

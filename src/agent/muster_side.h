@@ -1,6 +1,7 @@
 // The processes as Muster sees them: one game server each, with heartbeats, offers and matches by the SDK (G-1).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -40,6 +41,9 @@ struct MusterSaid {
 // when there is something to take.
 class MusterSide {
 public:
+    // With nobody at one address for this long the next is tried.
+    static constexpr Duration address_patience = std::chrono::seconds(10);
+
     MusterSide(MusterSideOptions options, std::function<void()> wake);
     ~MusterSide();
 
@@ -66,6 +70,7 @@ public:
 private:
     struct Client {
         std::unique_ptr<sdk::GameServer> server;
+        std::uint16_t port = 0;
         std::size_t address = 0;
         Time since{};  // it is not online
         bool online = false;

@@ -29,10 +29,11 @@ struct Moment {
 struct ExitStatus {
     std::optional<int> code{};
     std::optional<int> signal{};
+    bool machine_went_down = false;
     bool operator==(const ExitStatus&) const = default;
 
     // Nothing speaks for a crash.
-    bool clean() const { return !signal && code.value_or(0) == 0; }
+    bool clean() const { return !signal && !machine_went_down && code.value_or(0) == 0; }
 };
 
 struct ProcessExit {

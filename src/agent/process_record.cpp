@@ -1,5 +1,6 @@
 #include "agent/process_record.h"
 
+#include <chrono>
 #include <limits>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::int64_t record_version = 1;
+constexpr std::int64_t ran_ms_most = std::int64_t{100} * 365 * 24 * 3600 * 1000;  // a century
 
 // Whole numbers in the range of Number only; texts as they are. False when it is not there or does not fit.
 template <class Number>
@@ -54,6 +56,17 @@ bool take_match(const json::object& from, MatchHeld& held) {
     return true;
 }
 
+bool take_exit(const json::object& from, ProcessExit& last) {
+    std::int64_t ran_ms = 0;
+    const bool whole = take(from, "at_ms", last.at.value) && take(from, "ran_ms", ran_ms) && ran_ms >= 0 &&
+                       ran_ms < ran_ms_most && take(from, "reason", last.reason);
+    last.ran = std::chrono::milliseconds(ran_ms);
+    int number = 0;
+    if (take(from, "code", number)) last.status.code = number;
+    if (take(from, "signal", number)) last.status.signal = number;
+    return whole;
+}
+
 // FNV-1a: no secret, only a name for one text among few.
 std::uint64_t hash_of(std::string_view text) {
     std::uint64_t hash = 0xcbf29ce484222325;
@@ -78,6 +91,16 @@ std::string to_json(const ProcessRecord& record) {
     out.integer("started_at_ms", record.started_at.value);
     out.integer("restarts", record.restarts);
     out.flag("was_ready", record.was_ready);
+    if (record.last_exit) {
+        const ProcessExit& last = *record.last_exit;
+        out.begin_object("last_exit");
+        if (last.status.code) out.integer("code", *last.status.code);
+        if (last.status.signal) out.integer("signal", *last.status.signal);
+        out.integer("at_ms", last.at.value);
+        out.integer("ran_ms", std::chrono::duration_cast<std::chrono::milliseconds>(last.ran).count());
+        out.text("reason", last.reason);
+        out.end_object();
+    }
     if (record.match) {
         out.begin_object("match");
         out.integer("lobby", record.match->match.lobby.value);
@@ -118,6 +141,11 @@ std::optional<ProcessRecord> parse_process_record(std::string_view text) {
         MatchHeld held;
         if (!match->is_object() || !take_match(match->get_object(), held)) return std::nullopt;
         record.match = held;
+    }
+    if (const json::value* last = from.if_contains("last_exit")) {
+        ProcessExit exit;
+        if (!last->is_object() || !take_exit(last->get_object(), exit)) return std::nullopt;
+        record.last_exit = exit;
     }
     return record;
 }

@@ -23,6 +23,7 @@ struct ProcessRecord {
     std::uint16_t port = 0;
     UnixMs started_at{};
     std::int32_t restarts = 0;
+    std::optional<ProcessExit> last_exit{};  // of the life before
     bool was_ready = false;
     std::optional<MatchHeld> match{};
     std::string sdk_state;      // SdkSide::saved()

@@ -60,8 +60,10 @@ bool Supervisor::adopt(Moment at, Adopted adopted) {
     process.started_at = adopted.started_at;
     process.started = at.now - adopted.ran;
     process.restarts = adopted.restarts;
+    process.last_exit = std::move(adopted.last_exit);
+    process.was_ready = adopted.was_ready;  // which is no news
     process.state = ProcessState::starting;
-    if (adopted.was_ready) became_ready(at, process);
+    if (process.was_ready) became_ready(at, process);
     if (adopted.match && adopted.match->stage != Stage::offered) {
         process.match = std::move(adopted.match);
         process.match->ready_at = at.now;
@@ -69,6 +71,13 @@ bool Supervisor::adopt(Moment at, Adopted adopted) {
         set_state(process, ProcessState::allocated);
     }
     if (!config->same_process(*run->second.config)) wish_end(at, process, EndWish::replace, "its config changed");
+    return true;
+}
+
+bool Supervisor::bury(Moment at, Adopted adopted, ExitStatus status) {
+    const std::string name = adopted.name;
+    if (!adopt(at, std::move(adopted))) return false;
+    if (const Process* process = find(name)) exited(at, process->id, status);
     return true;
 }
 

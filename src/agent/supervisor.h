@@ -38,6 +38,7 @@ struct Adopted {
     UnixMs started_at{};
     Duration ran{};
     std::int32_t restarts = 0;
+    std::optional<ProcessExit> last_exit{};  // of an earlier life
     bool was_ready = false;
     std::optional<MatchHeld> match{};
 };
@@ -57,6 +58,8 @@ public:
     // After the first configure(), before the first tick(), and followed by configure() again, which ends what is not
     // wanted. False when its place or port is taken: then the caller ends it.
     [[nodiscard]] bool adopt(Moment at, Adopted process);
+    // The same for one that ended while no agent watched: Muster hears that its match is over, and it is started again.
+    [[nodiscard]] bool bury(Moment at, Adopted process, ExitStatus status);
 
     // The config, at the start and again at a reload. Counts change at once; a process whose settings changed is
     // replaced once it is free; a run that is gone is drained.

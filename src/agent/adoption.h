@@ -1,0 +1,41 @@
+// What a new agent makes of what an earlier one left: which processes go on, which have ended meanwhile, and which
+// have no owner any more (G-7). No I/O.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/process.h"
+#include "agent/process_record.h"
+#include "agent/run_config.h"
+#include "agent/supervisor.h"
+
+namespace muster {
+
+// A process of this machine that carries the id of the agent's folder in its environment.
+struct SeenProcess {
+    std::int32_t pid = 0;
+    std::uint64_t start_ticks = 0;
+    std::string life{};
+    std::string name{};
+};
+
+struct Census {
+    std::vector<ProcessRecord> survivors;  // the record fits a process to the last detail
+    std::vector<ProcessRecord> ended;      // while no agent watched
+    std::vector<ProcessRecord> rebooted;   // ended with the machine
+    // Lives that nobody owns, one process of each: the agent before died between a start and its record, or the record
+    // was damaged. They are to be ended.
+    std::vector<SeenProcess> unowned;
+};
+
+// `boot` names the machine's present boot.
+Census take_census(std::vector<ProcessRecord> records, const std::vector<SeenProcess>& running, std::string_view boot);
+
+// The process of the record as the supervisor takes it over. When its settings are not those of the config any more,
+// it differs from every run, so that it is replaced once it is free.
+Adopted adopted_from(const ProcessRecord& record, const std::vector<RunConfig>& runs, Moment at);
+
+}  // namespace muster

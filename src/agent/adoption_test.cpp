@@ -1,0 +1,101 @@
+#include "agent/adoption.h"
+
+#include <chrono>
+
+#include "agent/supervisor_fixture.h"
+
+namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+
+ProcessRecord record_of(std::string name, std::int32_t pid, std::string life) {
+    return {.name = std::move(name),
+            .run = "arena",
+            .fingerprint = fingerprint(SupervisorFixture::arena()),
+            .sdk = SdkKind::none,
+            .pid = pid,
+            .start_ticks = 7,
+            .boot = "boot",
+            .life = std::move(life),
+            .port = 7001,
+            .started_at = UnixMs{1'700'000'000'000 - 5'000},
+            .restarts = 2,
+            .was_ready = true,
+            .sdk_state = "",
+            .cgroup = ""};
+}
+
+TEST_CASE("G-7: pid, start time and life must all fit for a process to go on") {
+    const std::vector<ProcessRecord> records = {record_of("arena-1", 101, "a")};
+    const auto census_of = [&records](SeenProcess seen) { return take_census(records, {seen}, "boot"); };
+    CHECK(census_of({101, 7, "a", "arena-1"}).survivors.size() == 1);
+    CHECK(census_of({101, 7, "a", "arena-1"}).unowned.empty());
+    CHECK(census_of({102, 7, "a", "arena-1"}).ended.size() == 1);
+    CHECK(census_of({101, 8, "a", "arena-1"}).ended.size() == 1);
+    const Census other = census_of({101, 7, "b", "arena-1"});
+    CHECK(other.survivors.empty());
+    CHECK(other.ended.size() == 1);
+    REQUIRE(other.unowned.size() == 1);
+    CHECK(other.unowned[0].life == "b");
+}
+
+TEST_CASE("G-7: what ran in an earlier boot has ended with the machine, whoever has its pid now") {
+    const Census census = take_census({record_of("arena-1", 101, "a")}, {{101, 7, "x", "arena-9"}}, "another boot");
+    CHECK(census.survivors.empty());
+    CHECK(census.ended.empty());
+    CHECK(census.rebooted.size() == 1);
+    CHECK(census.unowned.size() == 1);
+}
+
+TEST_CASE("G-7: a life without a record is ended once, however many processes it has") {
+    const Census census = take_census(
+        {record_of("arena-1", 101, "a")},
+        {{101, 7, "a", "arena-1"}, {150, 9, "a", "arena-1"}, {160, 9, "c", "x"}, {161, 9, "c", "x"}}, "boot");
+    CHECK(census.survivors.size() == 1);
+    REQUIRE(census.unowned.size() == 1);
+    CHECK(census.unowned[0].pid == 160);
+}
+
+TEST_CASE_FIXTURE(SupervisorFixture, "fault 91: an adopted process keeps how its last life ended") {
+    supervisor.configure(now(), ports, {arena()});
+    ProcessRecord record = record_of("arena-1", 101, "a");
+    record.last_exit = ProcessExit{{.signal = 11}, UnixMs{4}, 9s, "signal 11 (SIGSEGV)"};
+    REQUIRE(supervisor.adopt(now(), adopted_from(record, {arena()}, now())));
+    configure({arena()});
+    REQUIRE(process().last_exit);
+    CHECK(process().last_exit->reason == "signal 11 (SIGSEGV)");
+    CHECK(process().restarts == 2);
+    CHECK(state() == ProcessState::ready);
+    CHECK(news(ProcessNews::Kind::ready) == 0);  // Muster has heard that from the agent before
+}
+
+TEST_CASE_FIXTURE(SupervisorFixture, "fault 91: the match of a process that ended while no agent watched is over") {
+    supervisor.configure(now(), ports, {arena()});
+    ProcessRecord record = record_of("arena-1", 101, "a");
+    record.match = MatchHeld{.match = {.lobby = LobbyId(7), .token = "t"}, .stage = MatchHeld::Stage::started};
+    REQUIRE(supervisor.bury(now(), adopted_from(record, {arena()}, now()), {}));
+    configure({arena()});
+    CHECK(count_of<JoinMuster>() == 1);
+    CHECK(told() == std::vector{TellMatch::What::ended});
+    CHECK(count_of<LeaveMuster>() == 1);
+    CHECK(state() == ProcessState::backoff);
+    CHECK(process().last_exit->reason == "exit code unknown");
+    run_for(1s);
+    CHECK(state() == ProcessState::starting);
+}
+
+TEST_CASE_FIXTURE(SupervisorFixture, "fault 91: a match that ended with the machine was lost, not ended") {
+    supervisor.configure(now(), ports, {arena()});
+    ProcessRecord record = record_of("arena-1", 101, "a");
+    record.match = MatchHeld{.match = {.lobby = LobbyId(7), .token = "t"}, .stage = MatchHeld::Stage::started};
+    REQUIRE(supervisor.bury(now(), adopted_from(record, {arena()}, now()), {.machine_went_down = true}));
+    configure({arena()});
+    CHECK(told().empty());
+    REQUIRE(count_of<LeaveMuster>() == 1);
+    CHECK(orders_of<LeaveMuster>()[0].crashed);
+    CHECK(process().last_exit->reason == "the machine went down");
+}
+
+}  // namespace
+}  // namespace muster
