@@ -13,7 +13,7 @@ Only the name of a test counts, no comment, and each id by itself: "faults 22, 2
 none. Where a test stands says which way it goes:
 
     U  *_test.cpp in src and sdk, *_test.ts in web/src
-    S  *_test.cpp in src/sim
+    S  *_test.cpp in src/sim and src/hostsim
     P  tests, web/tests, sdk/*_test.py, and what CMake gives to add_test(NAME "…")
     Z  fuzz: FUZZ_TARGET("…")
 
@@ -25,6 +25,7 @@ import pathlib
 import re
 import sys
 
+SIMULATORS = (("src", "sim"), ("src", "hostsim"))
 WAYS = {"U": "unit test", "S": "simulator", "P": "whole program", "Z": "fuzzer"}
 
 DECLARED_REQUIREMENT = re.compile(r"^- \**([A-Z]-[0-9]+)\b", re.MULTILINE)
@@ -93,7 +94,7 @@ def test_files(root):
                 continue
             if path.name.startswith("tools_check_"):  # they quote ids as examples
                 continue
-            yield path, inner, "S" if inner.parts[:2] == ("src", "sim") and way == "U" else way
+            yield path, inner, "S" if inner.parts[:2] in SIMULATORS and way == "U" else way
 
 
 def ids_named(name, letters):

@@ -85,6 +85,36 @@ TEST_CASE_FIXTURE(SupervisorFixture, "fault 91: the match of a process that ende
     CHECK(state() == ProcessState::starting);
 }
 
+TEST_CASE_FIXTURE(SupervisorFixture, "fault 91: a plain program that may have been told of a match gets no other one") {
+    supervisor.configure(now(), ports, {arena()});
+    ProcessRecord record = record_of("arena-1", 101, "a");
+    record.match = MatchHeld{.match = {.lobby = LobbyId(7), .token = "t"}, .stage = MatchHeld::Stage::offered};
+    REQUIRE(supervisor.adopt(now(), adopted_from(record, {arena()}, now())));
+    configure({arena()});
+    CHECK(state() == ProcessState::allocated);
+    REQUIRE(count_of<JoinMuster>() == 1);
+    CHECK(orders_of<JoinMuster>()[0].match->match.lobby == LobbyId(7));
+    offer(8);
+    CHECK(count_of<OfferMatch>() == 0);
+    CHECK(told() == std::vector{TellMatch::What::decline});
+    // Muster does not know the match any more: the process, which may play it, is ended.
+    supervisor.aborted(now(), id(), LobbyId(7), "Unknown match");
+    work();
+    CHECK(state() == ProcessState::stopping);
+}
+
+TEST_CASE_FIXTURE(SupervisorFixture, "fault 91: what the next agent must know is written before anybody hears of it") {
+    configure({arena()});
+    bind_port();
+    supervisor.offered(now(), id(), {.lobby = LobbyId(7), .token = "t"});
+    const std::vector<Order> orders = supervisor.take_orders();
+    CHECK(to_be_written_first(orders) == std::set{id()});
+    CHECK(process().match->stage == MatchHeld::Stage::offered);
+    // A process that has ended keeps its record until Muster was told.
+    supervisor.exited(now(), id(), crash);
+    CHECK(to_be_written_first(supervisor.take_orders()).empty());
+}
+
 TEST_CASE_FIXTURE(SupervisorFixture, "fault 91: a match that ended with the machine was lost, not ended") {
     supervisor.configure(now(), ports, {arena()});
     ProcessRecord record = record_of("arena-1", 101, "a");

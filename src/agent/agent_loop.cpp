@@ -191,8 +191,12 @@ void AgentLoop::keep_house(Moment at) {
 }
 
 void AgentLoop::obey(Moment at) {
-    for (std::vector<Order> orders = supervisor_.take_orders(); !orders.empty(); orders = supervisor_.take_orders())
+    for (std::vector<Order> orders = supervisor_.take_orders(); !orders.empty(); orders = supervisor_.take_orders()) {
+        // What the next agent must know is on disk before a process or Muster hears of it.
+        for (const ProcessId id : to_be_written_first(orders))
+            if (const Process* process = supervisor_.find(id)) write_record(*process);
         for (const Order& order : orders) std::visit([&](const auto& each) { do_order(at, each); }, order);
+    }
 }
 
 SdkSide* AgentLoop::sdk_of(ProcessId process) const {
@@ -230,8 +234,7 @@ void AgentLoop::do_order(Moment, const KillProcess& order) {
 }
 
 void AgentLoop::do_order(Moment at, const JoinMuster& order) {
-    if (const Process* process = supervisor_.find(order.process))
-        muster_.join(at.now, order.process, process->port, process->match);
+    muster_.join(at.now, order.process, order.port, order.match);
 }
 
 void AgentLoop::do_order(Moment at, const LeaveMuster& order) {

@@ -3,8 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "agent/process.h"
 #include "agent/run_config.h"
@@ -29,9 +32,11 @@ struct KillProcess {
     ProcessId process{};
 };
 
-// Registers the process at Muster as a game server.
+// Registers the process at Muster as a game server. A match that it holds already is one that an earlier agent took.
 struct JoinMuster {
     ProcessId process{};
+    std::uint16_t port = 0;
+    std::optional<MatchHeld> match{};
 };
 // Takes it out again. A crash aborts its matches, anything else ends them first.
 struct LeaveMuster {
@@ -78,5 +83,9 @@ struct ProcessNews {
 
 using Order = std::variant<StartProcess, StopProcess, KillProcess, JoinMuster, LeaveMuster, DrainAtMuster, AskMatches,
                            OfferMatch, DropMatch, TellMatch, ProcessNews>;
+
+// Whose records are written before any of the orders is obeyed: of processes that live on and have changed. A process
+// that has ended keeps its record until Muster was told, so that a new agent would tell it again.
+std::set<ProcessId> to_be_written_first(const std::vector<Order>& orders);
 
 }  // namespace muster

@@ -63,19 +63,25 @@ bool Supervisor::adopt(Moment at, Adopted adopted) {
     process.last_exit = std::move(adopted.last_exit);
     process.was_ready = adopted.was_ready;  // which is no news
     process.state = ProcessState::starting;
-    if (process.was_ready) became_ready(at, process);
+    // A plain program may have been told of an offer just before the agent died. Then it plays, and can take no other;
+    // Muster says whether it still wants that match.
+    const bool perhaps_told = adopted.match && adopted.match->stage == Stage::offered && config->sdk == SdkKind::none;
+    if (perhaps_told) adopted.match->stage = Stage::ready;
     if (adopted.match && adopted.match->stage != Stage::offered) {
         process.match = std::move(adopted.match);
         process.match->ready_at = at.now;
         process.had_match = true;
-        set_state(process, ProcessState::allocated);
     }
+    if (process.was_ready) became_ready(at, process);
+    if (process.match) set_state(process, ProcessState::allocated);
     if (!config->same_process(*run->second.config)) wish_end(at, process, EndWish::replace, "its config changed");
     return true;
 }
 
 bool Supervisor::bury(Moment at, Adopted adopted, ExitStatus status) {
     const std::string name = adopted.name;
+    // An offer that nobody answered is over by itself.
+    if (adopted.match && adopted.match->stage == Stage::offered) adopted.match.reset();
     if (!adopt(at, std::move(adopted))) return false;
     if (const Process* process = find(name)) exited(at, process->id, status);
     return true;
@@ -235,7 +241,7 @@ void Supervisor::became_ready(Moment, Process& process) {
 void Supervisor::register_at_muster(Process& process) {
     if (process.registered || process.run->sdk == SdkKind::muster) return;
     process.registered = true;
-    orders_.push_back(JoinMuster{process.id});
+    orders_.push_back(JoinMuster{process.id, process.port, process.match});
     update_draining(process);
 }
 

@@ -87,6 +87,7 @@ void Supervisor::offered(Moment, ProcessId id, const SdkMatch& match) {
                      !process->match && !process->offers_off && process->wish == EndWish::none && !draining_;
     if (!can) return orders_.push_back(TellMatch{id, match.lobby, Tell::decline});
     process->match = MatchHeld{.match = match};
+    tell(News::changed, *process);  // written down before the process hears of it
     orders_.push_back(OfferMatch{id, match});
 }
 
@@ -95,6 +96,7 @@ void Supervisor::not_told(ProcessId id, LobbyId lobby) {
     if (!process || !process->match || process->match->match.lobby != lobby) return;
     if (process->match->stage != Stage::offered) return;
     process->match.reset();
+    tell(News::changed, *process);
     orders_.push_back(TellMatch{id, lobby, Tell::decline});
 }
 
