@@ -119,6 +119,10 @@ void Core::apply_facts(const Pass& pass) {
     for (const ConnectionId silent : matchmakers_.take_silent()) {
         if (Link* link = links_.find(silent)) links_.close(*link);
     }
+    for (const LobbyId lobby : matches_.take_listed()) {
+        const Match* match = matches_.find(lobby);
+        if (match) host_port_.match_offered(match->record.server, lobby, matches_.lists().accounts(lobby));
+    }
     for (const FleetFact& fact : fleet_.take_facts()) {
         const Server* server = fleet_.find(fact.server);
         switch (fact.kind) {

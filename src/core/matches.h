@@ -161,6 +161,7 @@ public:
     // Null when the lobby has no match now.
     const Match* find(LobbyId lobby) const { return table_.find(lobby); }
     const PlayerLists& lists() const { return lists_; }
+    std::vector<LobbyId> take_listed() { return lists_.take_listed(); }
     std::size_t size() const { return table_.size(); }
     std::size_t in_flight() const { return in_flight_; }
     const MatchFigures& figures() const { return figures_; }

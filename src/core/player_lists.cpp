@@ -71,7 +71,10 @@ void PlayerLists::settled(LobbyId lobby, std::uint64_t number, bool durable) {
     parts_.timers.cancel(list.limit);
     if (durable && !parts_.over.find(lobby)) {
         known->second.accounts = std::move(list.accounts);
-        if (const Match* match = parts_.matches.find(lobby)) tell_to_come(*match);
+        if (const Match* match = parts_.matches.find(lobby)) {
+            tell_to_come(*match);
+            listed_.push_back(lobby);
+        }
     }
     forget_if_void(lobby);
     using Verdict = Result<void, Refusal>;

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -67,6 +68,8 @@ public:
     std::size_t size() const { return lists_.size(); }
     // Null when no list was given.
     const std::vector<AccountId>* accounts(LobbyId lobby) const;
+    // Lobbies with a match whose list has become durable since the last call.
+    std::vector<LobbyId> take_listed() { return std::exchange(listed_, {}); }
     // Another matchmaker has given the list.
     bool belongs_to_another(LobbyId lobby, std::string_view matchmaker) const;
 
@@ -98,6 +101,7 @@ private:
     const Parts parts_;
     std::unordered_map<LobbyId, PlayerList> lists_;
     std::unordered_map<std::string, std::size_t> counts_;  // of lists, by matchmaker; none is 0
+    std::vector<LobbyId> listed_;
     std::uint64_t next_number_ = 1;
     bool shutting_down_ = false;
 };

@@ -151,12 +151,13 @@ std::string Session::saved() const {
                      {"terminating", terminating_},
                      {"over", over_},
                      {"accepted", accepted_}};
-    if (config_)
-        out["config"] = {{"session_id", config_->session_id},
-                         {"cookie", config_->session_cookie},
-                         {"lobby", config_->lobby.value},
-                         {"game_type", config_->game_type},
-                         {"game_mode", config_->game_mode}};
+    if (config_) {
+        json::array players;
+        for (const AccountId each : config_->initial_players) players.push_back(each.value);
+        out["config"] = {{"session_id", config_->session_id}, {"cookie", config_->session_cookie},
+                         {"lobby", config_->lobby.value},     {"game_type", config_->game_type},
+                         {"game_mode", config_->game_mode},   {"players", std::move(players)}};
+    }
     return json::serialize(out);
 }
 
@@ -170,10 +171,13 @@ std::optional<Session> Session::restored(Process process, Time now, std::string_
         session.accepted_ = in.at("accepted").as_bool();
         if (const auto* config = in.if_contains("config")) {
             const json::object& of = config->as_object();
-            session.config_ =
-                SessionConfig{std::string(of.at("session_id").as_string()), std::string(of.at("cookie").as_string()),
-                              LobbyId{of.at("lobby").to_number<std::int32_t>()},
-                              of.at("game_type").to_number<std::int8_t>(), of.at("game_mode").to_number<std::int8_t>()};
+            session.config_ = SessionConfig{
+                std::string(of.at("session_id").as_string()),      std::string(of.at("cookie").as_string()),
+                LobbyId{of.at("lobby").to_number<std::int32_t>()}, of.at("game_type").to_number<std::int8_t>(),
+                of.at("game_mode").to_number<std::int8_t>(),       {}};
+            if (const auto* players = of.if_contains("players"))
+                for (const json::value& each : players->as_array())
+                    session.config_->initial_players.emplace_back(each.to_number<AccountId::number_type>());
         }
         session.accepted_ = session.accepted_ && session.config_;
         if (in.at("terminating").as_bool()) session.terminate(now);
