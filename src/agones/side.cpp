@@ -89,8 +89,8 @@ public:
         return {200, {}, std::make_shared<RestFeed>(std::move(*watching))};
     }
 
-    std::string malformed(unsigned status, const std::string& why) override {
-        return to_json(Refused{code_for(status), why});
+    LoopbackAnswer malformed(const LoopbackRequest&, unsigned status, const std::string& why) override {
+        return {status, to_json(Refused{code_for(status), why}), nullptr};
     }
 
     void set(std::optional<Session> session) {

@@ -59,16 +59,21 @@ public:
     explicit Served(const Services& services) : services_(services) {}
 
     LoopbackAnswer handle(const LoopbackRequest& request) override {
-        auto id = between(request.path, metrics_path, info_path);
-        if (id && request.method == "POST") return known(*id) ? LoopbackAnswer{200, "{}", nullptr} : unknown();
-        id = between(request.path, hosts_path, heartbeats_path);
-        if (id && request.method == "POST") return heartbeat(*id, request.body);
-        id = between(request.path, hosts_path, "");
-        if (id && request.method == "PATCH") return heartbeat(*id, request.body);
-        return unknown();
+        if (const auto id = between(request.path, metrics_path, info_path))
+            return known(*id) ? LoopbackAnswer{200, "{}", nullptr} : unknown();
+        const auto posted = between(request.path, hosts_path, heartbeats_path);
+        const auto id = posted ? posted : between(request.path, hosts_path, "");
+        if (!id) return unknown();
+        // Whatever else it may mean, it is no heartbeat.
+        const bool beats = request.method == (posted ? "POST" : "PATCH");
+        return heartbeat(*id, beats ? std::string_view(request.body) : std::string_view());
     }
 
-    std::string malformed(unsigned, const std::string& why) override { return error(0, why).body; }
+    // What cannot be read is answered as a heartbeat that cannot be read, if it is known whose it is.
+    LoopbackAnswer malformed(const LoopbackRequest& request, unsigned status, const std::string& why) override {
+        LoopbackAnswer answer = handle({request.method, request.path, request.query, {}});
+        return answer.status == 200 ? answer : error(status, why);
+    }
 
     void set(std::optional<Session> session, std::string id) {
         const std::scoped_lock lock(mutex_);

@@ -90,7 +90,20 @@ TEST_CASE_FIXTURE(GsdkSideFixture, "G-30: a known id never gets an HTTP error, a
     for (const char* body : {"", "garbage", "[]", "{\"CurrentGameState\":null}"})
         CHECK(game.ask("PATCH", path(), body).find(" 200 ") != std::string::npos);
     CHECK(game.ask("PATCH", "/v1/sessionHosts/another", "{}").find(" 404 ") != std::string::npos);
-    CHECK(game.ask("GET", path(), "").find(" 404 ") != std::string::npos);
+    for (const char* verb : {"GET", "PUT", "POST", "DELETE", "BREW"}) {
+        const std::string answer = game.ask(verb, path(), "{\"CurrentGameState\":\"Terminated\"}");
+        CHECK(answer.find(" 200 ") != std::string::npos);
+        CHECK(answer.find("\"Continue\"") != std::string::npos);  // it is no heartbeat
+    }
+    CHECK(side.take_facts(clock.now()).empty());
+    LoopbackPeer large(port());
+    large.send("PATCH " + path() + " HTTP/1.1\r\nHost: h\r\nContent-Length: 10000000\r\n\r\n");
+    const std::string answer = large.read_all();
+    CHECK(answer.find(" 200 ") != std::string::npos);
+    CHECK(answer.find("\"Continue\"") != std::string::npos);
+    LoopbackPeer stranger(port());
+    stranger.send("PATCH /v1/sessionHosts/another HTTP/1.1\r\nHost: h\r\nContent-Length: 10000000\r\n\r\n");
+    CHECK(stranger.read_all().find(" 413 ") != std::string::npos);
     side.end_life(clock.now());
     CHECK(side.saved().empty());
     CHECK(!std::ifstream(environment.at("GSDK_CONFIG_FILE")).good());

@@ -104,12 +104,7 @@ private:
         if (error) return refuse(error);
         head_ = parser_->release();
         parser_.reset();
-        LoopbackRequest request;
-        request.method = std::string(head_.method_string());
-        const std::string_view target(head_.target().data(), head_.target().size());
-        const std::size_t question = target.find('?');
-        request.path = std::string(target.substr(0, question));
-        if (question != std::string_view::npos) request.query = std::string(target.substr(question + 1));
+        LoopbackRequest request = request_of(head_);
         request.body = std::move(head_.body());
 
         stream_.expires_never();
@@ -121,13 +116,24 @@ private:
         });
     }
 
+    // All but the body.
+    static LoopbackRequest request_of(const http::request<http::string_body>& head) {
+        LoopbackRequest request;
+        request.method = std::string(head.method_string());
+        const std::string_view target(head.target().data(), head.target().size());
+        const std::size_t question = target.find('?');
+        request.path = std::string(target.substr(0, question));
+        if (question != std::string_view::npos) request.query = std::string(target.substr(question + 1));
+        return request;
+    }
+
     void handle(const LoopbackRequest& request) {
         LoopbackAnswer answer;
         try {
             answer = shared_->handler->handle(request);
         } catch (const std::exception& failure) {
             shared_->log.error("SDK request failed: {}", failure.what());
-            answer = {500, shared_->handler->malformed(500, "internal error"), nullptr};
+            answer = shared_->handler->malformed(request, 500, "internal error");
         }
         if (!answer.feed) return write(std::move(answer), head_.keep_alive());
         feed_ = std::move(answer.feed);
@@ -143,9 +149,10 @@ private:
         const bool speaks_http =
             error.category() == make_error_code(http::error::bad_version).category() || error == beast::error::timeout;
         if (!speaks_http || error == http::error::end_of_stream || error == http::error::partial_message) return end();
+        const LoopbackRequest request = parser_ ? request_of(parser_->get()) : LoopbackRequest{};
         head_ = {};
         head_.version(11);
-        write({status, shared_->handler->malformed(status, error.message()), nullptr}, false);
+        write(shared_->handler->malformed(request, status, error.message()), false);
     }
 
     void write(LoopbackAnswer&& answer, bool keep_alive) {
@@ -196,7 +203,7 @@ private:
     void accept_websocket() {
         const std::string accept = websocket_accept(head_[http::field::sec_websocket_key]);
         if (head_[http::field::sec_websocket_key].empty())
-            return write({400, shared_->handler->malformed(400, "no Sec-WebSocket-Key"), nullptr}, false);
+            return write(shared_->handler->malformed({}, 400, "no Sec-WebSocket-Key"), false);
         // Ours has the length that Beast wants; the answer is made from theirs.
         head_.set(http::field::sec_websocket_key, "bXVzdGVyLWxvb3BiYWNrLTE=");
         websocket_.emplace(std::move(stream_));

@@ -38,8 +38,9 @@ public:
     virtual ~LoopbackHandler() = default;
     // Loopback thread; must not wait.
     virtual LoopbackAnswer handle(const LoopbackRequest& request) = 0;
-    // The body of an answer to what is no HTTP, or too large.
-    virtual std::string malformed(unsigned status, const std::string& why) = 0;
+    // The answer to what is no HTTP, or too large; `status` says how. Of the request only what was understood is there,
+    // and never its body.
+    virtual LoopbackAnswer malformed(const LoopbackRequest& request, unsigned status, const std::string& why) = 0;
 };
 
 }  // namespace muster

@@ -17,7 +17,7 @@ namespace muster {
 struct LoopbackLimits {
     std::size_t connections = 16;  // of one port; the one that has been idle longest makes room
     std::size_t header_bytes = 8 * 1024;
-    std::size_t body_bytes = 64 * 1024;
+    std::size_t body_bytes = 256 * 1024;                   // a heartbeat names every player
     Duration request_deadline = std::chrono::seconds(10);  // from its first byte
     Duration write_deadline = std::chrono::seconds(10);    // of an answer; a feed may wait
     Pace::Limits requests{};                               // of one port; beyond it, requests wait

@@ -57,7 +57,9 @@ public:
         if (request.path == "/feed") return {200, {}, feed};
         return {200, request.method + " " + request.path + "?" + request.query + " " + request.body, nullptr};
     }
-    std::string malformed(unsigned status, const std::string&) override { return "refused " + std::to_string(status); }
+    LoopbackAnswer malformed(const LoopbackRequest&, unsigned status, const std::string&) override {
+        return {status, "refused " + std::to_string(status), nullptr};
+    }
 
     std::atomic<int> requests{0};
     std::shared_ptr<Texts> feed = std::make_shared<Texts>();
@@ -97,7 +99,7 @@ TEST_CASE_FIXTURE(LoopbackFixture, "G-20: garbage and what is too large are refu
     garbage.send("\x16\x03\x01\x02 garbage\r\n\r\n");
     CHECK(has(garbage.read_all(), "refused 400"));
     LoopbackPeer large(port->number());
-    large.send("POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 70000\r\n\r\n");
+    large.send("POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 270000\r\n\r\n");
     CHECK(has(large.read_all(), "refused 413"));
     LoopbackPeer header(port->number());
     header.send("GET /x HTTP/1.1\r\nA: " + std::string(9000, 'a'));
