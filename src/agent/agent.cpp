@@ -10,12 +10,14 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <stdexcept>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "agent/agent_loop.h"
+#include "agent/metrics_port.h"
 #include "base/safe_text.h"
 #include "base/system_clock.h"
 #include "process/core_dumps.h"
@@ -60,8 +62,10 @@ private:
 
 class Agent {
 public:
-    Agent(const AgentConfig& config, const AgentOptions& options, LogOutput& output, StateFolder folder)
+    Agent(const AgentConfig& config, const AgentOptions& options, LogOutput& output, StateFolder folder,
+          MetricsPort* metrics)
         : options_(options),
+          metrics_(metrics),
           log_(clock_, output),
           folder_(std::move(folder)),
           wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
@@ -82,12 +86,14 @@ public:
                 "Without cgroups: {}. A process is ended by its group and what carries its id; its load is that "
                 "of its main process",
                 host_.cgroups().why_not());
+        if (metrics_) log_.info("Metrics are at port {}, /metrics", metrics_->port());
         for (const int file : {wake_.number(), signals.number(), host_.events_fd()}) wait_for(file);
         loop_.begin();
         manager_.ready("running");
         while (!over_) {
             loop_.turn();
             log_.tell_held_back();
+            publish_metrics();
             if (ending_ && loop_.all_ended()) break;
             wait();
             while (const int signal = signals.take()) take_signal(signal);
@@ -130,6 +136,14 @@ private:
         [[maybe_unused]] const ssize_t put = write(wake_.number(), &one, sizeof one);
     }
 
+    // At most a second old when there is something new; idle, as old as the last turn.
+    void publish_metrics() {
+        const Time now = clock_.now();
+        if (!metrics_ || now < next_metrics_) return;
+        next_metrics_ = now + 1s;
+        metrics_->publish(loop_.metrics());
+    }
+
     void take_signal(int signal) {
         if (signal == SIGHUP) return reload();
         if (signal == SIGCHLD) return;
@@ -165,6 +179,8 @@ private:
     }
 
     const AgentOptions& options_;
+    MetricsPort* const metrics_;  // null: nobody wants them
+    Time next_metrics_{};
     std::string host_name_;
     SystemClock clock_;
     Log log_;
@@ -198,7 +214,6 @@ std::string why_not_run(const std::string& word, const std::filesystem::path& di
 
 std::vector<std::string> problems_of_host(const AgentConfig& config) {
     std::vector<std::string> problems;
-    if (config.metrics) problems.push_back("agent.metrics: this build does not serve it; give \"\"");
     for (const RunConfig& run : config.runs) {
         std::error_code ignored;
         if (!std::filesystem::is_directory(run.directory, ignored)) {
@@ -216,15 +231,23 @@ int run_agent(const AgentConfig& config, const AgentOptions& options) {
     std::vector<std::string> problems = problems_of_host(config);
     auto folder = StateFolder::open(config.state);
     if (!folder) problems.push_back(fmt::format("agent.state: {}", folder.error()));
-    for (const std::string& problem : problems) fmt::print(stderr, "{}\n", problem);
-    if (!problems.empty()) return to_int(ExitCode::config);
+    std::unique_ptr<MetricsPort> metrics;
     try {
         const SignalFile signals;
+        if (config.metrics) {
+            auto opened = MetricsPort::open(*config.metrics);
+            if (opened)
+                metrics = std::move(*opened);
+            else
+                problems.push_back(fmt::format("agent.metrics: {}", opened.error()));
+        }
+        for (const std::string& problem : problems) fmt::print(stderr, "{}\n", problem);
+        if (!problems.empty()) return to_int(ExitCode::config);
         disable_core_dumps();
         raise_open_files_limit();
         LogOutput output(STDERR_FILENO,
                          log_style_for(STDERR_FILENO, std::getenv("JOURNAL_STREAM"), std::getenv("NO_COLOR")));
-        const int code = Agent(config, options, output, std::move(*folder)).run(signals);
+        const int code = Agent(config, options, output, std::move(*folder), metrics.get()).run(signals);
         output.close();
         return code;
     } catch (const std::exception& failure) {

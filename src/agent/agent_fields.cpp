@@ -17,6 +17,8 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t words_max = 256;  // of a command
 constexpr std::size_t word_bytes_max = 4096;
+constexpr std::size_t variable_bytes_max = 32 * 1024;
+constexpr std::size_t label_bytes_max = 256;
 constexpr std::int32_t count_most = 1000;
 constexpr Duration day = 24h;
 
@@ -164,7 +166,7 @@ const std::vector<ConfigField<RunConfig>>& run_fields() {
                       [](std::string_view text) { return !text.empty(); }),
         entries_field<T>("env", &T::env,
                          "a table of texts, such as { MAP = \"dust\" }; names that begin with MUSTER_ are the agent's",
-                         is_variable_name),
+                         is_variable_name, variable_bytes_max),
         whole_field<T>("count", &T::count, 0, count_most),
         whole_field<T>("count_max", &T::count_max, 1, count_most),
         whole_field<T>("slots", &T::slots, 1, 10'000),
@@ -211,8 +213,12 @@ const std::vector<ConfigField<RunConfig>>& run_fields() {
         whole_field<T>("health_failures", &T::health_failures, 1, 1'000),
         duration_field<T>(
             "health_delay", [](T& run, Duration value) { run.health_delay = value; }, 0ms, day),
-        entries_field<T>("labels", &T::labels, "a table of texts, such as { build = \"42\" }",
-                         [](std::string_view name) { return !name.empty() && name.size() <= 63; }),
+        entries_field<T>(
+            "labels", &T::labels,
+            fmt::format(
+                "a table of texts, such as {{ build = \"42\" }}, names of 1 to 63 bytes and texts of at most {}",
+                label_bytes_max),
+            [](std::string_view name) { return !name.empty() && name.size() <= 63; }, label_bytes_max),
         flag_field<T>("player_tracking", &T::player_tracking),
         {"counters", "a table such as { rooms = { count = 0, capacity = 10 } }", set_counters},
         {"lists", "a table such as { players = { capacity = 10, values = [] } }, of a capacity up to 1000", set_lists},

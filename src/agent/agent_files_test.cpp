@@ -153,6 +153,25 @@ TEST_CASE("G-11: a state folder that cannot be made is told with its path") {
     CHECK(folder.error().starts_with("/proc/no/such: cannot be made"));
 }
 
+TEST_CASE("G-7: a state folder that was removed is made again with its id, unless another agent has it") {
+    const TestFolder folder;
+    const auto state = folder.path() / "state";
+    auto opened = StateFolder::open(state);
+    REQUIRE(opened);
+    CHECK(opened->intact());
+    std::filesystem::remove_all(state);
+    CHECK_FALSE(opened->intact());
+    REQUIRE(opened->restore());
+    CHECK(opened->intact());
+    CHECK(opened->write(whole_record()));
+    CHECK_FALSE(StateFolder::open(state));  // it is locked again
+    std::filesystem::remove_all(state);
+    const auto other = StateFolder::open(state);
+    REQUIRE(other);
+    CHECK_FALSE(opened->restore());
+    CHECK(other->id() != opened->id());
+}
+
 TEST_CASE("G-7: a state folder keeps its id, and one that is no id is replaced") {
     const TestFolder folder;
     const auto state = folder.path() / "state";

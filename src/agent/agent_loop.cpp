@@ -9,6 +9,7 @@
 
 #include "agent/agent_config.h"
 #include "base/safe_text.h"
+#include "process/version.h"
 
 namespace muster {
 namespace {
@@ -168,6 +169,7 @@ void AgentLoop::keep_house(Moment at) {
         next_leftover_look_ = at.now + leftover_look;
     }
     if (next_log_look_ <= at.now) {
+        keep_folder();
         // What a process says of itself beside its state, such as labels and counters, is on disk within a second.
         for (const auto& [id, sdk] : sdks_)
             if (const Process* process = supervisor_.find(id); process && sdk.side->revision() != sdk.written)
@@ -188,6 +190,24 @@ void AgentLoop::keep_house(Moment at) {
     }
     muster_.tidy(at.now);
     host_side_.tidy(at.now);
+}
+
+// Somebody may remove the state folder under a running agent: without it the next agent would end all processes.
+void AgentLoop::keep_folder() {
+    if (folder_.intact()) {
+        folder_lost_ = false;
+        return;
+    }
+    if (!folder_.restore()) {
+        if (!std::exchange(folder_lost_, true))
+            log_.error("The state folder {} is gone and cannot be made again: the next agent will find no process",
+                       folder_.path().string());
+        return;
+    }
+    log_.error("The state folder {} was removed; it is made again. What the processes had printed is lost",
+               folder_.path().string());
+    for (const Process* each : supervisor_.processes()) write_record(*each);
+    if (!operator_counts_.empty()) (void)folder_.write_counts(operator_counts_);
 }
 
 void AgentLoop::obey(Moment at) {
@@ -278,6 +298,7 @@ void AgentLoop::do_order(Moment at, const ProcessNews& news) {
         sdks_.erase(news.process);
         reports_.ended(news.process, host_.last_output(news.process));
     }
+    metrics_.count(news, *process);
     report_process(*process, reported(news.kind));
     tell_news(news, *process);
     write_record(*process);
@@ -285,9 +306,12 @@ void AgentLoop::do_order(Moment at, const ProcessNews& news) {
 
 void AgentLoop::write_record(const Process& process) {
     const auto found = sdks_.find(process.id);
-    if (found == sdks_.end()) return host_.write_record(process, "");
-    found->second.written = found->second.side->revision();
-    host_.write_record(process, found->second.side->saved());
+    std::string sdk_state;
+    if (found != sdks_.end()) {
+        found->second.written = found->second.side->revision();
+        sdk_state = found->second.side->saved();
+    }
+    if (!host_.write_record(process, sdk_state)) metrics_.record_not_written();
 }
 
 void AgentLoop::tell_news(const ProcessNews& news, const Process& process) {
@@ -327,6 +351,10 @@ void AgentLoop::reload(const AgentConfig& config) {
 
 void AgentLoop::end_all(bool at_once) {
     supervisor_.end_all(moment(), at_once);
+}
+
+std::string AgentLoop::metrics() const {
+    return metrics_.text(supervisor_, {host_side_.online(), version()});
 }
 
 bool AgentLoop::all_ended() const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/agent_config.h"
+#include "agent/agent_metrics.h"
 #include "agent/host.h"
 #include "agent/host_reports.h"
 #include "agent/host_side.h"
@@ -38,6 +39,8 @@ public:
     // Ends all processes, and with `at_once` their matches too.
     void end_all(bool at_once);
     bool all_ended() const;
+    // Prometheus' text, as things are.
+    std::string metrics() const;
 
     Supervisor& supervisor() { return supervisor_; }
 
@@ -56,6 +59,7 @@ private:
     void hear_sdks(Moment at);
     void look_for_ports(Moment at);
     void keep_house(Moment at);
+    void keep_folder();
     void obey(Moment at);
     void obey(Moment at, const Order& order);
     void do_order(Moment at, const StartProcess& order);
@@ -98,6 +102,7 @@ private:
     };
     std::map<ProcessId, Sdk> sdks_;  // of the lives of now
     HostReports reports_;
+    AgentMetrics metrics_;
     HostMeter meter_;
     std::map<LobbyId, std::vector<AccountId>> listed_;     // who may play, of matches offered lately
     std::map<std::string, std::int32_t> operator_counts_;  // over the config's
@@ -105,6 +110,7 @@ private:
     Time next_log_look_{};
     Time next_load_look_{};
     Time next_leftover_look_{};
+    bool folder_lost_ = false;    // told
     bool watches_ports_ = false;  // some process is ready once its port is bound
 };
 

@@ -2,9 +2,11 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <sstream>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,7 +17,7 @@
 namespace muster {
 namespace {
 
-const std::filesystem::path root = "/sys/fs/cgroup";
+constexpr std::size_t mounts_bytes_max = 1024 * 1024;
 
 std::optional<std::int64_t> number_after(const std::string& text, std::string_view name) {
     const std::size_t at = text.find(name);
@@ -28,15 +30,38 @@ std::optional<std::int64_t> number_after(const std::string& text, std::string_vi
 
 }  // namespace
 
+std::optional<std::filesystem::path> own_cgroup(std::string_view mounts, std::string_view cgroups) {
+    constexpr std::string_view unified = "0::/";
+    const std::size_t at = cgroups.starts_with(unified) ? 0 : cgroups.find("\n0::/");
+    if (at == std::string_view::npos) return std::nullopt;
+    std::string_view own = cgroups.substr(cgroups.find(unified, at) + 3);
+    own = own.substr(0, own.find('\n'));
+    while (!mounts.empty()) {
+        const std::string_view line = mounts.substr(0, mounts.find('\n'));
+        mounts.remove_prefix(std::min(mounts.size(), line.size() + 1));
+        if (line.find(" - cgroup2 ") == std::string_view::npos) continue;
+        // Its number, its parent's, the device, which part of the hierarchy, and where.
+        std::istringstream words{std::string(line)};
+        std::string word;
+        std::string part;
+        std::string where;
+        words >> word >> word >> word >> part >> where;
+        std::string_view below = own;
+        if (part != "/" && below.starts_with(part)) below.remove_prefix(part.size());
+        while (below.starts_with('/')) below.remove_prefix(1);
+        return below.empty() ? std::filesystem::path(where) : std::filesystem::path(where) / below;
+    }
+    return std::nullopt;
+}
+
 Cgroups::Cgroups(const std::string& host) : prefix_("muster-" + host) {
-    const std::string own = read_small_file("/proc/self/cgroup");
-    const std::size_t at = own.find("0::/");
-    if (at == std::string::npos || !std::filesystem::exists(root / "cgroup.controllers")) {
-        why_not_ = "this machine has no cgroup v2 at /sys/fs/cgroup";
+    const auto own =
+        own_cgroup(read_small_file("/proc/self/mountinfo", mounts_bytes_max), read_small_file("/proc/self/cgroup"));
+    if (!own) {
+        why_not_ = "this machine has no cgroup v2";
         return;
     }
-    const std::size_t begin = at + 4;
-    parent_ = root / own.substr(begin, own.find('\n', begin) - begin);
+    parent_ = *own;
     const auto probe = make("probe");
     if (!probe) {
         why_not_ = fmt::format("no cgroup can be made in {}: {}", parent_.string(), std::strerror(errno));

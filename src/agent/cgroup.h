@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/time.h"
 #include "net/file_descriptor.h"
@@ -27,6 +28,10 @@ private:
     std::string prefix_;
     std::string why_not_;
 };
+
+// The folder of this process's own cgroup, by the texts of /proc/self/mountinfo and /proc/self/cgroup; none without
+// cgroup v2.
+std::optional<std::filesystem::path> own_cgroup(std::string_view mounts, std::string_view cgroups);
 
 // Of a folder that make() gave, perhaps to an earlier agent.
 FileDescriptor open_cgroup_procs(const std::filesystem::path& cgroup);

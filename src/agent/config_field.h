@@ -100,8 +100,9 @@ ConfigField<T> flag_field(std::string name, bool T::* member) {
 // A table of texts, such as { NAME = "value" }.
 template <class T>
 ConfigField<T> entries_field(std::string name, std::vector<EnvironmentEntry> T::* member, std::string allowed,
-                             std::function<bool(std::string_view)> name_fits) {
-    return {std::move(name), std::move(allowed), [member, fits = std::move(name_fits)](const toml::node& node, T& out) {
+                             std::function<bool(std::string_view)> name_fits, std::size_t value_bytes_max) {
+    return {std::move(name), std::move(allowed),
+            [member, fits = std::move(name_fits), value_bytes_max](const toml::node& node, T& out) {
                 constexpr std::size_t entries_max = 256;
                 const toml::table* table = node.as_table();
                 if (!table || table->size() > entries_max) return false;
@@ -109,6 +110,7 @@ ConfigField<T> entries_field(std::string name, std::vector<EnvironmentEntry> T::
                 for (const auto& [key, value] : *table) {
                     const auto* text = value.as_string();
                     if (!text || !fits(key.str()) || !is_usable_text(text->get())) return false;
+                    if (text->get().size() > value_bytes_max) return false;
                     entries.push_back({std::string(key.str()), text->get()});
                 }
                 out.*member = std::move(entries);

@@ -286,9 +286,12 @@ ProcessLoad Host::read_load(ProcessId process, Time now, std::int32_t share) {
     return load;
 }
 
-void Host::write_record(const Process& process, std::string_view sdk_state) {
+bool Host::write_record(const Process& process, std::string_view sdk_state) {
     const auto found = entries_.find(process.id);
-    if (found == entries_.end() || found->second.pid == 0) return remove_record(process);
+    if (found == entries_.end() || found->second.pid == 0) {
+        remove_record(process);
+        return true;
+    }
     const Entry& entry = found->second;
     ProcessRecord record{.name = process.name,
                          .run = entry.run,
@@ -307,8 +310,9 @@ void Host::write_record(const Process& process, std::string_view sdk_state) {
                          .sdk_state = std::string(sdk_state),
                          .cgroup = entry.cgroup.string(),
                          .log_from = entry.log_from};
-    if (!folder_.write(record))
-        log_.warning("Cannot write down process {}: the next agent will not find it", process.name);
+    if (folder_.write(record)) return true;
+    log_.warning("Cannot write down process {}: the next agent will not find it", process.name);
+    return false;
 }
 
 void Host::remove_record(const Process& process) {

@@ -82,7 +82,8 @@ public:
     // Ends a survivor that nobody adopts.
     void end_survivor(const ProcessRecord& record);
 
-    void write_record(const Process& process, std::string_view sdk_state);
+    // False when the disk refuses.
+    bool write_record(const Process& process, std::string_view sdk_state);
     void remove_record(const Process& process);
     // Writes MUSTER_MATCH_FILE and sends SIGUSR1 (sdk = "none").
     bool tell_match(ProcessId process, const SdkMatch& match);

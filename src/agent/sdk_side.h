@@ -38,7 +38,7 @@ struct SdkFact {
 
     Kind kind = Kind::ready;
     LobbyId lobby{};
-    std::string reason{};  // of unhealthy, for people
+    std::string reason{};  // of unhealthy, and of a shutdown that it did not ask for; for people
     bool operator==(const SdkFact&) const = default;
 };
 

@@ -19,24 +19,40 @@
 namespace muster {
 
 Result<StateFolder, std::string> StateFolder::open(const std::filesystem::path& path) {
+    StateFolder opened(std::filesystem::absolute(path));
+    if (std::string problem = opened.occupy(); !problem.empty()) return Failure(std::move(problem));
+    if (!opened.find_id()) return Failure(fmt::format("{}: cannot be written", (opened.path_ / "id").string()));
+    return opened;
+}
+
+std::string StateFolder::occupy() {
     std::error_code error;
-    const std::filesystem::path whole = std::filesystem::absolute(path);
     for (const char* part : {"", "logs", "processes"}) {
-        const std::filesystem::path folder = *part ? whole / part : whole;
+        const std::filesystem::path folder = *part ? path_ / part : path_;
         if (!std::filesystem::is_directory(folder, error)) std::filesystem::create_directories(folder, error);
-        if (error) return Failure(fmt::format("{}: cannot be made: {}", folder.string(), error.message()));
+        if (error) return fmt::format("{}: cannot be made: {}", folder.string(), error.message());
     }
     // What the processes print, and their match tokens, are nobody else's business.
-    chmod(whole.c_str(), 0700);
-    const std::filesystem::path lock_file = whole / "lock";
+    chmod(path_.c_str(), 0700);
+    const std::filesystem::path lock_file = path_ / "lock";
     FileDescriptor lock(::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!lock) return Failure(fmt::format("{}: cannot be written: {}", whole.string(), std::strerror(errno)));
+    if (!lock) return fmt::format("{}: cannot be written: {}", path_.string(), std::strerror(errno));
     if (flock(lock.number(), LOCK_EX | LOCK_NB) != 0)
-        return Failure(
-            fmt::format("{}: another agent uses this folder; stop it, or give this one another state", whole.string()));
-    StateFolder opened(whole, std::move(lock));
-    if (!opened.find_id()) return Failure(fmt::format("{}: cannot be written", (whole / "id").string()));
-    return opened;
+        return fmt::format("{}: another agent uses this folder; stop it, or give this one another state",
+                           path_.string());
+    lock_ = std::move(lock);
+    return {};
+}
+
+bool StateFolder::intact() const {
+    struct stat held{};
+    struct stat there{};
+    return fstat(lock_.number(), &held) == 0 && stat((path_ / "lock").c_str(), &there) == 0 &&
+           held.st_dev == there.st_dev && held.st_ino == there.st_ino;
+}
+
+bool StateFolder::restore() {
+    return occupy().empty() && write_file(path_ / "id", id_);
 }
 
 bool StateFolder::find_id() {

@@ -20,6 +20,12 @@ public:
     // it.
     static Result<StateFolder, std::string> open(const std::filesystem::path& path);
 
+    const std::filesystem::path& path() const { return path_; }
+    // False when somebody has removed it, or its lock.
+    bool intact() const;
+    // Makes it again, with the same id. False when the disk refuses, or another agent has it meanwhile.
+    bool restore();
+
     // Names this folder and no other: what its agents start carries it (G-7).
     const std::string& id() const { return id_; }
 
@@ -39,7 +45,9 @@ public:
     std::map<std::string, std::int32_t> counts() const;
 
 private:
-    StateFolder(std::filesystem::path path, FileDescriptor lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+    explicit StateFolder(std::filesystem::path path) : path_(std::move(path)) {}
+    // Makes the folders and takes the lock; empty, or why that does not work.
+    std::string occupy();
     // Reads the folder's id, or gives it one. False when the disk refuses.
     bool find_id();
     std::filesystem::path record_file(std::string_view process) const;

@@ -66,7 +66,8 @@ void Supervisor::heard(Moment at, ProcessId id, const SdkFact& fact) {
         case Kind::shutdown:
             if (process->match) match_over(at, *process, true);
             process->end_is_wished = true;
-            return end(at, *process, ProcessState::stopping, "it asked to be shut down");
+            return end(at, *process, ProcessState::stopping,
+                       fact.reason.empty() ? "it asked to be shut down" : std::string_view(fact.reason));
     }
 }
 
