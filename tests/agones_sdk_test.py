@@ -12,6 +12,7 @@ import pathlib
 import resource
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -177,6 +178,40 @@ class Hostile(Agones):
         self.assertLess(slowest, 2)
         self.assertEqual(self.ok("GET", "/gameserver", number=0)["status"]["state"], "Scheduled")
         self.assertLess(self.stand.tell("usage")["rss_kib"], 200 * 1024)
+
+    def test_fault_93_streams_that_are_reset_at_once_fill_no_memory_G_20(self):
+        """HTTP/2's rapid reset, over gRPC's port."""
+        port = int(self.stand.environments[0]["AGONES_SDK_GRPC_PORT"])
+
+        def frame(kind, flags, stream, payload=b""):
+            return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+        fields = ((b":method", b"POST"), (b":scheme", b"http"), (b":path", b"/agones.dev.sdk.SDK/GetGameServer"),
+                  (b":authority", b"localhost"), (b"content-type", b"application/grpc"), (b"te", b"trailers"))
+        head = b"".join(b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value for name, value in fields)
+        cut_off = []
+
+        def attack():
+            for _ in range(3):
+                with socket.create_connection(("127.0.0.1", port), 20) as peer:
+                    try:
+                        peer.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0))
+                        for number in range(1, 30000, 2):
+                            peer.sendall(frame(1, 4, number, head) + frame(3, 0, number, struct.pack(">I", 8)))
+                    except OSError:
+                        cut_off.append(True)
+
+        before = self.stand.tell("usage")["rss_kib"]
+        attackers = [threading.Thread(target=attack) for _ in range(3)]
+        for each in attackers:
+            each.start()
+        for each in attackers:
+            each.join()
+        grown = self.stand.tell("usage")["rss_kib"] - before
+        print(f"rapid reset: {grown / 1024:.0f} MiB more, {len(cut_off)} of 9 connections cut off")
+        self.assertTrue(cut_off)
+        self.assertLess(grown, 100 * 1024)
+        self.assertEqual(self.ok("GET", "/gameserver", number=0)["status"]["state"], "Scheduled")
 
     @unittest.skipIf(os.geteuid() != 0, "only root can become another user")
     def test_another_users_process_is_turned_away_by_both_protocols_G_20(self):
