@@ -4,9 +4,11 @@
     agent_test.py PATH_TO_MUSTER PATH_TO_ECHO_GAME [unittest arguments]
 """
 
+import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -97,6 +99,124 @@ class Agent(AgentCase):
         self.soon(lambda: len(self.connected()) == 3 and len(self.games()) == 3, "three again, and no fourth")
         self.assertEqual(len(set(before) & set(self.games())), 1, "the one with a record is adopted")
         self.assertTrue(self.logged(r"left no record of it"), self.agent_log())
+
+    def test_fault_91_a_game_that_ends_while_no_agent_watches_ends_its_match(self):
+        agent = self.up(2)
+        port = self.allocate(95)["port"]
+        self.soon(lambda: self.match(95)["state"] == "ready", "the match is ready")
+        before = self.games()
+        agent.kill()
+        agent.wait()
+        self.say(port, b"end")
+        self.soon(lambda: len(self.games()) == 1, "it has ended")
+        self.start_agent(os.path.join(self.folder, "agent.toml"))
+        self.soon(lambda: self.match(95)["state"] == "ended", "Muster hears so")
+        self.soon(lambda: self.logged("ended while no agent watched"), "and the log")
+        self.soon(lambda: len(self.connected()) == 2 and len(self.games()) == 2, "it is started again")
+        self.assertEqual(len(set(before) & set(self.games())), 1)
+        processes = self.ask("GET", "/hosts/host-1")[1]["processes"]
+        self.assertEqual([each["last_exit"] is not None for each in processes].count(True), 1, processes)
+
+    def test_fault_91_an_adopted_process_keeps_how_its_last_life_ended(self):
+        agent = self.up(1)
+        os.kill(self.games()[0], signal.SIGKILL)
+
+        def last_exit():
+            processes = self.ask("GET", "/hosts/host-1")[1].get("processes") or [{}]
+            return processes[0].get("state") == "ready" and processes[0]["last_exit"]
+
+        self.soon(lambda: last_exit() and last_exit()["signal"] == 9, "it was killed, and is back")
+        agent.kill()
+        agent.wait()
+        self.start_agent(os.path.join(self.folder, "agent.toml"))
+        self.soon(lambda: self.logged("Adopted process"), "adopted")
+        self.soon(lambda: self.ask("GET", "/hosts/host-1")[1].get("connected"), "told to Muster")
+        self.assertEqual(last_exit()["signal"], 9)
+
+    def test_G_7_a_state_folder_that_is_removed_is_made_again(self):
+        agent = self.up(2)
+        port = self.allocate(96)["port"]
+        self.soon(lambda: self.match(96)["state"] == "ready", "the match is ready")
+        before = self.games()
+        shutil.rmtree(os.path.join(self.folder, "state"))
+        self.soon(lambda: self.logged("state folder .* was removed; it is made again"), "told")
+        second = subprocess.run([self.muster, "agent", "--config", os.path.join(self.folder, "agent.toml")],
+                                capture_output=True, text=True, timeout=60)
+        self.assertEqual(second.returncode, 78)
+        self.assertIn("another agent uses this folder", second.stderr)
+        agent.kill()
+        agent.wait()
+        self.start_agent(os.path.join(self.folder, "agent.toml"))
+        self.soon(lambda: self.agent_log().count("Adopted process") == 2, "all adopted")
+        self.assertEqual(self.games(), before)
+        self.say(port, b"end")
+        self.soon(lambda: self.match(96)["state"] == "ended", "the adopted match ends")
+
+    def test_G_12_the_agents_metrics_are_served(self):
+        path = self.write_config(1)
+        port = free_ports(1)[0]
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.replace("[agent]", f'[agent]\nmetrics = "127.0.0.1:{port}"', 1))
+        self.start_agent(path)
+
+        def metrics():
+            try:
+                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+                connection.request("GET", "/metrics")
+                answer = connection.getresponse()
+                return answer.read().decode() if answer.status == 200 else ""
+            except OSError:
+                return ""
+
+        self.soon(lambda: 'muster_agent_processes{run="arena",state="ready"} 1' in metrics(), "one is ready")
+        self.assertIn('muster_agent_starts_total{run="arena"} 1', metrics())
+        os.kill(self.games()[0], signal.SIGKILL)
+        self.soon(lambda: 'muster_agent_exits_total{run="arena",reason="signal"} 1' in metrics(), "its exit")
+        self.soon(lambda: "muster_agent_linked 1" in metrics(), "linked")
+        second = self.write_config(1)
+        with open(second, encoding="utf-8") as file:
+            text = file.read()
+        with open(second, "w", encoding="utf-8") as file:
+            file.write(text.replace("[agent]", f'[agent]\nmetrics = "127.0.0.1:{port}"', 1).replace("/state", "/other"))
+        refused = subprocess.run([self.muster, "agent", "--config", second], capture_output=True, text=True, timeout=60)
+        self.assertEqual(refused.returncode, 78)
+        self.assertIn("agent.metrics: 127.0.0.1", refused.stderr)
+
+    def test_G_6_a_cgroup_ends_even_a_child_that_hides_where_it_comes_from(self):
+        place = os.path.join(self.folder, "cgroup")
+        os.mkdir(place)
+        words = ["unshare", "-m", "sh", "-c", 'mount -t cgroup2 none "$0" && mkdir "$0/muster-probe" && '
+                 'ls "$0/muster-probe/cgroup.kill"; status=$?; rmdir "$0/muster-probe"; exit $status', place]
+        probe = subprocess.run(words, capture_output=True, text=True, check=False)
+        if probe.returncode != 0:
+            self.skipTest(f"no cgroup v2 can be made here: {probe.stderr.strip()}")
+        # The child leaves its session, its parent and its environment behind.
+        hidden = os.path.join(self.folder, "hidden")
+        script = f'(setsid env -i sh -c "echo \\$\\$ > {hidden}; exec sleep 99999" &) ; exec {self.game}'
+        path = self.write_config(1, command=["sh", "-c", script])
+        name, value = self.mark.split("=")
+        with open(self.log, "ab") as log:
+            agent = subprocess.Popen(["unshare", "-m", "sh", "-c", 'mount -t cgroup2 none "$0" && exec "$@"', place,
+                                      self.muster, "agent", "--config", path], stdout=log, stderr=log,
+                                     env=environment(**{name: value}))
+        self.addCleanup(agent.wait)
+        self.addCleanup(agent.kill)
+        self.soon(lambda: len(self.connected()) == 1, "it is at Muster")
+        self.assertNotIn("Without cgroups", self.agent_log())
+        self.soon(lambda: os.path.exists(hidden) and os.path.getsize(hidden) > 1, "the child runs")
+        with open(hidden, encoding="utf-8") as file:
+            child = int(file.read())
+        self.addCleanup(lambda: self.alive(child) and os.kill(child, signal.SIGKILL))
+        with open(f"/proc/{child}/cgroup", encoding="utf-8") as file:
+            self.assertRegex(file.read(), r"0::/.*muster-host-1-arena-1")
+        os.kill(self.games()[0], signal.SIGKILL)
+        self.soon(lambda: not self.alive(child), "the child is ended with it")
+        self.soon(lambda: len(self.connected()) == 1 and len(self.games()) == 1, "it is started again")
+        agent.send_signal(signal.SIGINT)
+        self.assertEqual(agent.wait(60), 0)
+        self.assertEqual(self.games(), [])
 
     def test_fault_92_a_restart_of_muster_is_survived(self):
         self.up(2)

@@ -62,40 +62,50 @@ std::vector<MusterSaid> MusterSide::take_said() {
         const std::lock_guard lock(mutex_);
         all.swap(said_);
     }
-    for (const MusterSaid& each : all) {
+    for (const MusterSaid& each : all)
+        for (Client& leaving : leaving_)
+            if (leaving.number == each.client && each.kind == Kind::online) leaving.online = true;
+    // What is said to a client that is leaving is nobody's business any more.
+    std::erase_if(all, [this](const MusterSaid& each) {
         const auto client = clients_.find(each.process);
-        if (client == clients_.end()) continue;
+        return client == clients_.end() || client->second.number != each.client;
+    });
+    for (const MusterSaid& each : all) {
+        Client& client = clients_.at(each.process);
         if (each.kind == Kind::online) {
-            client->second.online = true;
-            address_ = client->second.address;
+            client.online = true;
+            address_ = client.address;
         }
-        if (each.kind == Kind::connecting) client->second.online = false;
+        if (each.kind == Kind::connecting) client.online = false;
     }
     return all;
 }
 
 void MusterSide::join(Time now, ProcessId process, std::uint16_t port, const std::optional<MatchHeld>& match) {
+    const std::uint64_t number = ++last_number_;
     sdk::GameServerCallbacks callbacks;
-    callbacks.on_offer = [this, process](const sdk::Offer& offer) {
+    callbacks.on_offer = [this, process, number](const sdk::Offer& offer) {
         const SdkMatch offered{LobbyId(offer.lobby.value), offer.game_type, offer.game_mode, offer.token};
-        said({.process = process, .kind = Kind::offer, .match = offered});
+        said({.process = process, .client = number, .kind = Kind::offer, .match = offered});
         return sdk::OfferAnswer::later;
     };
-    callbacks.on_abort = [this, process](sdk::LobbyId lobby, std::string_view reason) {
+    callbacks.on_abort = [this, process, number](sdk::LobbyId lobby, std::string_view reason) {
         said({.process = process,
+              .client = number,
               .kind = Kind::abort,
               .match = {.lobby = LobbyId(lobby.value)},
               .text = std::string(reason)});
     };
     Client client;
-    callbacks.on_error = [this, process](const sdk::Outcome& error) {
-        said({.process = process, .kind = Kind::error, .text = error.text});
+    callbacks.on_error = [this, process, number](const sdk::Outcome& error) {
+        said({.process = process, .client = number, .kind = Kind::error, .text = error.text});
     };
     const auto self = std::make_shared<sdk::GameServer*>(nullptr);
-    callbacks.on_link = [this, process, self](sdk::LinkState state) {
+    callbacks.on_link = [this, process, number, self](sdk::LinkState state) {
         if (state == sdk::LinkState::online)
-            said({.process = process, .kind = Kind::online, .server = ServerId((*self)->id()->value)});
-        if (state == sdk::LinkState::connecting) said({.process = process, .kind = Kind::connecting});
+            said(
+                {.process = process, .client = number, .kind = Kind::online, .server = ServerId((*self)->id()->value)});
+        if (state == sdk::LinkState::connecting) said({.process = process, .client = number, .kind = Kind::connecting});
     };
     client.server =
         std::make_unique<sdk::GameServer>(sdk::GameServerOptions{.token = options_.token,
@@ -112,6 +122,7 @@ void MusterSide::join(Time now, ProcessId process, std::uint16_t port, const std
     }
     // Two that speak for one port would push each other out.
     std::erase_if(leaving_, [port](const Client& each) { return each.port == port; });
+    client.number = number;
     client.port = port;
     client.since = now;
     client.address = address_;
@@ -128,15 +139,26 @@ void MusterSide::command(ProcessId process, Command command) {
 }
 
 void MusterSide::leave(Time now, ProcessId process, bool crashed) {
-    command(process, [crashed](sdk::GameServer& server) {
-        if (crashed) return server.crashed();
-        server.goodbye();
-    });
     const auto client = clients_.find(process);
     if (client == clients_.end()) return;
-    client->second.gone_at = now + (client->second.online ? goodbye_time : late_goodbye_time);
+    if (client->second.online) {
+        say_goodbye(now, client->second, crashed);
+    } else {
+        // What it still has to report goes first, once somebody listens.
+        client->second.owes_goodbye = crashed;
+        client->second.gone_at = now + late_goodbye_time;
+    }
     leaving_.push_back(std::move(client->second));
     clients_.erase(client);
+}
+
+void MusterSide::say_goodbye(Time now, Client& client, bool crashed) {
+    client.gone_at = now + goodbye_time;
+    sdk::GameServer* server = client.server.get();
+    runner_.post(*server, [server, crashed] {
+        if (crashed) return server->crashed();
+        server->goodbye();
+    });
 }
 
 void MusterSide::drain(ProcessId process, bool draining) {
@@ -171,6 +193,8 @@ void MusterSide::tell(const TellMatch& what) {
 }
 
 void MusterSide::tidy(Time now) {
+    for (Client& client : leaving_)
+        if (client.online && client.owes_goodbye) say_goodbye(now, client, *std::exchange(client.owes_goodbye, {}));
     std::erase_if(leaving_, [now](const Client& client) { return client.gone_at <= now; });
     for (auto& [process, client] : clients_) {
         if (client.online) {
@@ -182,6 +206,7 @@ void MusterSide::tidy(Time now) {
         if (!std::exchange(client.told, true)) {
             const std::string& address = options_.join[client.address];
             said({.process = process,
+                  .client = client.number,
                   .kind = Kind::error,
                   .text = "no link to Muster yet: nobody answers at " + address});
         }

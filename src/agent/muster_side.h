@@ -31,6 +31,7 @@ struct MusterSideOptions {
 struct MusterSaid {
     enum class Kind : std::uint8_t { offer, abort, online, connecting, error };
     ProcessId process{};
+    std::uint64_t client = 0;  // of its lives' clients, which one
     Kind kind = Kind::offer;
     SdkMatch match{};    // of an offer; of an abort the lobby alone
     std::string text{};  // of an abort and an error
@@ -70,15 +71,18 @@ public:
 private:
     struct Client {
         std::unique_ptr<sdk::GameServer> server;
+        std::uint64_t number = 0;
         std::uint16_t port = 0;
         std::size_t address = 0;
         Time since{};  // it is not online
         bool online = false;
-        bool told = false;  // that nobody answers
-        Time gone_at{};     // of one that is leaving
+        bool told = false;                   // that nobody answers
+        Time gone_at{};                      // of one that is leaving
+        std::optional<bool> owes_goodbye{};  // since it was not online; true: of a crash
     };
 
     void said(MusterSaid what);
+    void say_goodbye(Time now, Client& client, bool crashed);
     template <class Command>
     void command(ProcessId process, Command command);
 
@@ -87,6 +91,7 @@ private:
     std::map<ProcessId, Client> clients_;
     std::vector<Client> leaving_;
     std::size_t address_ = 0;  // that answered last
+    std::uint64_t last_number_ = 0;
 
     std::mutex mutex_;
     std::vector<MusterSaid> said_;  // guarded by mutex_
