@@ -94,7 +94,7 @@ class PlainHttp(Agones):
         self.assertEqual(self.call("GET", "/ready"), (501, {"code": 12, "message": "Method Not Allowed", "details": []}))
         status, refused = self.call("POST", "/ready", "{")
         self.assertEqual((status, refused["code"], refused["details"]), (400, 3, []))
-        status, refused = self.call("PUT", "/metadata/label", "x" * 70000)
+        status, refused = self.call("PUT", "/metadata/label", "x" * 270000)
         self.assertEqual(status, 413)
         self.assertEqual(self.ok("GET", "/gameserver")["status"]["state"], "Scheduled")
 

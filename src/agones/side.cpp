@@ -1,7 +1,6 @@
 #include "agones/side.h"
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
 #include <boost/json/object.hpp>
@@ -9,6 +8,7 @@
 #include <boost/json/serialize.hpp>
 #include <unistd.h>
 
+#include "agent/locked_session.h"
 #include "agones/answer_json.h"
 #include "agones/rest.h"
 #include "agones/sdk_calls.h"
@@ -46,34 +46,34 @@ LoopbackAnswer refusal(const Refused& refused) {
 
 }  // namespace
 
-// The session under its lock: the agent's thread, the loopback thread and gRPC's threads meet here.
+// What the loopback thread and gRPC's threads ask.
 class Side::Served final : public SdkCalls, public LoopbackHandler {
 public:
     explicit Served(const Services& services) : services_(services) {}
 
     Reply call(const Call& call) override {
         bool news = false;
-        Reply reply = [&]() -> Reply {
-            const std::scoped_lock lock(mutex_);
-            if (!session_) return Failure<Refused>(gone());
-            Reply answer = session_->call(later(services_.clock.now()), call);
-            publish();
-            news = session_->has_facts();
-            return answer;
-        }();
+        Reply reply = Failure<Refused>(gone());
+        with(services_.clock.now(), [&](Session& session, Time now) {
+            reply = session.call(now, call);
+            news = session.has_facts();
+        });
         if (news) services_.wake();
         return reply;
     }
 
     Result<std::shared_ptr<Watch>, Refused> watch() override {
-        const std::scoped_lock lock(mutex_);
-        if (!session_) return Failure<Refused>(gone());
-        std::erase_if(watches_, [](const auto& each) { return each.expired(); });
-        if (watches_.size() >= watches_max)
-            return Failure<Refused>(Refused{Code::resource_exhausted, "too many watches"});
         auto watch = std::make_shared<Watch>();
-        watch->push(session_->present());
-        watches_.push_back(watch);
+        bool full = false;
+        const bool there = with(services_.clock.now(), [&](const Session& session, Time) {
+            std::erase_if(watches_, [](const auto& each) { return each.expired(); });
+            full = watches_.size() >= watches_max;
+            if (full) return;
+            watch->push(session.present());
+            watches_.push_back(watch);
+        });
+        if (!there) return Failure<Refused>(gone());
+        if (full) return Failure<Refused>(Refused{Code::resource_exhausted, "too many watches"});
         return watch;
     }
 
@@ -93,43 +93,32 @@ public:
         return {status, to_json(Refused{code_for(status), why}), nullptr};
     }
 
+    // Those that watched the session before hear no more.
     void set(std::optional<Session> session) {
-        const std::scoped_lock lock(mutex_);
-        session_ = std::move(session);
-        watches_.clear();
+        with({}, [this](const Session&, Time) { watches_.clear(); });
+        session_.set(std::move(session));
     }
 
-    // Runs `work` on the session, if there is one. On the agent's thread, which needs no waking.
+    // Runs work(session, now), if there is a session, and tells the watchers what it changed.
     template <class Work>
-    void with(Work work) {
-        const std::scoped_lock lock(mutex_);
-        if (!session_) return;
-        work(*session_);
-        publish();
+    bool with(Time now, Work work) {
+        return session_.with(now, [&](Session& session, Time at) {
+            work(session, at);
+            const auto changes = session.take_changes();
+            if (changes.empty()) return;
+            for (const auto& each : watches_)
+                if (const auto watch = each.lock())
+                    for (const auto& change : changes) watch->push(change);
+        });
     }
-
-    // The threads read the clock each for itself, and the session's time must not go back.
-    Time later(Time now) {
-        last_ = std::max(last_, now);
-        return last_;
-    }
+    const LockedSession<Session>& session() const { return session_; }
 
 private:
     static Refused gone() { return {Code::unavailable, "the process has ended"}; }
 
-    void publish() {
-        const auto changes = session_->take_changes();
-        if (changes.empty()) return;
-        for (const auto& each : watches_)
-            if (const auto watch = each.lock())
-                for (const auto& change : changes) watch->push(change);
-    }
-
     const Services services_;
-    std::mutex mutex_;
-    std::optional<Session> session_;
-    std::vector<std::weak_ptr<Watch>> watches_;
-    Time last_{};
+    LockedSession<Session> session_;
+    std::vector<std::weak_ptr<Watch>> watches_;  // touched under the session's lock
 };
 
 Side::Side(Process process, const Services& services)
@@ -160,36 +149,33 @@ void Side::end_life(Time) {
 }
 
 void Side::offer(Time now, const SdkMatch& match) {
-    served_->with([&](Session& session) { session.offer(served_->later(now), match); });
+    served_->with(now, [&](Session& session, Time at) { session.offer(at, match); });
     services_.wake();  // it is answered already
 }
 
 void Side::abort(Time now, LobbyId lobby, std::string_view reason) {
-    served_->with([&](Session& session) { session.abort(served_->later(now), lobby, reason); });
+    served_->with(now, [&](Session& session, Time at) { session.abort(at, lobby, reason); });
 }
 
 void Side::stop(Time now) {
-    served_->with([&](Session& session) { session.stop(served_->later(now)); });
+    served_->with(now, [](Session& session, Time at) { session.stop(at); });
 }
 
 std::vector<SdkFact> Side::take_facts(Time now) {
     std::vector<SdkFact> facts = std::exchange(failures_, {});
-    served_->with([&](Session& session) {
-        session.tick(served_->later(now));
+    served_->with(now, [&](Session& session, Time at) {
+        session.tick(at);
         std::ranges::move(session.take_facts(), std::back_inserter(facts));
     });
     return facts;
 }
 
 std::optional<Time> Side::next_tick() const {
-    std::optional<Time> next;
-    served_->with([&](const Session& session) { next = session.next_tick(); });
-    return next;
+    return served_->session().next_tick();
 }
 
 std::string Side::saved() const {
-    std::string session_text;
-    served_->with([&](const Session& session) { session_text = session.saved(); });
+    const std::string session_text = served_->session().saved();
     if (session_text.empty() || !http_port_) return {};
     return json::serialize(json::object{{"http_port", http_port_->number()},
                                         {"grpc_port", grpc_port_ ? grpc_port_->number() : 0},
@@ -198,15 +184,16 @@ std::string Side::saved() const {
 
 std::uint64_t Side::revision() const {
     std::uint64_t version = 0;
-    served_->with([&](const Session& session) { version = static_cast<std::uint64_t>(session.present()->version); });
+    served_->session().look(
+        [&](const Session& session) { version = static_cast<std::uint64_t>(session.present()->version); });
     return version;
 }
 
 void Side::restore(Time now, std::string_view, std::string_view saved) {
     close();
     failures_.clear();
-    const auto failed = [&](std::string why) {
-        failures_.push_back({SdkFact::Kind::unhealthy, {}, "its SDK session cannot be continued: " + std::move(why)});
+    const auto failed = [&](std::string_view why) {
+        failures_.push_back(session_lost(why));
         close();
     };
     try {
@@ -224,7 +211,7 @@ void Side::restore(Time now, std::string_view, std::string_view saved) {
 void Side::set_address(std::string address, std::uint16_t port) {
     process_.address = address;
     process_.port = port;
-    served_->with([&](Session& session) { session.set_address(std::move(address), port); });
+    served_->with({}, [&](Session& session, Time) { session.set_address(std::move(address), port); });
 }
 
 void Side::open(std::uint16_t http_port, std::uint16_t grpc_port) {

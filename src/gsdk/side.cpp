@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -14,6 +13,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "agent/locked_session.h"
 #include "base/json_fields.h"
 #include "base/uuid.h"
 #include "gsdk/heartbeat_json.h"
@@ -53,9 +53,15 @@ void write_private(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-// The session under its lock: the agent's thread and the loopback thread meet here.
+// What the loopback thread asks.
 class Side::Served final : public LoopbackHandler {
 public:
+    // A session, and the id that its process must know.
+    struct Named : Session {
+        Named(Session session, std::string name) : Session(std::move(session)), id(std::move(name)) {}
+        std::string id;
+    };
+
     explicit Served(const Services& services) : services_(services) {}
 
     LoopbackAnswer handle(const LoopbackRequest& request) override {
@@ -75,58 +81,36 @@ public:
         return answer.status == 200 ? answer : error(status, why);
     }
 
-    void set(std::optional<Session> session, std::string id) {
-        const std::scoped_lock lock(mutex_);
-        session_ = std::move(session);
-        id_ = std::move(id);
-    }
-
-    std::string id() const {
-        const std::scoped_lock lock(mutex_);
-        return id_;
-    }
-
-    // Runs `work` on the session, if there is one. On the agent's thread, which needs no waking.
-    template <class Work>
-    void with(Work work) {
-        const std::scoped_lock lock(mutex_);
-        if (session_) work(*session_);
-    }
-
-    // The threads read the clock each for itself, and the session's time must not go back.
-    Time later(Time now) {
-        last_ = std::max(last_, now);
-        return last_;
-    }
+    void set(std::optional<Named> named) { session_.set(std::move(named)); }
+    LockedSession<Named>& session() { return session_; }
 
 private:
     static LoopbackAnswer unknown() { return error(404, "no such session host"); }
 
     bool known(std::string_view id) const {
-        const std::scoped_lock lock(mutex_);
-        return session_ && id == id_;
+        bool same = false;
+        session_.look([&](const Named& named) { same = named.id == id; });
+        return same;
     }
 
     // To a known id never an HTTP error, whatever it sends: some clients give up for minutes.
     LoopbackAnswer heartbeat(std::string_view id, std::string_view body) {
         const auto beat = heartbeat_of(body);
+        bool same = false;
         bool news = false;
         std::string answer = to_json(HeartbeatAnswer{});
-        {
-            const std::scoped_lock lock(mutex_);
-            if (!session_ || id != id_) return unknown();
-            if (beat) answer = to_json(session_->heartbeat(later(services_.clock.now()), *beat));
-            news = session_->has_facts();
-        }
+        session_.with(services_.clock.now(), [&](Named& named, Time now) {
+            same = named.id == id;
+            if (same && beat) answer = to_json(named.heartbeat(now, *beat));
+            news = named.has_facts();
+        });
+        if (!same) return unknown();
         if (news) services_.wake();
         return {200, std::move(answer), nullptr};
     }
 
     const Services services_;
-    mutable std::mutex mutex_;
-    std::optional<Session> session_;
-    std::string id_;
-    Time last_{};
+    LockedSession<Named> session_;
 };
 
 Side::Side(Process process, Place place, const Services& services)
@@ -143,7 +127,7 @@ std::vector<EnvironmentEntry> Side::begin_life(Time now, std::string_view) {
     close();
     failures_.clear();
     const std::string id = random_uuid(services_.entropy);
-    served_->set(Session(process_, now), id);
+    served_->set(Served::Named{Session(process_, now), id});
     std::string endpoint;
     try {
         open(0);
@@ -183,48 +167,47 @@ void Side::end_life(Time) {
 
 void Side::offer(Time, const SdkMatch& match) {
     const std::string session_id = random_uuid(services_.entropy);
-    served_->with([&](Session& session) { session.offer(match, session_id); });
+    served_->session().with({}, [&](Served::Named& session, Time) { session.offer(match, session_id); });
 }
 
 void Side::set_players(LobbyId lobby, const std::vector<AccountId>& accounts) {
-    served_->with([&](Session& session) { session.set_players(lobby, accounts); });
+    served_->session().with({}, [&](Served::Named& session, Time) { session.set_players(lobby, accounts); });
 }
 
 void Side::abort(Time now, LobbyId lobby, std::string_view) {
-    served_->with([&](Session& session) { session.abort(served_->later(now), lobby); });
+    served_->session().with(now, [&](Served::Named& session, Time at) { session.abort(at, lobby); });
 }
 
 void Side::stop(Time now) {
-    served_->with([&](Session& session) { session.stop(served_->later(now)); });
+    served_->session().with(now, [](Served::Named& session, Time at) { session.stop(at); });
 }
 
 std::vector<SdkFact> Side::take_facts(Time now) {
     std::vector<SdkFact> facts = std::exchange(failures_, {});
-    served_->with([&](Session& session) {
-        session.tick(served_->later(now));
+    served_->session().with(now, [&](Served::Named& session, Time at) {
+        session.tick(at);
         std::ranges::move(session.take_facts(), std::back_inserter(facts));
     });
     return facts;
 }
 
 std::optional<Time> Side::next_tick() const {
-    std::optional<Time> next;
-    served_->with([&](const Session& session) { next = session.next_tick(); });
-    return next;
+    return served_->session().next_tick();
 }
 
 std::string Side::saved() const {
-    std::string session_text;
-    served_->with([&](const Session& session) { session_text = session.saved(); });
-    if (session_text.empty() || !port_) return {};
-    return json::serialize(json::object{{"port", port_->number()}, {"id", served_->id()}, {"session", session_text}});
+    json::object out;
+    served_->session().look([&](const Served::Named& named) { out = {{"id", named.id}, {"session", named.saved()}}; });
+    if (out.empty() || !port_) return {};
+    out["port"] = port_->number();
+    return json::serialize(out);
 }
 
 void Side::restore(Time now, std::string_view, std::string_view saved) {
     close();
     failures_.clear();
-    const auto failed = [&](std::string why) {
-        failures_.push_back({SdkFact::Kind::unhealthy, {}, "its SDK session cannot be continued: " + std::move(why)});
+    const auto failed = [&](std::string_view why) {
+        failures_.push_back(session_lost(why));
         close();
     };
     try {
@@ -232,7 +215,7 @@ void Side::restore(Time now, std::string_view, std::string_view saved) {
         const json::object& in = parsed.as_object();
         auto session = Session::restored(process_, now, in.at("session").as_string());
         if (!session) return failed("it was not saved whole");
-        served_->set(std::move(session), std::string(in.at("id").as_string()));
+        served_->set(Served::Named{std::move(*session), std::string(in.at("id").as_string())});
         open(in.at("port").to_number<std::uint16_t>());
     } catch (const std::exception& failure) {
         failed(failure.what());
@@ -249,7 +232,7 @@ void Side::open(std::uint16_t port) {
 }
 
 void Side::close() {
-    served_->set(std::nullopt, {});
+    served_->set(std::nullopt);
     port_.reset();
 }
 
