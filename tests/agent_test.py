@@ -117,6 +117,22 @@ class Agent(AgentCase):
         processes = self.ask("GET", "/hosts/host-1")[1]["processes"]
         self.assertEqual([each["last_exit"] is not None for each in processes].count(True), 1, processes)
 
+    def test_fault_91_an_agent_killed_while_it_starts_processes_leaves_none_behind(self):
+        path = self.write_config(12)
+        for turn in range(6):
+            agent = self.start_agent(path)
+            # Another instant each time: while it starts the first, the last, or none any more.
+            self.soon(lambda n=turn: len(with_mark(self.mark)) > 2 * n, "it starts some")
+            agent.kill()
+            agent.wait()
+            again = self.start_agent(path)
+            self.soon(lambda: len(self.connected()) == 12 and len(self.games()) == 12, "all are there, and no more")
+            for sent in range(2):
+                again.send_signal(signal.SIGINT)
+                self.soon(lambda n=sent: self.agent_log().count("Ending all processes") > 2 * turn + n, "it ends all")
+            self.assertEqual(again.wait(60), 0)
+            self.assertEqual(self.games(), [])
+
     def test_fault_91_an_adopted_process_keeps_how_its_last_life_ended(self):
         agent = self.up(1)
         os.kill(self.games()[0], signal.SIGKILL)

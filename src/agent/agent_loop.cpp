@@ -213,7 +213,8 @@ void AgentLoop::keep_folder() {
 void AgentLoop::obey(Moment at) {
     for (std::vector<Order> orders = supervisor_.take_orders(); !orders.empty(); orders = supervisor_.take_orders()) {
         // What the next agent must know is on disk before a process or Muster hears of it.
-        for (const ProcessId id : to_be_written_first(orders))
+        written_first_ = to_be_written_first(orders);
+        for (const ProcessId id : written_first_)
             if (const Process* process = supervisor_.find(id)) write_record(*process);
         for (const Order& order : orders) std::visit([&](const auto& each) { do_order(at, each); }, order);
     }
@@ -301,7 +302,7 @@ void AgentLoop::do_order(Moment at, const ProcessNews& news) {
     metrics_.count(news, *process);
     report_process(*process, reported(news.kind));
     tell_news(news, *process);
-    write_record(*process);
+    if (!written_first_.contains(news.process)) write_record(*process);
 }
 
 void AgentLoop::write_record(const Process& process) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -100,7 +101,8 @@ private:
         std::unique_ptr<SdkSide> side;
         std::uint64_t written = 0;  // the revision that stands in its record
     };
-    std::map<ProcessId, Sdk> sdks_;  // of the lives of now
+    std::map<ProcessId, Sdk> sdks_;      // of the lives of now
+    std::set<ProcessId> written_first_;  // of the orders that are being obeyed
     HostReports reports_;
     AgentMetrics metrics_;
     HostMeter meter_;

@@ -5,8 +5,10 @@
 
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstring>
 #include <sstream>
+#include <thread>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -17,15 +19,25 @@
 #include "base/uuid.h"
 
 namespace muster {
+namespace {
+
+using namespace std::chrono_literals;
+
+// An agent that was killed while it started a process leaves the lock to that process, until it has become its own
+// program. So the lock is waited for, and who has it then sees every process that an earlier agent has started.
+constexpr Duration lock_patience = 2s;
+constexpr Duration lock_look = 20ms;
+
+}  // namespace
 
 Result<StateFolder, std::string> StateFolder::open(const std::filesystem::path& path) {
     StateFolder opened(std::filesystem::absolute(path));
-    if (std::string problem = opened.occupy(); !problem.empty()) return Failure(std::move(problem));
+    if (std::string problem = opened.occupy(lock_patience); !problem.empty()) return Failure(std::move(problem));
     if (!opened.find_id()) return Failure(fmt::format("{}: cannot be written", (opened.path_ / "id").string()));
     return opened;
 }
 
-std::string StateFolder::occupy() {
+std::string StateFolder::occupy(Duration patience) {
     std::error_code error;
     for (const char* part : {"", "logs", "processes"}) {
         const std::filesystem::path folder = *part ? path_ / part : path_;
@@ -37,9 +49,15 @@ std::string StateFolder::occupy() {
     const std::filesystem::path lock_file = path_ / "lock";
     FileDescriptor lock(::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!lock) return fmt::format("{}: cannot be written: {}", path_.string(), std::strerror(errno));
-    if (flock(lock.number(), LOCK_EX | LOCK_NB) != 0)
+    const auto until = std::chrono::steady_clock::now() + patience;
+    while (flock(lock.number(), LOCK_EX | LOCK_NB) != 0) {
+        if (std::chrono::steady_clock::now() < until) {
+            std::this_thread::sleep_for(lock_look);
+            continue;
+        }
         return fmt::format("{}: another agent uses this folder; stop it, or give this one another state",
                            path_.string());
+    }
     lock_ = std::move(lock);
     return {};
 }
@@ -52,7 +70,7 @@ bool StateFolder::intact() const {
 }
 
 bool StateFolder::restore() {
-    return occupy().empty() && write_file(path_ / "id", id_);
+    return occupy(Duration::zero()).empty() && write_file(path_ / "id", id_);
 }
 
 bool StateFolder::find_id() {

@@ -10,6 +10,7 @@
 
 #include "agent/process_record.h"
 #include "base/result.h"
+#include "base/time.h"
 #include "net/file_descriptor.h"
 
 namespace muster {
@@ -17,7 +18,7 @@ namespace muster {
 class StateFolder {
 public:
     // Makes it when it is not there, and locks it. Fails with a sentence: it cannot be written, or another agent has
-    // it.
+    // had it for two seconds.
     static Result<StateFolder, std::string> open(const std::filesystem::path& path);
 
     const std::filesystem::path& path() const { return path_; }
@@ -46,8 +47,8 @@ public:
 
 private:
     explicit StateFolder(std::filesystem::path path) : path_(std::move(path)) {}
-    // Makes the folders and takes the lock; empty, or why that does not work.
-    std::string occupy();
+    // Makes the folders and takes the lock, waiting for it so long; empty, or why that does not work.
+    std::string occupy(Duration patience);
     // Reads the folder's id, or gives it one. False when the disk refuses.
     bool find_id();
     std::filesystem::path record_file(std::string_view process) const;
