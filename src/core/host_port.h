@@ -36,8 +36,8 @@ public:
     // A frame of a host's link, or a hello: the caller has judged that much.
     Result<void, WireError> frame(const Pass& pass, Link& link, const PeerFrame& frame);
 
-    // The match is offered to the server, or has a new list of players: if that is a host's process, its agent hears who
-    // may play (G-31).
+    // The match is offered to the server, or has a new list of players: if that is a host's process, its agent hears
+    // who may play (G-31).
     void match_offered(ServerId server, LobbyId lobby, const std::vector<AccountId>* accounts);
 
 private:

@@ -447,6 +447,32 @@ TEST_CASE_FIXTURE(HostWorld, "G-21: the server of a process that has crashed is 
     CHECK(next<MatchEventNotice>(matchmaker).reason == "Server crashed");
 }
 
+TEST_CASE_FIXTURE(HostWorld, "G-31: the agent hears who may play, from a list before the offer and from one after it") {
+    const ConnectionId link = join_host();
+    const TestServer server = join(*this, 7001);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    ProcessReport report = running("arena-1");
+    report.server = server.id;
+    send(link, report);
+    report_of(link);
+    const auto list = [&](std::int32_t lobby, std::int32_t account) {
+        send(matchmaker, MatchPlayers{LobbyId(lobby), {{AccountId(account)}}});
+        CHECK(error_of(next<MatchPlayersResponse>(matchmaker)) == "");
+    };
+    list(1, 5);
+    CHECK(quiet(link));
+    allocate(*this, matchmaker, server, 1);
+    const auto before = next<HostMatchPlayers>(link);
+    CHECK(before.lobby == LobbyId(1));
+    CHECK(before.accounts.items == std::vector{AccountId(5)});
+    allocate(*this, matchmaker, server, 2);
+    CHECK(quiet(link));
+    list(2, 6);
+    const auto after = next<HostMatchPlayers>(link);
+    CHECK(after.lobby == LobbyId(2));
+    CHECK(after.accounts.items == std::vector{AccountId(6)});
+}
+
 TEST_CASE_FIXTURE(HostWorld, "G-12: no host can speak for the game servers of another machine") {
     const TestServer server = join(*this, 7001);
     const ConnectionId link = join_host(hello_of_host(), "10.0.0.66");  // it claims 10.0.0.1
