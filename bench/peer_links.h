@@ -30,8 +30,8 @@ public:
 struct PeerEnd {
     std::uint32_t address = 0x7F00'0001;
     ByteOrder order = ByteOrder::little;
-    std::shared_ptr<const TlsClientContext> tls;  // null: plain bytes
-    bool resumes = false;                         // shows the ticket of its last link
+    std::shared_ptr<const TlsClientContext> tls{};  // null: plain bytes
+    bool resumes = false;                           // shows the ticket of its last link
 };
 
 // One thread. Links are numbered from 0; each can be opened again after it was closed.

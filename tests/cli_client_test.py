@@ -213,6 +213,8 @@ class Actions(WithDaemon):
         self.assertEqual((nobody.returncode, nobody.stderr), (1, "muster: no server at 203.0.113.9\n"))
         self.assertEqual(self.run_muster("drain", "--address", ip, "--region", "EU").returncode, 64)
         for bad in (("drain", "0"), ("undrain", "0"), ("remove", "0"), ("abort", "0"), ("kick", "0"), ("block", "ip", "nonsense"), ("block", "account", "0"),
+                    ("servers", "--limit", "-1"), ("hosts", "--limit", "-1"), ("matches", "--limit", "-5"), ("events", "--limit", "0"),
+                    ("events", "--limit", "-1"), ("events", "--limit", "5000"), ("scale", "eu-1/arena", "--", "-1"),
                     ("operator", "add", "a b", "--role", "viewer")):
             done = self.run_muster(*bad)
             self.assertEqual(done.returncode, 64, (bad, done.stderr))

@@ -4,9 +4,11 @@
     operators_test.py PATH_TO_MUSTER [unittest arguments]
 """
 
+import concurrent.futures
 import hashlib
 import http.client
 import json
+import struct
 import subprocess
 
 from api_client import JSON, Api
@@ -109,6 +111,30 @@ class Operators(Operated):
         self.of(alice, "POST", "/matches", {"lobby_id": 5, "region": 77, "player_count": 10})
         asked = self.soon(lambda: self.got("/events?type=match.requested")["events"], "no request in the history")[0]
         self.assertEqual(asked["operator"], "alice")
+
+    def test_the_audit_names_each_server_and_who_gave_a_match_back_S_5(self):
+        servers = [self.daemon.game_server(port) for port in (7777, 7778)]
+        ids = [server.id for server in servers]
+        self.assertEqual(self.of(ADMIN, "POST", "/servers/drain", {"draining": True, "servers": ids})[0], 200)
+        self.soon(lambda: [e for e in self.audit() if e["target"] == f"servers {ids[0]} and {ids[1]}"], "the servers are not named")
+        self.assertEqual(self.of(ADMIN, "POST", "/servers/drain", {"draining": False, "servers": ids[:1]})[0], 200)
+        mara = self.add("mara", "matchmaker")
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            asked = pool.submit(self.of, mara, "POST", "/matches", {"lobby_id": 9, "region": EU, "player_count": 2})
+            self.assertEqual(self.expect_offer(servers[0]), 9)
+            servers[0].acknowledge(9)
+            self.assertEqual(asked.result()[0], 200)
+        self.assertEqual(self.of(mara, "POST", "/matches/9/abort", {"reason": "all left"})[0], 200)
+        given_back = self.soon(lambda: [e for e in self.audit() if e["action"] == "abort"], "no abort in the audit")[0]
+        self.assertEqual((given_back["operator"], given_back["lobby_id"], given_back["reason"]), ("mara", 9, "all left"))
+
+    @staticmethod
+    def expect_offer(server):
+        """The lobby of the next ALLOCATE_MATCH; draining is answered by a status before."""
+        while True:
+            code, payload = server.receive()
+            if code == 0x1004:
+                return struct.unpack_from("<i", payload)[0]
 
     def test_a_removed_operator_is_out_at_once_S_5(self):
         for i in range(20):

@@ -1,6 +1,7 @@
 // Fields as one JSON object, in the order in which they are added.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,8 @@ public:
     void begin_list(std::string_view name) override;
     void end_list() override;
 
+    // Bytes so far.
+    std::size_t size() const { return out_.size(); }
     // Closes the object and hands it out; the sink is empty afterwards.
     std::string finish();
 

@@ -160,8 +160,9 @@ std::int64_t newest_id(const JsonValue& page) {
 
 int run(const EventsArguments& arguments) {
     const std::string filter = filter_of(arguments);
-    const std::int64_t limit =
-        std::clamp<std::int64_t>(arguments.limit.value_or(arguments.follow ? 10 : 100), 1, limit_max);
+    const std::int64_t limit = arguments.limit.value_or(arguments.follow ? 10 : 100);
+    if (limit < 1 || limit > limit_max)
+        throw CommandFailure(to_int(ExitCode::usage), fmt::format("--limit wants a number from 1 to {}", limit_max));
     ApiClient api = ApiClient::from_environment();
     // Asked first: what happens between the two questions is shown by the second, and not again by the feed.
     const std::int64_t before = arguments.follow ? newest_id(api.get("/events?limit=1")) : 0;

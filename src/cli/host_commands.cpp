@@ -45,6 +45,7 @@ int restart(const HostActionArguments& arguments) {
 
 int scale(const HostActionArguments& arguments) {
     const PlaceOnHost place = place_on_host(arguments.place, "RUN");
+    if (arguments.count < 0) throw CommandFailure(to_int(ExitCode::usage), "a run has no fewer than 0 processes");
     JsonFields body;
     body.integer("count", arguments.count);
     if (!arguments.reason.empty()) body.text("reason", arguments.reason);

@@ -46,7 +46,16 @@ std::int64_t RegionNames::id(std::string_view wanted) const {
     throw CommandFailure(exit_failed, fmt::format("no region {}; there are {}", safe_text(wanted), known));
 }
 
+namespace {
+
+void check_limit(std::int64_t limit) {
+    if (limit < 0) throw CommandFailure(to_int(ExitCode::usage), "--limit wants a whole number, or 0 for all");
+}
+
+}  // namespace
+
 Listing list(ApiClient& api, const ListQuery& query) {
+    check_limit(query.limit);
     Listing all;
     std::string after;
     do {
@@ -65,6 +74,7 @@ Listing list(ApiClient& api, const ListQuery& query) {
 }
 
 void Listing::cut_to(std::int64_t limit, std::string_view id) {
+    check_limit(limit);
     const auto most = static_cast<std::size_t>(limit);
     if (limit <= 0 || rows.size() <= most) return;
     rows.resize(most);

@@ -80,15 +80,13 @@ struct ProcessExited {
     OfProcess of;
     std::optional<std::int32_t> code;
     std::optional<std::int32_t> signal;
-    std::string reason;
-    std::string last_lines;  // of its output
+    std::string reason;  // nothing of its output, which may hold secrets: whoever may read, reads events
 
     void describe(FieldSink& out) const {
         of.describe(out);
         if (code) out.integer("code", *code);
         if (signal) out.integer("signal", *signal);
         out.text("reason", reason);
-        if (!last_lines.empty()) out.text("last_lines", last_lines);
     }
 };
 

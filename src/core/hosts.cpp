@@ -166,7 +166,7 @@ void Hosts::tell_news(const Pass& pass, KnownHost& host, const HostProcess& proc
             parts_.events.publish(event::ProcessReady{of});
             return;
         case ReportedNews::exited: {
-            event::ProcessExited exited{of, {}, {}, last.exit_reason.string(), last.last_lines.string()};
+            event::ProcessExited exited{of, {}, {}, last.exit_reason.string()};
             if (last.exit_code >= 0) exited.code = last.exit_code;
             if (last.exit_signal > 0) exited.signal = last.exit_signal;
             parts_.events.publish(exited);

@@ -18,6 +18,19 @@
 namespace muster {
 namespace {
 
+// "server 3", "servers 3, 5 and 9", "servers 1, 2, … and 90 more".
+std::string names_of(const std::set<ServerId>& servers) {
+    constexpr std::size_t named_max = 20;
+    std::string text = servers.size() == 1 ? "server" : "servers";
+    std::size_t named = 0;
+    for (const ServerId server : servers) {
+        if (named == named_max) return fmt::format("{} and {} more", text, servers.size() - named);
+        const bool last = ++named == servers.size() && named > 1;
+        text += fmt::format("{} {}", last ? " and" : named > 1 ? "," : "", server.value);
+    }
+    return text;
+}
+
 // An action on the game thread. Tells the outcome at once, but for an allocation's and a host's, which come later.
 struct Acting {
     Game::Inside& game;
@@ -55,9 +68,7 @@ struct Acting {
         }
         for (const ServerId server : servers) game.core.drain(server, wish.draining, note(wish.reason));
         if (!servers.empty()) {
-            event::OperatorAction done =
-                action_on(wish.draining ? "drain" : "undrain",
-                          fmt::format("{} server{}", servers.size(), servers.size() == 1 ? "" : "s"));
+            event::OperatorAction done = action_on(wish.draining ? "drain" : "undrain", names_of(servers));
             if (servers.size() == 1) done.server = *servers.begin();
             done.reason = wish.reason;
             game.events.publish(done);
@@ -106,11 +117,9 @@ struct Acting {
         tell_count(aborted);
     }
     void operator()(const action::Abort& abort) const {
-        if (caller.role == Role::matchmaker) {
-            if (!game.core.cancel_match(pass, abort.lobby, abort.reason)) return not_found();
-            return tell({});
-        }
-        if (!game.core.abort_match(pass, abort.lobby, abort.reason)) return not_found();
+        const bool done_so = caller.role == Role::matchmaker ? game.core.cancel_match(pass, abort.lobby, abort.reason)
+                                                             : game.core.abort_match(pass, abort.lobby, abort.reason);
+        if (!done_so) return not_found();
         event::OperatorAction done = action_on("abort", "lobby", abort.lobby.value);
         done.lobby = abort.lobby;
         done.reason = abort.reason;

@@ -68,6 +68,14 @@ std::optional<HttpResponse> AdminGate::refusal_of_action(HttpRequest& request, R
     return std::nullopt;
 }
 
+bool AdminGate::still_admits(const HttpRequest& request) const {
+    if (is_local(request)) return true;
+    if (!rules_.token_is_set) return false;
+    const std::string_view given = request.header("Authorization");
+    if (given.empty()) return rules_.holder_named && rules_.holder_named(request.shown_name).has_value();
+    return rules_.holder_of(given.substr(std::min(given.size(), scheme.size()))).has_value();
+}
+
 std::optional<HttpResponse> AdminGate::refusal_of_token(HttpRequest& request, Right right) {
     const std::string_view given = request.header("Authorization");
     const bool bearer = starts_with_any_case(given, scheme);

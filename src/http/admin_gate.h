@@ -50,6 +50,9 @@ public:
     std::optional<HttpResponse> refusal_of_introduction(HttpRequest& request);
     std::optional<HttpResponse> refusal_of_action(HttpRequest& request, Right right = Right::operate);
 
+    // Whether a read that was let in would be let in now: an operator may have been removed meanwhile (S-5).
+    bool still_admits(const HttpRequest& request) const;
+
     // Whether actions need a token at all.
     bool token_is_set() const { return rules_.token_is_set; }
 

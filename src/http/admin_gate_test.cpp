@@ -240,3 +240,16 @@ TEST_CASE_FIXTURE(Gate, "S-5: who introduces itself with a wrong token hears so,
     gate.set_rules(rules(false, true));
     CHECK(introduced("") == "/admin");
 }
+
+TEST_CASE_FIXTURE(Gate, "S-5: who was let in is let in no more once the token opens nothing") {
+    gate.set_rules(rules(true, false));
+    CHECK(gate.still_admits(request("Bearer look")));
+    CHECK_FALSE(gate.still_admits(request("Bearer gone")));
+    CHECK_FALSE(gate.still_admits(request("Bear")));
+    CHECK_FALSE(gate.still_admits(request("")));
+    CHECK(gate.wrong_tokens() == 0);
+    gate.set_rules(rules(false, false));
+    CHECK_FALSE(gate.still_admits(request("Bearer look")));
+    gate.set_rules(rules(true, true));
+    CHECK(gate.still_admits(request("")));
+}

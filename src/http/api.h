@@ -92,24 +92,30 @@ private:
     template <class View, class Render>
     void add_view_read(Routes& routes, std::string path, LatestView<View>& views, Render render) {
         add_read(routes, std::move(path), [&views, render](HttpRequest&& request, HttpResponder&& responder) {
-            const std::string key = request.path + "?" + request.query;
-            if (const auto kept = views.kept_answer(key)) return responder.send(json_answer(*kept));
-            // Callbacks are copied on their way; the two that may not be are shared.
-            auto asked =
-                std::make_shared<std::pair<HttpRequest, HttpResponder>>(std::move(request), std::move(responder));
-            views.with_view([&views, asked, key, render](const View* view) {
-                if (!view) return asked->second.send(http_error(503, "The game loop did not answer in time"));
-                if (const auto kept = views.kept_answer(key, view)) return asked->second.send(json_answer(*kept));
-                HttpResponse response = render(asked->first, *view);
-                if (response.status == 200) views.keep_answer(key, view, response.body);
-                asked->second.send(std::move(response));
-            });
+            read_view(views, request.path + "?" + request.query, render, std::move(request), std::move(responder));
+        });
+    }
+    // `key` names the answer among those that are kept with a view.
+    template <class View, class Render>
+    static void read_view(LatestView<View>& views, const std::string& key, Render render, HttpRequest&& request,
+                          HttpResponder&& responder) {
+        if (const auto kept = views.kept_answer(key)) return responder.send(json_answer(*kept));
+        // Callbacks are copied on their way; the two that may not be are shared.
+        auto asked = std::make_shared<std::pair<HttpRequest, HttpResponder>>(std::move(request), std::move(responder));
+        views.with_view([&views, asked, key, render](const View* view) {
+            if (!view) return asked->second.send(http_error(503, "The game loop did not answer in time"));
+            if (const auto kept = views.kept_answer(key, view)) return asked->second.send(json_answer(*kept));
+            HttpResponse response = render(asked->first, *view);
+            if (response.status == 200) views.keep_answer(key, view, response.body);
+            asked->second.send(std::move(response));
         });
     }
 
     void add_event_routes(Routes& routes);
     void add_action_routes(Routes& routes);
     void add_host_routes(Routes& routes);
+    void add_host_read(Routes& routes, const std::string& path,
+                       HttpResponse (*render)(const HttpRequest& request, const HostsView& view));
     void add_operator_routes(Routes& routes);
     void add_block_routes(Routes& routes);
 

@@ -39,7 +39,8 @@ HttpResponse Api::live_events(const HttpRequest& request) {
     }
     HttpResponse response{200, "text/event-stream", {}};
     response.stream =
-        std::make_shared<EventStream>(parts_.events, parts_.clock, query->filter, last_seen, feeds_, request.peer);
+        std::make_shared<EventStream>(parts_.events, parts_.clock, query->filter, last_seen, feeds_, request.peer,
+                                      [this, asked = request] { return parts_.gate.still_admits(asked); });
     return response;
 }
 

@@ -127,11 +127,13 @@ struct Asking {
         return answer;
     }
     // With a view at hand when one is wanted.
-    ApiAnswer get(std::string_view target) {
+    ApiAnswer get(std::string_view target, const std::string& token = {}) {
         const int fleet = game.fleet_asked;
         const int players = game.players_asked;
         const int host_questions = game.hosts_asked;
-        const auto answer = send("GET", target);
+        std::vector<HttpHeader> headers;
+        if (!token.empty()) headers.push_back({"Authorization", "Bearer " + token});
+        const auto answer = send("GET", target, {}, std::move(headers));
         if (game.fleet_asked > fleet) made(1ms);
         if (game.players_asked > players)
             api.made(game.players_number, std::make_shared<const PlayersView>(sessions), 1ms);

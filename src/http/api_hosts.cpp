@@ -19,6 +19,12 @@ constexpr std::int64_t log_bytes_usual = 16 * 1024;
 constexpr std::int64_t log_bytes_max = 64 * 1024;
 constexpr std::int32_t count_max = 1'000'000;  // what is too many is for the agent to say
 constexpr const char* log_position_header = "X-Log-Position";
+// A page of hosts ends with the one that makes it larger than this.
+constexpr std::size_t page_bytes_max = 1024 * 1024;
+
+bool may_read_output(const HttpRequest& request) {
+    return may(request.role, Right::operate);
+}
 
 HttpResponse hosts_answer(const HttpRequest& request, const HostsView& view) {
     QueryReader query(request);
@@ -32,12 +38,12 @@ HttpResponse hosts_answer(const HttpRequest& request, const HostsView& view) {
     bool more = false;
     for (const HostRow& row : view.hosts) {
         if (row.name <= after) continue;
-        if (told == limit) {
+        if (told == limit || out.size() > page_bytes_max) {
             more = true;
             break;
         }
         out.begin_object({});
-        describe(row, out);
+        describe(row, may_read_output(request), out);
         out.end_object();
         last = &row;
         ++told;
@@ -53,7 +59,7 @@ HttpResponse host_answer(const HttpRequest& request, const HostsView& view) {
     for (const HostRow& row : view.hosts) {
         if (row.name != name) continue;
         JsonFields out;
-        describe(row, out);
+        describe(row, may_read_output(request), out);
         return json_answer(out.finish() + "\n");
     }
     return http_error(404, "No such host");
@@ -87,8 +93,8 @@ bool fits(std::string_view name, std::size_t bytes_max) {
 }  // namespace
 
 void Api::add_host_routes(Routes& routes) {
-    add_view_read(routes, "/hosts", hosts_, [](const auto&... asked) { return hosts_answer(asked...); });
-    add_view_read(routes, "/hosts/{name}", hosts_, [](const auto&... asked) { return host_answer(asked...); });
+    add_host_read(routes, "/hosts", hosts_answer);
+    add_host_read(routes, "/hosts/{name}", host_answer);
     add_action(routes, "POST", "/hosts/{name}/drain", [this](HttpRequest&& request, HttpResponder&& responder) {
         drain_host(std::move(request), std::move(responder));
     });
@@ -106,6 +112,18 @@ void Api::add_host_routes(Routes& routes) {
                        return responder.send(std::move(*refusal));
                    read_log(std::move(request), std::move(responder));
                });
+}
+
+// Anybody who may read; but what processes have written is for those who may act, so the token counts here too where
+// reading needs none.
+void Api::add_host_read(Routes& routes, const std::string& path,
+                        HttpResponse (*render)(const HttpRequest& request, const HostsView& view)) {
+    routes.add("GET", "/api/v1" + path, [this, render](HttpRequest&& request, HttpResponder&& responder) {
+        if (auto refusal = parts_.gate.refusal_of_introduction(request)) return responder.send(std::move(*refusal));
+        const char* for_whom = may_read_output(request) ? " with output" : "";
+        read_view(hosts_, request.path + "?" + request.query + for_whom, render, std::move(request),
+                  std::move(responder));
+    });
 }
 
 void Api::drain_host(HttpRequest&& request, HttpResponder&& responder) {

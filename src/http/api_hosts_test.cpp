@@ -1,8 +1,10 @@
 // Hosts in the API (G-12).
+#include <optional>
 #include <string>
 #include <variant>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "http/api_fixture.h"
 
@@ -61,6 +63,46 @@ TEST_CASE_FIXTURE(Asking, "G-12: hosts are listed with their processes, page by 
     CHECK(get("/hosts?limit=x").status == 400);
     CHECK(get("/hosts/eu-2").status == 200);
     CHECK(get("/hosts/none").status == 404);
+}
+
+TEST_CASE_FIXTURE(Asking, "G-9, S-5: what a process wrote is shown to those who may act, and to no viewer") {
+    HostRow host = host_named("eu-1");
+    ProcessRow process;
+    process.name = "arena-1";
+    process.exit_at = UnixMs{99};
+    process.last_lines = "MATCH_7_secret";
+    host.processes.push_back(process);
+    hosts.hosts = {host};
+    const auto by_token = [](std::string_view token) -> std::optional<TokenHolder> {
+        if (token == "viewer") return TokenHolder{"vera", Role::viewer};
+        if (token == "operator") return TokenHolder{"olaf", Role::operate};
+        return std::nullopt;
+    };
+    gate.set_rules({true, true, by_token, false});
+    for (const char* path : {"/hosts", "/hosts/eu-1"}) {
+        CHECK(get(path).body.find("MATCH_7_secret") == std::string::npos);
+        CHECK(get(path).body.find("\"last_lines\":null") != std::string::npos);
+        CHECK(get(path, "viewer").body.find("MATCH_7_secret") == std::string::npos);
+        CHECK(get(path, "operator").body.find("MATCH_7_secret") != std::string::npos);
+        CHECK(get(path, "wrong").status == 401);
+        CHECK(get(path).body.find("MATCH_7_secret") == std::string::npos);
+    }
+}
+
+TEST_CASE_FIXTURE(Asking, "G-12, fault 33: a page of hosts ends when it is large, and the next goes on") {
+    for (int i = 10; i < 40; ++i) {
+        HostRow host = host_named(fmt::format("eu-{}", i));
+        host.processes.resize(100);
+        for (ProcessRow& process : host.processes) {
+            process.exit_at = UnixMs{99};
+            process.last_lines = std::string(1024, '\x01');
+        }
+        hosts.hosts.push_back(std::move(host));
+    }
+    const std::string page = get("/hosts").body;
+    CHECK(page.size() < 2'000'000);
+    CHECK(page.find("\"next\":\"eu-11\"") != std::string::npos);
+    CHECK(get("/hosts?after=eu-38").body.find("\"next\":null") != std::string::npos);
 }
 
 TEST_CASE_FIXTURE(Asking, "G-3: only drain, restart, scale and logs can be asked of a host") {

@@ -16,14 +16,16 @@ constexpr int retry_ms = 2'000;
 
 EventStream::EventStream(const EventRing& ring, const Clock& clock, EventFilter filter,
                          std::optional<std::int64_t> last_seen, std::shared_ptr<HttpQuota> feeds,
-                         const IpAddress& reader)
+                         const IpAddress& reader, std::function<bool()> still_admitted)
     : ring_(ring),
       clock_(clock),
       filter_(std::move(filter)),
       feeds_(std::move(feeds)),
       reader_(reader),
+      still_admitted_(std::move(still_admitted)),
       cursor_(last_seen ? *last_seen : ring.last_id()),
-      said_(clock.now()) {
+      said_(clock.now()),
+      asked_(clock.now()) {
     feeds_->take(reader_);
 }
 
@@ -33,6 +35,10 @@ EventStream::~EventStream() {
 
 bool EventStream::next(std::string& out) {
     const Time now = clock_.now();
+    if (now - asked_ >= admittance_every) {
+        asked_ = now;
+        if (!still_admitted_()) return false;
+    }
     const auto events = ring_.after(cursor_, events_per_piece);
     // Asked for after the events were: had some left the ring before they could be taken, it shows.
     const std::int64_t floor = ring_.floor();

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -20,11 +21,13 @@ class EventStream final : public HttpStream {
 public:
     // After this long without an event a comment is sent, as a keepalive for proxies and readers.
     static constexpr std::chrono::seconds keep_alive_every{15};
+    static constexpr std::chrono::seconds admittance_every{1};
 
     // Continues after `last_seen`, or starts with new events. When events in between are gone from the ring, it
-    // begins with an event `gap` that names the ids it lies between. It counts among `feeds` while it lives.
+    // begins with an event `gap` that names the ids it lies between. It counts among `feeds` while it lives, and ends
+    // soon after `still_admitted` says no.
     EventStream(const EventRing& ring, const Clock& clock, EventFilter filter, std::optional<std::int64_t> last_seen,
-                std::shared_ptr<HttpQuota> feeds, const IpAddress& reader);
+                std::shared_ptr<HttpQuota> feeds, const IpAddress& reader, std::function<bool()> still_admitted);
     ~EventStream() override;
 
     bool next(std::string& out) override;
@@ -35,8 +38,10 @@ private:
     const EventFilter filter_;
     const std::shared_ptr<HttpQuota> feeds_;
     const IpAddress reader_;
+    const std::function<bool()> still_admitted_;
     std::int64_t cursor_;
     Time said_;
+    Time asked_;  // whether it is still admitted
     bool begun_ = false;
 };
 

@@ -20,7 +20,7 @@ EventRecord stream_event(std::int64_t id, std::string type = "match.ready") {
 
 struct Feeding {
     EventStream stream(std::optional<std::int64_t> last_seen = std::nullopt, EventFilter filter = {}) {
-        return EventStream(ring, clock, std::move(filter), last_seen, feeds, reader);
+        return EventStream(ring, clock, std::move(filter), last_seen, feeds, reader, [this] { return admitted; });
     }
     static std::string take(EventStream& stream) {
         std::string out;
@@ -29,6 +29,7 @@ struct Feeding {
     }
 
     VirtualClock clock;
+    bool admitted = true;
     EventRing ring{5};
     std::shared_ptr<HttpQuota> feeds = std::make_shared<HttpQuota>(HttpQuota::Limits{4, 2});
     IpAddress reader = *IpAddress::parse("192.0.2.1");
@@ -114,4 +115,15 @@ TEST_CASE_FIXTURE(Feeding, "O-2: open feeds are counted until they end") {
         CHECK(feeds->refusal(reader) == HttpRefusal::per_ip);
     }
     CHECK_FALSE(feeds->refusal(reader));
+}
+
+TEST_CASE_FIXTURE(Feeding, "S-5: the feed of an operator that was removed ends within a second") {
+    EventStream feed = stream();
+    take(feed);
+    admitted = false;
+    ring.append(stream_event(1));
+    clock.advance(1s);
+    std::string out;
+    CHECK_FALSE(feed.next(out));
+    CHECK(out.empty());
 }

@@ -131,7 +131,7 @@ void number_field(FieldSink& out, std::string_view name, std::int64_t value) {
     out.integer(name, value);
 }
 
-void describe_exit(const ProcessRow& row, FieldSink& out) {
+void describe_exit(const ProcessRow& row, bool with_output, FieldSink& out) {
     if (row.exit_at.value == 0) return null_field(out, "last_exit");
     out.begin_object("last_exit");
     if (row.exit_code) out.integer("code", *row.exit_code);
@@ -140,13 +140,14 @@ void describe_exit(const ProcessRow& row, FieldSink& out) {
     if (!row.exit_signal) null_field(out, "signal");
     out.integer("at_ms", row.exit_at.value);
     out.text("reason", row.exit_reason);
-    out.text("last_lines", row.last_lines);
+    if (with_output) out.text("last_lines", row.last_lines);
+    if (!with_output) null_field(out, "last_lines");
     out.end_object();
 }
 
 }  // namespace
 
-void describe(const HostRow& row, FieldSink& out) {
+void describe(const HostRow& row, bool with_output, FieldSink& out) {
     out.text("name", row.name);
     out.text("address", row.address);
     out.integer("region", row.region.value);
@@ -168,7 +169,7 @@ void describe(const HostRow& row, FieldSink& out) {
         number_field(out, "server_id", process.server.value);
         moment_field(out, "started_at_ms", process.started_at);
         out.integer("restarts", process.restarts);
-        describe_exit(process, out);
+        describe_exit(process, with_output, out);
         out.end_object();
     }
     out.end_list();

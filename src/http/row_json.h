@@ -16,7 +16,8 @@ void describe(const MatchRow& row, FieldSink& out);
 void describe(const MatchmakerRow& row, FieldSink& out);
 void describe(const PlayerRow& row, FieldSink& out);
 void describe(const ClockRow& row, FieldSink& out);
-void describe(const HostRow& row, FieldSink& out);
+// What its processes have written is left out unless `with_output`: it may hold secrets.
+void describe(const HostRow& row, bool with_output, FieldSink& out);
 
 // 45.2 and not 45.200000762939453: a figure that somebody measured, to two places.
 double shown(float value);

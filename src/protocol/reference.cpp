@@ -190,17 +190,17 @@ void add_player_examples(Page& page) {
     add_example(page, "A login:", PlayerLogin{"Zoë", "v1.Wm_Dqw.7.1705123456.c2lnbmF0dXJl", ""});
 }
 
+template <class Which>
+void add_texts(Page& page, std::string_view title, Which last) {
+    page.add("\n## {}\n\n| text | metric label |\n| --- | --- |\n", title);
+    for (int i = 0; i <= static_cast<int>(last); ++i)
+        page.add("| {} | {} |\n", text(static_cast<Which>(i)), label(static_cast<Which>(i)));
+}
+
 void add_texts(Page& page) {
-    page.add("\n## Error texts\n\n| text | metric label |\n| --- | --- |\n");
-    for (int i = 0; i <= static_cast<int>(last_refusal); ++i) {
-        const auto refusal = static_cast<Refusal>(i);
-        page.add("| {} | {} |\n", text(refusal), label(refusal));
-    }
-    page.add("\n## Reasons of closes and lost matches\n\n| text | metric label |\n| --- | --- |\n");
-    for (int i = 0; i <= static_cast<int>(last_reason); ++i) {
-        const auto reason = static_cast<Reason>(i);
-        page.add("| {} | {} |\n", text(reason), label(reason));
-    }
+    add_texts(page, "Error texts", last_refusal);
+    add_texts(page, "Error texts of hosts", last_host_refusal);
+    add_texts(page, "Reasons of closes and lost matches", last_reason);
 }
 
 template <class... Request>
@@ -254,6 +254,7 @@ std::string protocol_json() {
     describe_port<Port::players>(out);
     out.end_object();
     describe_texts(out, "refusals", last_refusal);
+    describe_texts(out, "host_refusals", last_host_refusal);
     describe_texts(out, "reasons", last_reason);
     return out.finish();
 }

@@ -1099,8 +1099,8 @@ export interface components {
                 signal: number | null;
                 at_ms: number;
                 reason: string;
-                /** @description Of the output of the life that ended */
-                last_lines: string;
+                /** @description Of the output of the life that ended; null for whoever may not act, since it may hold secrets */
+                last_lines: string | null;
             } | null;
         };
         HostList: {

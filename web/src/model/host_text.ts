@@ -37,7 +37,7 @@ const SHOWN_MAX = 5;
 // Processes whose last lines say why they ended, the latest first: those that are not up again, and those that restarted.
 export function lastWords(host: Host): Process[] {
     return host.processes
-        .filter((process) => process.last_exit !== null && process.last_exit.last_lines !== "" && process.state !== "stopped")
+        .filter((process) => (process.last_exit?.last_lines ?? "") !== "" && process.state !== "stopped")
         .sort((left, right) => (right.last_exit?.at_ms ?? 0) - (left.last_exit?.at_ms ?? 0))
         .slice(0, SHOWN_MAX);
 }
