@@ -244,6 +244,21 @@ class Agent(AgentCase):
         self.assertEqual(self.games(), games)
         self.assertIn(self.match(95)["state"], ("ready", "started"))
 
+    def test_fault_92_G_10_a_match_that_ends_while_muster_is_away_is_told_as_ended(self):
+        self.up(1)
+        port = self.allocate(96)["port"]
+        self.soon(lambda: self.match(96)["state"] == "ready", "the match is ready")
+        before = self.games()
+        self.daemon.env["MUSTER_LISTEN_SERVERS"] = self.daemon.ports["servers"]
+        self.daemon.process.kill()
+        self.daemon.process.wait()
+        self.say(port, b"end")
+        self.soon(lambda: self.games() and self.games() != before, "the next life has begun")
+        self.daemon.start()
+        self.soon(lambda: self.match(96)["state"] == "ended", "Muster hears that it has ended")
+        self.soon(lambda: [each["status"] for each in self.connected()] == ["available"], "the next life takes matches")
+        self.allocate(97)
+
     def test_G_2_ctrl_c_drains_and_ends_all(self):
         agent = self.up(2)
         port = self.allocate(97)["port"]

@@ -77,6 +77,10 @@ std::vector<MusterSaid> MusterSide::take_said() {
             address_ = client.address;
         }
         if (each.kind == Kind::connecting) client.online = false;
+        if (each.kind == Kind::offer) {
+            client.match = each.match;
+            client.match_ended = false;
+        }
     }
     return all;
 }
@@ -115,12 +119,10 @@ void MusterSide::join(Time now, ProcessId process, std::uint16_t port, const std
                                                                  .max_matches = 1},
                                           std::move(callbacks));
     *self = client.server.get();
-    if (match && match->stage != MatchHeld::Stage::offered) {
-        const SdkMatch& held = match->match;
-        client.server->take_over({sdk::LobbyId(held.lobby.value), held.game_type, held.game_mode, held.token},
-                                 stage_of(match->stage));
-    }
-    // Two that speak for one port would push each other out.
+    if (match && match->stage != MatchHeld::Stage::offered) take_over(client, match->match, stage_of(match->stage));
+    // Two that speak for one port would push each other out. What the last one could not tell, the next one does.
+    const std::optional<SdkMatch> ended = match ? std::nullopt : ended_untold(port);
+    if (ended) take_over(client, *ended, sdk::GameServer::MatchStage::started);
     std::erase_if(leaving_, [port](const Client& each) { return each.port == port; });
     client.number = number;
     client.port = port;
@@ -128,6 +130,19 @@ void MusterSide::join(Time now, ProcessId process, std::uint16_t port, const std
     client.address = address_;
     runner_.add(*client.server, options_.join[address_]);
     clients_[process] = std::move(client);
+    if (ended) tell({.process = process, .lobby = ended->lobby, .what = TellMatch::What::ended});
+}
+
+void MusterSide::take_over(Client& client, const SdkMatch& match, sdk::GameServer::MatchStage stage) {
+    client.server->take_over({sdk::LobbyId(match.lobby.value), match.game_type, match.game_mode, match.token}, stage);
+    client.match = match;
+}
+
+// The match of a process that ended in order on this port while nobody listened at Muster.
+std::optional<SdkMatch> MusterSide::ended_untold(std::uint16_t port) const {
+    for (const Client& each : leaving_)
+        if (each.port == port && each.owes_goodbye == false && each.match_ended) return each.match;
+    return std::nullopt;
 }
 
 template <class Command>
@@ -170,6 +185,11 @@ void MusterSide::report_load(ProcessId process, sdk::Load load) {
 }
 
 void MusterSide::tell(const TellMatch& what) {
+    if (const auto client = clients_.find(what.process); client != clients_.end() && client->second.match) {
+        const bool of_it = client->second.match->lobby == what.lobby;
+        if (of_it && what.what == TellMatch::What::ended) client->second.match_ended = true;
+        if (of_it && what.what == TellMatch::What::decline) client->second.match.reset();
+    }
     const sdk::LobbyId lobby(what.lobby.value);
     command(what.process, [lobby, what = what.what](sdk::GameServer& server) {
         switch (what) {

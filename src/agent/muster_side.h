@@ -79,9 +79,13 @@ private:
         bool told = false;                   // that nobody answers
         Time gone_at{};                      // of one that is leaving
         std::optional<bool> owes_goodbye{};  // since it was not online; true: of a crash
+        std::optional<SdkMatch> match{};     // the latest that it took
+        bool match_ended = false;
     };
 
     void said(MusterSaid what);
+    static void take_over(Client& client, const SdkMatch& match, sdk::GameServer::MatchStage stage);
+    std::optional<SdkMatch> ended_untold(std::uint16_t port) const;
     void say_goodbye(Time now, Client& client, bool crashed);
     template <class Command>
     void command(ProcessId process, Command command);
