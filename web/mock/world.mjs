@@ -127,7 +127,9 @@ export class World {
         if (this.random() < 0.15 * seconds) this.fail();
         if (this.random() < 0.8 * seconds) this.stir();
         if (this.random() < 0.02 * seconds) ++this.overruns;
-        if (now - (this.samples.at(-1)?.time_ms ?? 0) >= SAMPLE_EVERY_MS) this.sample(now);
+        // A busy machine may hold this program up for seconds; a daemon's samples have no such holes.
+        let last = this.samples.at(-1)?.time_ms ?? now - SAMPLE_EVERY_MS;
+        for (; now - last >= SAMPLE_EVERY_MS; last += SAMPLE_EVERY_MS) this.sample(last + SAMPLE_EVERY_MS);
     }
 
     // What a page that is opened later can show of the past.
@@ -179,7 +181,7 @@ export class World {
         return ["chat-1", "ranked-eu"].map((id) => ({ id, regions: REGIONS.map((region) => region.id), last_seen_ms_ago: Date.now() % 30_000 }));
     }
 
-    // Two machines: one at work, and one that is lost.
+    // Three nodes: one is lost, and another than the one that is asked owns the cell.
     cluster() {
         return {
             node: "two",
@@ -193,6 +195,7 @@ export class World {
         };
     }
 
+    // Two machines: one at work, and one that is lost.
     hosts() {
         const process = (name, state, more = {}) => ({ name, run: "arena", state, pid: 4711, port: 7001, server_id: null, started_at_ms: this.startedAt ?? 1, restarts: 0, last_exit: null, ...more });
         const exit = { code: null, signal: 9, at_ms: Date.now() - 60_000, reason: "signal 9 (SIGKILL)", last_lines: "loading map dust\nout of memory" };
