@@ -181,7 +181,7 @@ class Operators(Operated):
         pages = [path for path, methods in self.ask("GET", "/openapi.json")[1]["paths"].items() if "get" in methods and "{" not in path]
         shown = {page: json.dumps(self.ask("GET", page)[1]) for page in pages}
         self.assertIn("carol", shown["/api/v1/operators"])
-        self.assertIn("carol", json.dumps(self.audit()))
+        self.soon(lambda: "carol" in json.dumps(self.audit()), "she is in the audit")
         self.assertEqual(self.daemon.stop(), 0)
         shown["the log"] = self.daemon.log_text()
         shown["the history"] = subprocess.run([self.muster, "store", "events", "--store", str(self.daemon.folder / "muster.db")],
@@ -235,7 +235,7 @@ class Blocks(Operated):
         other.expect(0x1003)
         self.soon(lambda: self.figure('muster_blocked_total{port="servers"}') == 2, "it is not counted")
         self.assertRegex(self.run_muster("blocks"), r"(?m)^ip +127\.0\.0\.7 .*admin \(127\.0\.0\.1\) +flood")
-        event = [e for e in self.audit() if e["action"] == "block"][0]
+        event = self.soon(lambda: [e for e in self.audit() if e["action"] == "block"], "no block in the audit")[0]
         self.assertEqual((event["operator"], event["target"], event["reason"], event["for_seconds"]), ("admin", "ip 127.0.0.7", "flood", 3600))
         self.assertIn("may come again", self.run_muster("unblock", "ip", "127.0.0.7"))
         self.assertIn("is not blocked", self.run_muster("unblock", "ip", "127.0.0.7", code=1))
