@@ -224,13 +224,25 @@ class Agent(AgentCase):
             child = int(file.read())
         self.addCleanup(lambda: self.alive(child) and os.kill(child, signal.SIGKILL))
         with open(f"/proc/{child}/cgroup", encoding="utf-8") as file:
-            self.assertRegex(file.read(), r"0::/.*muster-host-1-arena-1")
+            self.assertRegex(file.read(), r"0::/.*muster-host-1-[0-9a-f-]+-arena-1")
         os.kill(self.games()[0], signal.SIGKILL)
         self.soon(lambda: not self.alive(child), "the child is ended with it")
         self.soon(lambda: len(self.connected()) == 1 and len(self.games()) == 1, "it is started again")
         agent.send_signal(signal.SIGINT)
         self.assertEqual(agent.wait(60), 0)
         self.assertEqual(self.games(), [])
+
+    def test_G_6_G_7_another_agent_of_the_same_name_on_this_machine_harms_nobody(self):
+        self.up(2)
+        games = self.games()
+        with open(self.write_config(2), encoding="utf-8") as file:
+            text = file.read().replace(f'{self.folder}/state"', f'{self.folder}/other"')
+        other = os.path.join(self.folder, "other.toml")
+        with open(other, "w", encoding="utf-8") as file:
+            file.write(text)
+        self.start_agent(other)
+        self.soon(lambda: len(self.connected()) == 4, "all four servers at Muster")
+        self.assertEqual(set(games) - set(self.games()), set(), self.agent_log())
 
     def test_fault_92_a_restart_of_muster_is_survived(self):
         self.up(2)

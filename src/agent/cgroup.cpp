@@ -54,7 +54,7 @@ std::optional<std::filesystem::path> own_cgroup(std::string_view mounts, std::st
     return std::nullopt;
 }
 
-Cgroups::Cgroups(const std::string& host) : prefix_("muster-" + host) {
+Cgroups::Cgroups(const std::string& host, const std::string& owner) : prefix_("muster-" + host + "-" + owner) {
     const auto own =
         own_cgroup(read_small_file("/proc/self/mountinfo", mounts_bytes_max), read_small_file("/proc/self/cgroup"));
     if (!own) {

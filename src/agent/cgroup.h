@@ -14,8 +14,9 @@ namespace muster {
 
 class Cgroups {
 public:
-    // Tries to make one below the agent's own. why_not() says in a sentence why there will be none.
-    explicit Cgroups(const std::string& host);
+    // Tries to make one below the agent's own. why_not() says in a sentence why there will be none. `owner` names the
+    // agent's state folder: other agents of this machine, perhaps of the same host name, have theirs.
+    Cgroups(const std::string& host, const std::string& owner);
 
     bool usable() const { return why_not_.empty(); }
     const std::string& why_not() const { return why_not_; }

@@ -31,7 +31,7 @@ TEST_CASE("G-6: without cgroup v2 there is none") {
 }
 
 TEST_CASE("G-6: an agent that may make no cgroup says why") {
-    const Cgroups cgroups("a-test-of-cgroups");
+    const Cgroups cgroups("a-test-of-cgroups", "1");
     CHECK(cgroups.usable() == cgroups.why_not().empty());
 }
 

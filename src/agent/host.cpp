@@ -46,7 +46,7 @@ Host::Host(HostOptions options, StateFolder& folder, Log& log)
     : options_(std::move(options)),
       folder_(folder),
       log_(log),
-      cgroups_(options_.name),
+      cgroups_(options_.name, folder.id()),
       epoll_(epoll_create1(EPOLL_CLOEXEC)) {
     // What a process leaves behind becomes our child, so that it can be found and ended.
     prctl(PR_SET_CHILD_SUBREAPER, 1);
