@@ -36,7 +36,7 @@ public:
 
     // There was no file or memory for a newcomer. Counted; accepting rests a little.
     void exhausted(WorkerPort& worker_port, Time running) {
-        worker_port.counters.accept_errors.add();
+        worker_port.figures.accept_errors.add();
         rest_until_ = running + rest;
     }
 
@@ -59,7 +59,7 @@ public:
             }
             try {
                 if (const auto refusal = quota.take(worker_port.port, newcomer.from, worker_port.limits(), running)) {
-                    worker_port.counters.refused[*refusal].add();
+                    worker_port.figures.refused[*refusal].add();
                     continue;
                 }
             } catch (const std::bad_alloc&) {

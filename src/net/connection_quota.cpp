@@ -9,13 +9,29 @@ std::optional<AcceptRefusal> ConnectionQuota::take(Port port, const IpAddress& f
     const std::lock_guard lock(mutex_);
     OfPort& all = by_port_[static_cast<std::size_t>(port)];
     const IpAddress network = from.network();
+    const auto refusal = refusal_of(port, network, limits, now);
+    if (refusal) {
+        all.last_refused[static_cast<std::size_t>(*refusal)] = from;
+        return refusal;
+    }
+    ++all.by_network[network];
+    ++all.connections;
+    return std::nullopt;
+}
+
+std::optional<IpAddress> ConnectionQuota::last_refused(Port port, AcceptRefusal why) const {
+    const std::lock_guard lock(mutex_);
+    return by_port_[static_cast<std::size_t>(port)].last_refused[static_cast<std::size_t>(why)];
+}
+
+std::optional<AcceptRefusal> ConnectionQuota::refusal_of(Port port, const IpAddress& network, const PortLimits& limits,
+                                                         Time now) {
+    OfPort& all = by_port_[static_cast<std::size_t>(port)];
     if (comes_too_often(all, network, limits.accepts_per_second_ip, now)) return AcceptRefusal::accept_rate;
     if (all.connections >= limits.connections_max) return AcceptRefusal::per_port;
     if (others_need_the_rest(port) || connections_of(network) >= address_max_) return AcceptRefusal::descriptors;
     const auto place = all.by_network.find(network);
     if ((place == all.by_network.end() ? 0 : place->second) >= limits.connections_per_ip) return AcceptRefusal::per_ip;
-    ++all.by_network[network];
-    ++all.connections;
     return std::nullopt;
 }
 

@@ -32,6 +32,9 @@ public:
     // time and never goes back.
     std::optional<AcceptRefusal> take(Port port, const IpAddress& from, const PortLimits& limits, Time now);
 
+    // Who was refused last for that reason; none when nobody was.
+    std::optional<IpAddress> last_refused(Port port, AcceptRefusal why) const;
+
     // Only for one that was taken.
     void give_back(Port port, const IpAddress& from);
 
@@ -42,8 +45,10 @@ private:
         std::uint32_t connections = 0;
         std::unordered_map<IpAddress, std::uint32_t> by_network;
         std::unordered_map<IpAddress, std::uint32_t> came_this_second;  // by network
+        std::array<std::optional<IpAddress>, accept_refusals.size()> last_refused;
     };
 
+    std::optional<AcceptRefusal> refusal_of(Port port, const IpAddress& network, const PortLimits& limits, Time now);
     bool comes_too_often(OfPort& port, const IpAddress& network, std::uint32_t per_second_max, Time now);
     bool others_need_the_rest(Port port) const;
     std::uint32_t connections_of(const IpAddress& network) const;
@@ -51,7 +56,7 @@ private:
     const std::uint32_t total_max_;
     const std::uint32_t port_keeps_ = total_max_ / 8;
     const std::uint32_t address_max_ = total_max_ - 3 * port_keeps_;
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     // Guarded by mutex_.
     std::array<OfPort, ports.size()> by_port_;
     Time second_began_{};

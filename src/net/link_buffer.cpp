@@ -15,49 +15,49 @@ constexpr std::size_t capacity_least = 128;
 
 }  // namespace
 
-void LinkBuffer::append(std::span<const std::byte> more) {
+void LinkBuffer::append(std::span<const std::byte> more, BufferBudget& budget) {
     if (more.empty()) return;
-    if (more.size() > capacity_ - end_) make_room(size() + more.size());
-    std::memcpy(bytes_ + end_, more.data(), more.size());
-    end_ += static_cast<std::uint32_t>(more.size());
+    if (!block_ || more.size() > block_->capacity - block_->end) make_room(size() + more.size(), budget);
+    std::memcpy(block_->bytes() + block_->end, more.data(), more.size());
+    block_->end += static_cast<std::uint32_t>(more.size());
 }
 
 void LinkBuffer::consume(std::size_t count) {
     MUSTER_CHECK(count <= size(), "only what is there can be dropped");
-    begin_ += static_cast<std::uint32_t>(count);
-    if (begin_ == end_) release();
+    if (count == size()) return release();
+    block_->begin += static_cast<std::uint32_t>(count);
 }
 
 void LinkBuffer::release() {
-    if (!bytes_) return;
-    std::free(bytes_);
-    budget_->give_back(capacity_);
-    bytes_ = nullptr;
-    capacity_ = begin_ = end_ = 0;
+    if (!block_) return;
+    block_->budget->give_back(block_->capacity);
+    std::free(block_);
+    block_ = nullptr;
 }
 
-void LinkBuffer::make_room(std::size_t wanted) {
+void LinkBuffer::make_room(std::size_t wanted, BufferBudget& budget) {
     if (wanted > size_max) throw std::bad_alloc();
     // Moving to the front is enough where that frees half of the memory; for less, the same bytes would move too often.
-    if (wanted > capacity_ / 2) return move_to(std::bit_ceil(std::max(wanted, capacity_least)));
-    std::memmove(bytes_, bytes_ + begin_, size());
-    end_ -= begin_;
-    begin_ = 0;
+    if (!block_ || wanted > block_->capacity / 2)
+        return move_to(std::bit_ceil(std::max(wanted, capacity_least)), budget);
+    std::memmove(block_->bytes(), block_->bytes() + block_->begin, size());
+    block_->end -= block_->begin;
+    block_->begin = 0;
 }
 
-void LinkBuffer::move_to(std::size_t capacity) {
-    if (!budget_->take(capacity)) throw std::bad_alloc();
-    auto* bytes = static_cast<std::byte*>(std::malloc(capacity));
-    if (!bytes) {
-        budget_->give_back(capacity);
+void LinkBuffer::move_to(std::size_t capacity, BufferBudget& budget) {
+    if (!budget.take(capacity)) throw std::bad_alloc();
+    void* memory = std::malloc(sizeof(Block) + capacity);
+    if (!memory) {
+        budget.give_back(capacity);
         throw std::bad_alloc();
     }
-    const std::size_t kept = size();
-    if (kept > 0) std::memcpy(bytes, bytes_ + begin_, kept);
+    const std::span<const std::byte> kept = view();
+    auto* block =
+        new (memory) Block{&budget, static_cast<std::uint32_t>(capacity), 0, static_cast<std::uint32_t>(kept.size())};
+    if (!kept.empty()) std::memcpy(block->bytes(), kept.data(), kept.size());
     release();
-    bytes_ = bytes;
-    capacity_ = static_cast<std::uint32_t>(capacity);
-    end_ = static_cast<std::uint32_t>(kept);
+    block_ = block;
 }
 
 }  // namespace muster

@@ -155,7 +155,7 @@ TEST_CASE_FIXTURE(WorkerFixture, "L-8, fault 11: after a gap sockets are read fi
     saved.send(bytes_of({0x10, 1, 2, 3, 4}));
     clock.stop_in_next_wait(300s);
     turn();
-    CHECK(counters.gaps.value() == 1);
+    CHECK(figures.gaps.value() == 1);
     turn_until([&] { return count(InboundKind::frame, saved_link) == 1; });
     CHECK(count(InboundKind::gave_up) == 0);
     clock.advance(4'999ms);
@@ -172,14 +172,14 @@ TEST_CASE_FIXTURE(WorkerFixture, "L-8, fault 11: a stop outside a wait moves dea
     auto [fresh, link] = join(Port::players, false);
     clock.advance(5s);  // the worker is busy: no gap
     turn(2);
-    CHECK(counters.gaps.value() == 0);
+    CHECK(figures.gaps.value() == 0);
     clock.stand_still(300s);
     turn();
-    CHECK(counters.gaps.value() == 1);
+    CHECK(figures.gaps.value() == 1);
     clock.stop_in_next_wait(20s);
     clock.stand_still(20s);
     turn();
-    CHECK(counters.gaps.value() == 3);
+    CHECK(figures.gaps.value() == 3);
     clock.advance(4'999ms);
     turn(2);
     CHECK(count(InboundKind::gave_up, link) == 0);
@@ -194,7 +194,7 @@ TEST_CASE_FIXTURE(WorkerFixture, "L-8: a second's delay is no gap, and counts") 
     turn();
     clock.stop_in_next_wait(1s);
     turn();
-    CHECK(counters.gaps.value() == 0);
+    CHECK(figures.gaps.value() == 0);
     CHECK(count(InboundKind::gave_up, link) == 1);
 }
 

@@ -52,8 +52,8 @@ bool LinkKeeper::open(AcceptedSocket newcomer, Port port, const TurnTime& at) {
         }
         return false;
     }
-    worker_port.counters.accepted.add();
-    worker_port.counters.connections.add();
+    worker_port.figures.accepted.add();
+    worker_port.figures.connections.add();
     return true;
 }
 
@@ -134,15 +134,15 @@ LinkKeeper::Secured LinkKeeper::was_secured(Connection& link, ReadOutcome outcom
         reject(link, TlsFailure::revoked, {}, at);
         return listed();
     }
-    worker_port.counters.tls_handshakes.add();
-    if (link.tls->was_resumed()) worker_port.counters.tls_resumed.add();
+    worker_port.figures.tls_handshakes.add();
+    if (link.tls->was_resumed()) worker_port.figures.tls_resumed.add();
     worker_port.batch.add_opened(link.id, at.now, link.from, peer ? std::string_view(peer->name) : std::string_view());
     link.enter(LinkStage::reading);
     return Secured::secured;
 }
 
 void LinkKeeper::tell_insecure(const Connection& link, TlsFailure why, std::string_view details) {
-    port_of(link).counters.tls_failed[why].add();
+    port_of(link).figures.tls_failed[why].add();
     if (on_insecure_peer_) on_insecure_peer_({link.port, link.from, why, details});
 }
 
@@ -154,7 +154,7 @@ void LinkKeeper::reject(Connection& link, TlsFailure why, std::string_view detai
     link.close_reason = CloseReason::tls;
     link.tls.reset();
     shutdown(link.socket.number(), SHUT_WR);
-    link.close_timer = wheel_.schedule(at.running + last_words_max, payload_of(TimerKind::close, link));
+    link.rest_timer = wheel_.schedule(at.running + last_words_max, payload_of(TimerKind::close, link));
 }
 
 // False: the link is not on the ready list any more.
@@ -278,7 +278,7 @@ void LinkKeeper::throttle(Connection& link, const TurnTime& at) {
     if (!link.over_rate) {
         link.over_rate = true;
         link.over_rate_since = read_time;
-        worker_port.counters.rate_limited.add();
+        worker_port.figures.rate_limited.add();
         tell_paused(link, at);
     } else if (read_time - link.over_rate_since >= worker_port.limits().flood_close_after) {
         return give_up(link, LinkFault::flooded, at);
@@ -286,8 +286,8 @@ void LinkKeeper::throttle(Connection& link, const TurnTime& at) {
     link.enter(LinkStage::throttled);
     stop_frame_deadline(link);
     const Time until = at.running + link.rate.until_refilled(worker_port.message_cost());
-    if (!wheel_.reschedule(link.pause_timer, until))
-        link.pause_timer = wheel_.schedule(until, payload_of(TimerKind::pause, link));
+    if (!wheel_.reschedule(link.rest_timer, until))
+        link.rest_timer = wheel_.schedule(until, payload_of(TimerKind::pause, link));
 }
 
 void LinkKeeper::resume(Connection& link) {
@@ -297,7 +297,7 @@ void LinkKeeper::resume(Connection& link) {
 
 // A frame that is still unfinished and began before this read keeps its deadline.
 void LinkKeeper::keep_frame_deadline(Connection& link, bool frames, const TurnTime& at) {
-    if (link.in.empty()) {
+    if (link.in.empty() && link.sealed == 0) {
         stop_frame_deadline(link);
     } else if (frames || !link.frame_begun) {
         arm(link.frame_timer, TimerKind::frame, link, port_of(link).limits().frame_deadline, at);
@@ -358,10 +358,10 @@ void LinkKeeper::deadline_came(Connection& link, LinkTimer& timer, LinkFault whi
 void LinkKeeper::give_up(Connection& link, LinkFault fault, const TurnTime& at) {
     WorkerPort& worker_port = port_of(link);
     worker_port.batch.add(InboundKind::gave_up, link.id, at.now, static_cast<std::uint8_t>(fault));
-    worker_port.counters.gave_up[fault].add();
+    worker_port.figures.gave_up[fault].add();
     link.enter(fault == LinkFault::handshake_deadline ? LinkStage::overdue : LinkStage::faulty);
     stop_frame_deadline(link);
-    wheel_.disarm(link.pause_timer);
+    wheel_.disarm(link.rest_timer);
 }
 
 void LinkKeeper::greeted(Connection& link) {
@@ -379,7 +379,7 @@ void LinkKeeper::close_after_flush(Connection& link, CloseReason reason, const T
     link.enter(LinkStage::flushing);
     link.close_reason = reason;
     if (link.out.empty()) return half_close(link, at);
-    link.close_timer = wheel_.schedule(at.running + last_words_max, payload_of(TimerKind::close, link));
+    link.rest_timer = wheel_.schedule(at.running + last_words_max, payload_of(TimerKind::close, link));
 }
 
 // So that the peer can tell our end from one that somebody between made.
@@ -396,8 +396,8 @@ void LinkKeeper::half_close(Connection& link, const TurnTime& at) {
     shutdown(link.socket.number(), SHUT_WR);
     link.enter(LinkStage::lingering);
     const Time until = at.running + last_words_max;
-    if (!wheel_.reschedule(link.close_timer, until))
-        link.close_timer = wheel_.schedule(until, payload_of(TimerKind::close, link));
+    if (!wheel_.reschedule(link.rest_timer, until))
+        link.rest_timer = wheel_.schedule(until, payload_of(TimerKind::close, link));
     mark_unread(link);
 }
 
@@ -429,8 +429,8 @@ void LinkKeeper::finish(Connection& link, CloseReason reason, const TurnTime& at
     WorkerPort& worker_port = port_of(link);
     forget_timers(link);
     quota_.give_back(link.port, link.from);
-    worker_port.counters.connections.subtract();
-    worker_port.counters.closed[reason].add();
+    worker_port.figures.connections.subtract();
+    worker_port.figures.closed[reason].add();
     const UntoldEnd end{link.id, link.port, reason};
     const bool was_told = is_told(link.stage());
     table_.remove(link);
@@ -454,8 +454,7 @@ void LinkKeeper::tell_untold_ends(const TurnTime& at) {
 void LinkKeeper::forget_timers(Connection& link) {
     wheel_.cancel(link.handshake_timer.id);
     wheel_.cancel(link.frame_timer.id);
-    wheel_.cancel(link.pause_timer);
-    wheel_.cancel(link.close_timer);
+    wheel_.cancel(link.rest_timer);
 }
 
 std::uint64_t LinkKeeper::payload_of(TimerKind kind, const Connection& link) {

@@ -26,7 +26,7 @@ void LinkOrders::chain_by_link() {
         const OutboundEntry& order = orders_.entries[i];
         Connection* link = links_.find(order.connection);
         if (!link) {
-            if (order.action == OutboundAction::send) counters_.stale_replies.add();
+            if (order.action == OutboundAction::send) figures_.stale_replies.add();
             continue;
         }
         if (link->batch != number_) {
@@ -63,6 +63,7 @@ WriteOutcome LinkOrders::write(Connection& link, std::span<const std::byte> byte
 // What stands behind a close is for a link that the loop has given up: nobody gets it.
 std::span<const std::byte> LinkOrders::frames_for(Connection& link, std::optional<OutboundAction>& close) {
     std::span<const std::byte> bytes;
+    joined_.clear();
     for (std::uint32_t i = link.first_entry;; i = next_[i]) {
         const OutboundEntry& order = orders_.entries[i];
         switch (order.action) {
@@ -80,10 +81,17 @@ std::span<const std::byte> LinkOrders::frames_for(Connection& link, std::optiona
                 break;
             case OutboundAction::send:
                 if (close || link.is_closing()) {
-                    counters_.stale_replies.add();
+                    figures_.stale_replies.add();
                 } else {
                     ++links_.port_of(link).frames_out;
-                    join(bytes, orders_.frame(order));
+                    const auto frame = orders_.frame(order);
+                    if (bytes.data() + bytes.size() == frame.data()) {
+                        bytes = {bytes.data(), bytes.size() + frame.size()};  // side by side in the batch, as mostly
+                    } else if (bytes.empty()) {
+                        bytes = frame;
+                    } else {
+                        join(bytes, frame);
+                    }
                 }
                 break;
         }
@@ -91,19 +99,11 @@ std::span<const std::byte> LinkOrders::frames_for(Connection& link, std::optiona
     }
 }
 
-// Frames that lie side by side in the batch are sent from there. Others are copied together, which is cheaper than a
-// second system call.
+// Frames that do not lie side by side are copied together, which is cheaper than a second system call.
 void LinkOrders::join(std::span<const std::byte>& bytes, std::span<const std::byte> frame) {
-    if (bytes.empty()) {
-        joined_.clear();
-        bytes = frame;
-    } else if (bytes.data() + bytes.size() == frame.data()) {
-        bytes = {bytes.data(), bytes.size() + frame.size()};
-    } else {
-        if (joined_.empty()) joined_.assign(bytes.begin(), bytes.end());
-        joined_.insert(joined_.end(), frame.begin(), frame.end());
-        bytes = joined_;
-    }
+    if (joined_.empty()) joined_.assign(bytes.begin(), bytes.end());
+    joined_.insert(joined_.end(), frame.begin(), frame.end());
+    bytes = joined_;
 }
 
 }  // namespace muster

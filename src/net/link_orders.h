@@ -9,7 +9,7 @@
 
 #include "base/ids.h"
 #include "net/link_keeper.h"
-#include "net/net_counters.h"
+#include "net/net_figures.h"
 #include "net/outbox.h"
 #include "net/worker_port.h"
 
@@ -18,7 +18,7 @@ namespace muster {
 // The worker's thread only. What it is given outlives it.
 class LinkOrders {
 public:
-    LinkOrders(LinkKeeper& links, NetCounters& counters) : links_(links), counters_(counters) {}
+    LinkOrders(LinkKeeper& links, NetFigures& figures) : links_(links), figures_(figures) {}
 
     // All that waits in the outbox. False when there was no memory to do so: it stays for the next call.
     bool obey(Outbox& outbox, const TurnTime& at);
@@ -31,7 +31,7 @@ private:
     WriteOutcome write(Connection& link, std::span<const std::byte> bytes);
 
     LinkKeeper& links_;
-    NetCounters& counters_;
+    NetFigures& figures_;
     OutboundBatch orders_;
     std::uint64_t number_ = 0;            // of the batch
     std::vector<std::uint32_t> next_;     // the next entry for the same connection

@@ -68,7 +68,7 @@ TEST_CASE_FIXTURE(WorkerFixture,
     links->cut(first_link);
     links->greeted(first_link);
     turn(3);
-    CHECK(counters.stale_replies.value() == 1);
+    CHECK(figures.stale_replies.value() == 1);
     links->send(second_link, frame_of(0x1003, numbered(2)));
     CHECK(receive(second, 8) == frame_of(0x1003, numbered(2)));
     CHECK(count(InboundKind::closed) == 1);
@@ -93,7 +93,7 @@ TEST_CASE_FIXTURE(WorkerFixture,
     CHECK(peer.ended);
     CHECK_FALSE(peer.was_reset);
     CHECK(count(InboundKind::frame) == 1);
-    CHECK(counters.stale_replies.value() == 1);
+    CHECK(figures.stale_replies.value() == 1);
     peer.close();
     turn_until([&] { return count(InboundKind::closed) == 1; });
     CHECK(last(InboundKind::closed).item.reason() == CloseReason::asked);

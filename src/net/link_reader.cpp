@@ -68,14 +68,23 @@ ReadResult LinkReader::read_behind(Connection& link, WorkerPort& port, const Tur
 }
 
 // Replaces what was received by what it says. The peer's last word comes behind all that it said before.
-ReadOutcome LinkReader::unseal(const Connection& link, ReadOutcome outcome, std::span<const std::byte>& received) {
+ReadOutcome LinkReader::unseal(Connection& link, ReadOutcome outcome, std::span<const std::byte>& received) {
     constexpr std::size_t unsealed_size = buffer_size + TlsLink::plain_extra;
     if (!unsealed_) unsealed_ = std::make_unique<std::byte[]>(unsealed_size);
     answer_.clear();
     const std::size_t size = link.tls->receive(received, {unsealed_.get(), unsealed_size}, answer_);
     received = {unsealed_.get(), size};
-    if (link.tls->state() == TlsLink::State::failed) return ReadOutcome::insecure;
-    if (link.tls->state() == TlsLink::State::ended) return ReadOutcome::closed;
+    link.keep_sealed(link.tls->partial());
+    switch (link.tls->state()) {
+        case TlsLink::State::failed:
+            return ReadOutcome::insecure;
+        case TlsLink::State::ended:
+            link.tls->close(answer_);
+            return ReadOutcome::closed;
+        case TlsLink::State::handshaking:
+        case TlsLink::State::open:
+            break;
+    }
     return outcome;
 }
 
@@ -87,9 +96,9 @@ ReadResult LinkReader::take(Connection& link, WorkerPort& port, const TurnTime& 
     if (link.in.empty()) {
         if (received[0] == std::byte{0x16} && !port.tls && is_client_hello(received)) return {ReadOutcome::insecure};
         cut = cut_frames(link, port, at, received);
-        link.in.append(received.subspan(cut.used));
+        link.in.append(received.subspan(cut.used), *link.budget);
     } else {
-        link.in.append(received);
+        link.in.append(received, *link.budget);
         cut = cut_frames(link, port, at, link.in.view());
         link.in.consume(cut.used);
     }

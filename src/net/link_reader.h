@@ -65,7 +65,7 @@ private:
     };
 
     ReadOutcome receive(const Connection& link, std::span<const std::byte>& received);
-    ReadOutcome unseal(const Connection& link, ReadOutcome outcome, std::span<const std::byte>& received);
+    ReadOutcome unseal(Connection& link, ReadOutcome outcome, std::span<const std::byte>& received);
     ReadResult take(Connection& link, WorkerPort& port, const TurnTime& at, std::span<const std::byte> received,
                     ReadOutcome outcome);
     Cut cut_frames(Connection& link, WorkerPort& port, const TurnTime& at, std::span<const std::byte> bytes);

@@ -28,7 +28,7 @@ WriteOutcome write_to_link(Connection& link, WorkerPort& port, std::span<const s
     const std::size_t unsent_max = port.limits().unsent_bytes_max;
     if (!link.out.empty()) {
         if (link.out.size() + bytes.size() > unsent_max) return WriteOutcome::full;
-        link.out.append(bytes);
+        link.out.append(bytes, *link.budget);
         return link.send_side == SendSide::ready ? write_waiting(link, port) : WriteOutcome::waiting;
     }
     std::size_t taken = 0;
@@ -40,7 +40,7 @@ WriteOutcome write_to_link(Connection& link, WorkerPort& port, std::span<const s
     const auto rest = bytes.subspan(taken);
     if (rest.empty()) return WriteOutcome::sent;
     if (rest.size() > unsent_max) return WriteOutcome::full;
-    link.out.append(rest);
+    link.out.append(rest, *link.budget);
     return WriteOutcome::waiting;
 }
 

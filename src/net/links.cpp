@@ -11,14 +11,6 @@ Links::Links(const std::vector<LinkWorker*>& workers, const std::array<ByteOrder
     for (std::size_t i = 0; i < workers.size(); ++i) workers_[i].worker = workers[i];
 }
 
-void Links::send(ConnectionId to, std::span<const std::byte> frame) {
-    OutboundBatch* batch = batch_for(to, frame.size());
-    if (!batch) return;
-    const std::size_t offset = batch->bytes.size();
-    batch->bytes.insert(batch->bytes.end(), frame.begin(), frame.end());
-    add_frame(*batch, to, offset);
-}
-
 void Links::send_to_all(std::span<const ConnectionId> to, std::span<const std::byte> frame) {
     constexpr std::uint32_t not_copied = ~std::uint32_t{0};
     std::array<std::uint32_t, ConnectionTable::workers_max> copied_at;
@@ -29,7 +21,7 @@ void Links::send_to_all(std::span<const ConnectionId> to, std::span<const std::b
         if (!batch) continue;
         if (offset == not_copied) {
             offset = static_cast<std::uint32_t>(batch->bytes.size());
-            batch->bytes.insert(batch->bytes.end(), frame.begin(), frame.end());
+            batch->bytes.append(frame);
         }
         batch->entries.push_back({link, offset, static_cast<std::uint32_t>(frame.size()), OutboundAction::send});
     }
@@ -69,19 +61,11 @@ void Links::set_node_worker(LinkWorker* worker) {
     workers_.back() = OfWorker{worker, {}, 0};
 }
 
-Links::OfWorker& Links::of(ConnectionId link) {
-    const std::size_t worker = ConnectionTable::worker_of(link);
-    MUSTER_CHECK(worker < workers_.size() && link.generation != 0, "a connection's id came from its worker");
-    return workers_[worker];
-}
-
-OutboundBatch* Links::batch_for(ConnectionId to, std::size_t bytes) {
+// What the worker took since the last flush leaves room again.
+OutboundBatch* Links::batch_after_look(ConnectionId to, std::size_t bytes) {
     OfWorker& worker = of(to);
-    const std::size_t filled = worker.batch.bytes.size() + worker.batch.entries.size() * sizeof(OutboundEntry);
-    if (worker.waiting + filled + bytes <= waiting_max_) return &worker.batch;
-    // What the worker took since the last flush leaves room again.
     worker.waiting = worker.worker ? worker.worker->outbox().size() : 0;
-    if (worker.waiting + filled + bytes <= waiting_max_) return &worker.batch;
+    if (worker.waiting + worker.filled() + bytes <= waiting_max_) return &worker.batch;
     ++overruns_;
     cut(to);
     return nullptr;
@@ -89,12 +73,6 @@ OutboundBatch* Links::batch_for(ConnectionId to, std::size_t bytes) {
 
 void Links::order(ConnectionId link, OutboundAction action) {
     of(link).batch.entries.push_back({.connection = link, .action = action});
-}
-
-void Links::add_frame(OutboundBatch& batch, ConnectionId to, std::size_t offset) {
-    const std::size_t length = batch.bytes.size() - offset;
-    batch.entries.push_back(
-        {to, static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(length), OutboundAction::send});
 }
 
 }  // namespace muster

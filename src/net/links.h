@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -34,15 +35,16 @@ public:
     // Encodes the message in the byte order of its port, straight into what the worker will send.
     template <Message M>
     void send(ConnectionId to, const M& message) {
-        OutboundBatch* batch = batch_for(to, encoded_size(message));
-        if (!batch) return;
-        const std::size_t offset = batch->bytes.size();
-        encode(message, order_of(M::port), batch->bytes);
-        add_frame(*batch, to, offset);
+        const std::size_t size = encoded_size(message);
+        if (OutboundBatch* batch = batch_for(to, size))
+            encode_to(message, order_of(M::port), {batch->add_frame(to, size), size});
     }
 
     // A whole frame: length, code, payload.
-    void send(ConnectionId to, std::span<const std::byte> frame);
+    void send(ConnectionId to, std::span<const std::byte> frame) {
+        OutboundBatch* batch = batch_for(to, frame.size());
+        if (batch) std::memcpy(batch->add_frame(to, frame.size()), frame.data(), frame.size());
+    }
 
     // One frame for many. It is copied once for each worker, however many connections there are.
     void send_to_all(std::span<const ConnectionId> to, std::span<const std::byte> frame);
@@ -84,12 +86,22 @@ private:
         LinkWorker* worker = nullptr;  // null: nobody serves its links
         OutboundBatch batch;
         std::size_t waiting = 0;  // in its outbox at the last flush
+
+        std::size_t filled() const { return batch.bytes.size() + batch.entries.size() * sizeof(OutboundEntry); }
     };
 
-    OfWorker& of(ConnectionId link);
-    OutboundBatch* batch_for(ConnectionId to, std::size_t bytes);
+    OfWorker& of(ConnectionId link) {
+        const std::size_t worker = ConnectionTable::worker_of(link);
+        MUSTER_CHECK(worker < workers_.size() && link.generation != 0, "a connection's id came from its worker");
+        return workers_[worker];
+    }
+    // Null, and the connection is cut, when too much waits for its worker.
+    OutboundBatch* batch_for(ConnectionId to, std::size_t bytes) {
+        OfWorker& worker = of(to);
+        return worker.waiting + worker.filled() + bytes <= waiting_max_ ? &worker.batch : batch_after_look(to, bytes);
+    }
+    OutboundBatch* batch_after_look(ConnectionId to, std::size_t bytes);
     void order(ConnectionId link, OutboundAction action);
-    static void add_frame(OutboundBatch& batch, ConnectionId to, std::size_t offset);
 
     std::vector<OfWorker> workers_;
     const std::size_t own_workers_;

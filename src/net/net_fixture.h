@@ -177,7 +177,7 @@ public:
     }
 
     const SocketAddress& address(Port port) const { return bound[static_cast<std::size_t>(port)]; }
-    PortCounters& counts(Port port = Port::servers) { return counters.of(port); }
+    PortFigures& counts(Port port = Port::servers) { return figures.of(port); }
     PortInbox& inbox(Port port) { return *inboxes[static_cast<std::size_t>(port)]; }
 
     void change_limits(Port port, auto change) {
@@ -280,12 +280,12 @@ public:
     ConnectionQuota quota;
     BufferBudget budget;
     SharedLimits limits;
-    NetCounters counters;
+    NetFigures figures;
     std::array<std::unique_ptr<PortInbox>, ports.size()> inboxes;
     SharedTls tls;
     std::vector<TlsFailure> insecure;  // peers refused for their TLS
-    NetShared shared{clock,  loop,     quota, budget,
-                     limits, counters, tls,   [this](const InsecurePeer& peer) { insecure.push_back(peer.why); },
+    NetShared shared{clock,  loop,    quota, budget,
+                     limits, figures, tls,   [this](const InsecurePeer& peer) { insecure.push_back(peer.why); },
                      {}};
     std::array<SocketAddress, ports.size()> bound;
     std::optional<NetWorker> worker;

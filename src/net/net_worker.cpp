@@ -15,7 +15,7 @@ std::array<WorkerPort, ports.size()> ports_for(NetShared& shared) {
     const auto worker_port = [&](Port port) {
         const NetShared::OfPort& setup = shared.by_port[static_cast<std::size_t>(port)];
         return WorkerPort(port, setup.order, setup.sample_rtt, shared.limits.of(port), *setup.inbox,
-                          shared.counters.of(port), shared.tls.of(port));
+                          shared.figures.of(port), shared.tls.of(port));
     };
     return {worker_port(Port::servers), worker_port(Port::matchmakers), worker_port(Port::players)};
 }
@@ -34,7 +34,7 @@ NetWorker::NetWorker(std::size_t number, NetShared& shared)
       work_(shared.clock),
       ports_(ports_for(shared)),
       links_(number, at_.running, poller_, ports_, shared.quota, shared.budget, shared.on_insecure_peer),
-      orders_(links_, shared.counters),
+      orders_(links_, shared.figures),
       limits_version_(shared.limits.version()),
       tls_version_(shared.tls.version()) {}
 
@@ -80,7 +80,7 @@ void NetWorker::do_work(std::optional<Duration> wait) {
 // What of it counts as the process having been stopped.
 Duration NetWorker::gap(Duration stood_still) {
     if (stood_still <= gap_least) return Duration::zero();
-    shared_.counters.gaps.add();
+    shared_.figures.gaps.add();
     return stood_still;
 }
 
@@ -229,10 +229,15 @@ bool NetWorker::read_frames(Connection& link, WorkerPort& worker_port) {
 }
 
 bool NetWorker::secure_link(Connection& link, WorkerPort& worker_port) {
+    // Thousands may wait after a restart, and each is looked at every turn: its TLS is left alone meanwhile.
+    if (link.waits_for_us && first_steps_left_ == 0) {
+        link.listed = true;
+        return true;
+    }
     const bool is_first_step = !link.tls->has_begun();
     if (handshakes_left_ == 0 || (is_first_step && first_steps_left_ == 0)) {
         link.listed = true;
-        link.waits_for_us = is_first_step;
+        link.waits_for_us = !link.tls->has_heard();
         return true;
     }
     --handshakes_left_;
@@ -260,7 +265,7 @@ bool NetWorker::send_answer(Connection& link, WorkerPort& worker_port) {
 void NetWorker::tell_loop() {
     bool told = false;
     for (WorkerPort& worker_port : ports_) {
-        worker_port.tell_counters();
+        worker_port.tell_figures();
         if (worker_port.batch.empty() && !worker_port.out_of_room) continue;
         try {
             const bool something = !worker_port.batch.empty();

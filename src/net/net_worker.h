@@ -22,7 +22,7 @@
 #include "net/link_orders.h"
 #include "net/link_reader.h"
 #include "net/link_worker.h"
-#include "net/net_counters.h"
+#include "net/net_figures.h"
 #include "net/outbox.h"
 #include "net/poller.h"
 #include "net/port_inbox.h"
@@ -48,7 +48,7 @@ struct NetShared {
     ConnectionQuota& quota;
     BufferBudget& budget;
     SharedLimits& limits;
-    NetCounters& counters;
+    NetFigures& figures;
     SharedTls& tls;
     OnInsecurePeer on_insecure_peer;
     std::array<OfPort, ports.size()> by_port;

@@ -19,7 +19,7 @@
 #include "net/limits.h"
 #include "net/links.h"
 #include "net/listener.h"
-#include "net/net_counters.h"
+#include "net/net_figures.h"
 #include "net/net_worker.h"
 #include "net/port_inbox.h"
 #include "net/shared_limits.h"
@@ -109,7 +109,9 @@ public:
     // For links that are new; only for a port that had TLS from the start. Links of peers that it calls revoked close.
     void set_tls(Port port, std::shared_ptr<const TlsServerContext> context);
     void set_total_buffers(std::size_t bytes_max) { budget_.set_max(bytes_max); }
-    const NetCounters& counters() const { return counters_; }
+    const NetFigures& figures() const { return figures_; }
+    // Whom a limit turned away last; none when nobody was.
+    std::optional<IpAddress> last_refused(Port port, AcceptRefusal why) const { return quota_.last_refused(port, why); }
     std::size_t buffered_bytes() const { return budget_.used(); }
 
 private:
@@ -144,7 +146,7 @@ private:
     BufferBudget budget_;
     SharedLimits limits_;
     SharedTls tls_;
-    NetCounters counters_;
+    NetFigures figures_;
     Inboxes inboxes_;
     NetShared shared_;
     std::vector<std::unique_ptr<NetWorker>> workers_;

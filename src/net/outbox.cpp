@@ -14,7 +14,7 @@ void OutboundBatch::add_all(OutboundBatch& other) {
         return;
     }
     const auto base = static_cast<std::uint32_t>(bytes.size());
-    bytes.insert(bytes.end(), other.bytes.begin(), other.bytes.end());
+    bytes.append(other.bytes.view());
     entries.reserve(std::max(entries.size() + other.entries.size(), 2 * entries.size()));
     for (OutboundEntry entry : other.entries) {
         entry.offset += base;

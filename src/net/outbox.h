@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/byte_buffer.h"
 #include "base/ids.h"
 
 namespace muster {
@@ -29,11 +30,18 @@ struct OutboundEntry {
 
 struct OutboundBatch {
     std::vector<OutboundEntry> entries;
-    std::vector<std::byte> bytes;
+    ByteBuffer bytes;
 
     bool empty() const { return entries.empty(); }
     std::span<const std::byte> frame(const OutboundEntry& entry) const {
-        return std::span(bytes).subspan(entry.offset, entry.length);
+        return bytes.view().subspan(entry.offset, entry.length);
+    }
+    // Adds a whole frame for the connection. The caller fills it: length, code, payload.
+    std::byte* add_frame(ConnectionId to, std::size_t size) {
+        const auto offset = static_cast<std::uint32_t>(bytes.size());
+        std::byte* frame = bytes.extend(size);
+        entries.push_back({to, offset, static_cast<std::uint32_t>(size), OutboundAction::send});
+        return frame;
     }
     // Appends all of `other`, which is empty afterwards.
     void add_all(OutboundBatch& other);

@@ -1,5 +1,7 @@
 #include "net/outbox.h"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 using namespace muster;
@@ -7,9 +9,7 @@ using namespace muster;
 namespace {
 
 void add(OutboundBatch& batch, ConnectionId to, std::size_t size, int value) {
-    const auto offset = static_cast<std::uint32_t>(batch.bytes.size());
-    batch.bytes.insert(batch.bytes.end(), size, static_cast<std::byte>(value));
-    batch.entries.push_back({to, offset, static_cast<std::uint32_t>(size), OutboundAction::send});
+    std::fill_n(batch.add_frame(to, size), size, static_cast<std::byte>(value));
 }
 
 }  // namespace

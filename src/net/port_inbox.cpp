@@ -8,26 +8,12 @@
 
 namespace muster {
 
-void InboundBatch::add_frame(ConnectionId from, Time received, Code code, std::span<const std::byte> payload,
-                             std::uint32_t rtt_us) {
-    const std::size_t offset = bytes_.size();
-    bytes_.insert(bytes_.end(), payload.begin(), payload.end());
-    items_.push_back({.connection = from,
-                      .received = received,
-                      .offset = static_cast<std::uint32_t>(offset),
-                      .length = static_cast<std::uint32_t>(payload.size()),
-                      .rtt_us = rtt_us,
-                      .code = code,
-                      .kind = InboundKind::frame});
-}
-
 void InboundBatch::add_opened(ConnectionId connection, Time received, const IpAddress& from, std::string_view name) {
     const std::size_t offset = bytes_.size();
     const auto address = std::as_bytes(std::span(from.bytes()));
     const auto letters = std::as_bytes(std::span(name));
-    bytes_.reserve(offset + address.size() + letters.size());
-    bytes_.insert(bytes_.end(), address.begin(), address.end());
-    bytes_.insert(bytes_.end(), letters.begin(), letters.end());
+    bytes_.append(address);
+    bytes_.append(letters);
     items_.push_back({.connection = connection,
                       .received = received,
                       .offset = static_cast<std::uint32_t>(offset),
@@ -43,7 +29,7 @@ void InboundBatch::add_all(InboundBatch& other) {
     if (empty()) return swap(other);
     items_.reserve(std::max(items_.size() + other.items_.size(), 2 * items_.size()));
     const auto base = static_cast<std::uint32_t>(bytes_.size());
-    bytes_.insert(bytes_.end(), other.bytes_.begin(), other.bytes_.end());
+    bytes_.append(other.bytes_.view());
     for (InboundItem item : other.items_) {
         item.offset += base;
         items_.push_back(item);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/byte_buffer.h"
 #include "base/function.h"
 #include "base/ids.h"
 #include "base/ip_address.h"
@@ -63,7 +64,7 @@ struct InboundItem {
 };
 static_assert(sizeof(InboundItem) == 32);
 
-// Items in order, and the bytes they point into. Adding throws std::bad_alloc and then changes nothing.
+// Items in order, and the bytes they point into. Adding throws std::bad_alloc and then adds no item.
 class InboundBatch {
 public:
     bool empty() const { return items_.empty(); }
@@ -71,7 +72,17 @@ public:
     std::size_t byte_count() const { return bytes_.size(); }
 
     void add_frame(ConnectionId from, Time received, Code code, std::span<const std::byte> payload,
-                   std::uint32_t rtt_us);
+                   std::uint32_t rtt_us) {
+        const std::size_t offset = bytes_.size();
+        bytes_.append(payload);
+        items_.push_back({.connection = from,
+                          .received = received,
+                          .offset = static_cast<std::uint32_t>(offset),
+                          .length = static_cast<std::uint32_t>(payload.size()),
+                          .rtt_us = rtt_us,
+                          .code = code,
+                          .kind = InboundKind::frame});
+    }
     // `name` is what the peer's certificate says, proven by it; empty without one (S-2).
     void add_opened(ConnectionId connection, Time received, const IpAddress& from, std::string_view name = {});
     // Any kind but frame and opened.
@@ -82,7 +93,7 @@ public:
 
     const InboundItem& operator[](std::size_t index) const { return items_[index]; }
     std::span<const std::byte> payload(const InboundItem& item) const {
-        return std::span(bytes_).subspan(item.offset, item.length);
+        return bytes_.view().subspan(item.offset, item.length);
     }
     // Of an opened item.
     IpAddress address(const InboundItem& item) const;
@@ -97,7 +108,7 @@ public:
 
 private:
     std::vector<InboundItem> items_;
-    std::vector<std::byte> bytes_;
+    ByteBuffer bytes_;
 };
 
 // Bounded: a full inbox has the workers leave the port's sockets unread, and nothing is lost (B-1). Workers publish a

@@ -244,6 +244,40 @@ TEST_CASE_FIXTURE(TlsFixture, "S-1: the time of the TLS handshake counts for the
 }
 
 TEST_CASE_FIXTURE(TlsFixture,
+                  "S-1, B-1: a record that is left unfinished has the frame deadline, and counts as a waiting buffer") {
+    TlsPeer peer = knock("eu-1");
+    const ConnectionId link = join(peer);
+    const std::size_t before = net.budget.used();
+    // The header of a record of 16 KiB, and half of it; a whole one before it is no excuse.
+    peer.send(frame_of(0x1002, numbered(1)));
+    Bytes half = bytes_of({0x17, 3, 3, 0x40, 0});
+    half.resize(8'000);
+    peer.socket.send(half);
+    turn_until(peer, [&] { return net.budget.used() >= before + half.size(); });
+    CHECK(net.count(InboundKind::frame, link) == 1);
+    net.clock.advance(net.limits.of(Port::servers).frame_deadline - 1ms);
+    net.turn(2);
+    CHECK(net.gave_up(LinkFault::frame_deadline) == 0);
+    net.clock.advance(1ms);
+    net.turn(2);
+    CHECK(net.gave_up(LinkFault::frame_deadline) == 1);
+    net.links->cut(link);
+    net.turn(2);
+    CHECK(net.budget.used() == before);
+}
+
+TEST_CASE_FIXTURE(TlsFixture, "S-1: a peer that says its end is answered with ours") {
+    TlsPeer peer = knock("eu-1");
+    join(peer);
+    Bytes last;
+    peer.link.close(last);
+    peer.socket.send(last);
+    turn_until(peer, [&] { return peer.socket.ended; });
+    CHECK(peer.link.state() == TlsLink::State::ended);
+    CHECK(net.last(InboundKind::closed).item.reason() == CloseReason::peer_closed);
+}
+
+TEST_CASE_FIXTURE(TlsFixture,
                   "S-2, fault 76: a new list of revoked certificates closes their links and leaves the others") {
     TlsPeer stays = knock("eu-1");
     const ConnectionId staying = join(stays);

@@ -11,7 +11,7 @@
 #include "base/time.h"
 #include "net/limits.h"
 #include "net/message_rate.h"
-#include "net/net_counters.h"
+#include "net/net_figures.h"
 #include "net/port_inbox.h"
 #include "net/turn_time.h"
 #include "protocol/port.h"
@@ -19,12 +19,12 @@
 
 namespace muster {
 
-// The worker's thread only. Inbox and counters outlive it.
+// The worker's thread only. Inbox and figures outlive it.
 class WorkerPort {
 public:
     WorkerPort(Port of, ByteOrder byte_order, bool wants_rtt, const PortLimits& limit, PortInbox& to,
-               PortCounters& counts, std::shared_ptr<const TlsServerContext> with_tls)
-        : port(of), order(byte_order), sample_rtt(wants_rtt), inbox(to), counters(counts), tls(std::move(with_tls)) {
+               PortFigures& counts, std::shared_ptr<const TlsServerContext> with_tls)
+        : port(of), order(byte_order), sample_rtt(wants_rtt), inbox(to), figures(counts), tls(std::move(with_tls)) {
         set_limits(limit);
     }
 
@@ -35,7 +35,7 @@ public:
     const ByteOrder order;
     const bool sample_rtt;
     PortInbox& inbox;
-    PortCounters& counters;
+    PortFigures& figures;
 
     // For links that are new; null: the port has no TLS, ever.
     std::shared_ptr<const TlsServerContext> tls;
@@ -47,7 +47,7 @@ public:
     std::vector<ConnectionId> ready;
     bool out_of_room = false;  // some of them were not read in this turn because the inbox is full
 
-    // Since the counters were last told.
+    // Since the figures were last told.
     std::uint64_t frames_in = 0;
     std::uint64_t bytes_in = 0;
     std::uint64_t frames_out = 0;
@@ -67,13 +67,13 @@ public:
         blocked_ = true;
         blocked_since_ = at.running;
         unheard_told_ = at.running;
-        counters.blocked.add();
+        figures.blocked.add();
     }
     void unblock(const TurnTime& at) {
         if (!blocked_) return;
         blocked_ = false;
         blocked_before_ += at.running - blocked_since_;
-        counters.blocked_ns.add(static_cast<std::uint64_t>((at.running - blocked_since_).count()));
+        figures.blocked_ns.add(static_cast<std::uint64_t>((at.running - blocked_since_).count()));
     }
 
     // True once in each `unheard_after` that the port stands blocked: then the loop is told of the links that wait.
@@ -94,12 +94,12 @@ public:
     // Time in which the port was not read: blocked, or the whole process stood still.
     Duration unread() const { return unread_; }
 
-    // Adds this turn's figures to the counters.
-    void tell_counters() {
-        if (bytes_in != 0) counters.bytes_in.add(std::exchange(bytes_in, 0));
-        if (frames_in != 0) counters.frames_in.add(std::exchange(frames_in, 0));
-        if (bytes_out != 0) counters.bytes_out.add(std::exchange(bytes_out, 0));
-        if (frames_out != 0) counters.frames_out.add(std::exchange(frames_out, 0));
+    // Adds this turn's figures to the figures.
+    void tell_figures() {
+        if (bytes_in != 0) figures.bytes_in.add(std::exchange(bytes_in, 0));
+        if (frames_in != 0) figures.frames_in.add(std::exchange(frames_in, 0));
+        if (bytes_out != 0) figures.bytes_out.add(std::exchange(bytes_out, 0));
+        if (frames_out != 0) figures.frames_out.add(std::exchange(frames_out, 0));
     }
 
 private:

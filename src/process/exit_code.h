@@ -9,7 +9,7 @@ enum class ExitCode : int {
     damaged_store = 65,  // the store's file is damaged, foreign, too new or no regular file
     unavailable = 69,    // a port is in use or cannot be opened
     internal = 70,       // internal error
-    store_in_use = 73,   // another process holds the store
+    in_use = 73,         // another process holds the store or the folder
     io = 74,             // disk or file error: cannot be made, opened, read or written
     config = 78,         // the config is invalid or unsafe
 };

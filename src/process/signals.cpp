@@ -7,7 +7,7 @@ namespace muster {
 
 Signals::Signals() {
     sigemptyset(&ours_);
-    for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&ours_, number);
+    for (const int number : {SIGTERM, SIGINT, SIGQUIT, SIGHUP}) sigaddset(&ours_, number);
     const int error = pthread_sigmask(SIG_BLOCK, &ours_, &before_);
     if (error != 0) throw std::system_error(error, std::generic_category(), "cannot block signals");
     for (const int number : {SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);

@@ -21,8 +21,8 @@ public:
     Signals(const Signals&) = delete;
     Signals& operator=(const Signals&) = delete;
 
-    // SIGTERM and SIGINT stop, SIGHUP reloads. None when `at_most` has passed without any. Only on the thread that made
-    // it.
+    // SIGTERM, SIGINT and SIGQUIT stop, SIGHUP reloads. None when `at_most` has passed without any. Only on the thread
+    // that made it.
     std::optional<Signal> wait(Duration at_most);
 
 private:

@@ -17,12 +17,14 @@
 using namespace muster;
 using namespace std::chrono_literals;
 
-TEST_CASE("X-3: SIGTERM and SIGINT stop, SIGHUP reloads, and no signal is none") {
+TEST_CASE("X-3: SIGTERM, SIGINT and SIGQUIT stop, SIGHUP reloads, and no signal is none") {
     Signals signals;
     CHECK(signals.wait(1ms) == std::nullopt);
     ::kill(::getpid(), SIGTERM);
     CHECK(signals.wait(10s) == Signal::stop);
     ::kill(::getpid(), SIGINT);
+    CHECK(signals.wait(10s) == Signal::stop);
+    ::kill(::getpid(), SIGQUIT);
     CHECK(signals.wait(10s) == Signal::stop);
     ::kill(::getpid(), SIGHUP);
     CHECK(signals.wait(10s) == Signal::reload);

@@ -32,6 +32,10 @@ std::size_t encoded_size(const M& message);
 template <Message M>
 void encode(const M& message, ByteOrder order, std::vector<std::byte>& out);
 
+// The same into `frame`, which is of encoded_size().
+template <Message M>
+void encode_to(const M& message, ByteOrder order, std::span<std::byte> frame);
+
 // Appends a frame with one of the game's own codes (see is_game_code) and any payload of at most payload_size_max.
 void encode_raw(Code code, std::span<const std::byte> payload, ByteOrder order, std::vector<std::byte>& out);
 
@@ -77,18 +81,21 @@ std::byte* write_head(Code code, std::size_t frame_size, std::byte* to) {
     return put<Order>(code, to);
 }
 
+inline void check_fits(std::size_t frame_size) {
+    MUSTER_CHECK(frame_size <= sizeof(std::uint16_t) + frame_length_max, "our own messages fit a frame");
+}
+
 // Makes room for a frame at the end of `out`, and says where.
 inline std::byte* grow(std::vector<std::byte>& out, std::size_t frame_size) {
-    MUSTER_CHECK(frame_size <= sizeof(std::uint16_t) + frame_length_max, "our own messages fit a frame");
+    check_fits(frame_size);
     const std::size_t before = out.size();
     out.resize(before + frame_size);
     return out.data() + before;
 }
 
 template <ByteOrder Order, Message M>
-void encode_in(const M& message, std::vector<std::byte>& out) {
-    const std::size_t size = encoded_size(message);
-    Writer<Order> writer(write_head<Order>(M::code, size, grow(out, size)));
+void encode_in(const M& message, std::span<std::byte> frame) {
+    Writer<Order> writer(write_head<Order>(M::code, frame.size(), frame.data()));
     M::layout(message, writer);
 }
 
@@ -101,12 +108,19 @@ Result<M, WireError> decode(std::span<const std::byte> payload, ByteOrder order)
 }
 
 template <Message M>
-void encode(const M& message, ByteOrder order, std::vector<std::byte>& out) {
+void encode_to(const M& message, ByteOrder order, std::span<std::byte> frame) {
+    wire::check_fits(frame.size());
     if (order == ByteOrder::little) {
-        wire::encode_in<ByteOrder::little>(message, out);
+        wire::encode_in<ByteOrder::little>(message, frame);
     } else {
-        wire::encode_in<ByteOrder::big>(message, out);
+        wire::encode_in<ByteOrder::big>(message, frame);
     }
+}
+
+template <Message M>
+void encode(const M& message, ByteOrder order, std::vector<std::byte>& out) {
+    const std::size_t size = encoded_size(message);
+    encode_to(message, order, {wire::grow(out, size), size});
 }
 
 }  // namespace muster

@@ -63,6 +63,8 @@ constexpr std::array host_refusals{
     TextEntry{HostRefusal::too_many_hosts, "too_many_hosts", "Too many hosts"},
     TextEntry{HostRefusal::invalid_process, "invalid_process", "Invalid process name"},
     TextEntry{HostRefusal::too_many_processes, "too_many_processes", "Too many processes"},
+    TextEntry{HostRefusal::name_of_other_certificate, "name_of_other_certificate",
+              "Host name is not that of the certificate"},
 };
 
 constexpr std::array reasons{

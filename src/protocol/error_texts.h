@@ -66,8 +66,9 @@ enum class HostRefusal : std::uint8_t {
     too_many_hosts,
     invalid_process,
     too_many_processes,
+    name_of_other_certificate,
 };
-inline constexpr auto last_host_refusal = HostRefusal::too_many_processes;
+inline constexpr auto last_host_refusal = HostRefusal::name_of_other_certificate;
 
 std::string_view text(HostRefusal refusal);
 std::string_view label(HostRefusal refusal);

@@ -39,6 +39,38 @@ static_assert(all_on(Port::servers, ServerPortMessages{}) && strictly_ascending(
 static_assert(all_on(Port::matchmakers, MatchmakerPortMessages{}) && strictly_ascending(table<Port::matchmakers>));
 static_assert(all_on(Port::players, PlayerPortMessages{}) && strictly_ascending(table<Port::players>));
 
+// What is known of a port's codes, by their lower byte: all of a port's own codes share the upper one. Each message
+// that comes is looked up here.
+struct CodeTable {
+    static constexpr std::uint8_t comes_in = 1;
+    static constexpr std::uint8_t goes_out = 2;
+
+    Code upper = 0;
+    std::array<std::uint8_t, 256> ways{};
+
+    constexpr std::uint8_t ways_of(Code code) const { return (code & 0xFF00) == upper ? ways[code & 0xFF] : 0; }
+};
+
+constexpr CodeTable codes_of(std::span<const Row> rows) {
+    CodeTable codes{static_cast<Code>(rows.front().code & 0xFF00)};
+    for (const Row& row : rows)
+        codes.ways[row.code & 0xFF] |= row.direction == Direction::in ? CodeTable::comes_in : CodeTable::goes_out;
+    return codes;
+}
+
+constexpr bool share_upper_byte(std::span<const Row> rows) {
+    for (const Row& row : rows)
+        if ((row.code & 0xFF00) != (rows.front().code & 0xFF00)) return false;
+    return true;
+}
+
+static_assert(share_upper_byte(table<Port::servers>) && share_upper_byte(table<Port::matchmakers>) &&
+              share_upper_byte(table<Port::players>));
+static_assert(static_cast<std::size_t>(Port::servers) == 0 && static_cast<std::size_t>(Port::matchmakers) == 1 &&
+              static_cast<std::size_t>(Port::players) == 2);
+constexpr std::array code_tables{codes_of(table<Port::servers>), codes_of(table<Port::matchmakers>),
+                                 codes_of(table<Port::players>)};
+
 std::span<const Row> rows(Port port) {
     switch (port) {
         case Port::servers:
@@ -54,16 +86,13 @@ std::span<const Row> rows(Port port) {
 }  // namespace
 
 CodeClass classify(Port port, Direction direction, Code code) {
-    auto found = CodeClass::unknown_code;
-    for (const Row& row : rows(port)) {
-        if (row.code != code) continue;
-        if (row.direction == direction) return CodeClass::known;
-        found = CodeClass::wrong_direction;
-    }
     if (port == Port::players && is_game_code(code)) {
         return direction == Direction::in ? CodeClass::known : CodeClass::wrong_direction;
     }
-    return found;
+    const std::uint8_t ways = code_tables[static_cast<std::size_t>(port)].ways_of(code);
+    const std::uint8_t wanted = direction == Direction::in ? CodeTable::comes_in : CodeTable::goes_out;
+    if (ways & wanted) return CodeClass::known;
+    return ways == 0 ? CodeClass::unknown_code : CodeClass::wrong_direction;
 }
 
 std::string_view message_name(Port port, Direction direction, Code code) {

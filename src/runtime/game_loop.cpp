@@ -70,7 +70,7 @@ TurnReport GameLoop::turn() {
     TurnReport report;
     guarded_call([&] { do_pass(pass, report); },
                  [&](std::string_view why) {
-                     metrics_.pass_failed();
+                     pass_figures_.pass_failed();
                      report.left = true;
                      log_.with(LogLevel::error, {{"error", why}}, "Game loop tick failed");
                  });
@@ -96,7 +96,7 @@ void GameLoop::run(Waiter& waiter) {
     while (!stopping_.load()) {
         if (!turn().idle() || !config_.idle_cpu_enabled) continue;
         if (stopping_.load()) break;
-        metrics_.slept();
+        pass_figures_.slept();
         waiter.wait_until(planned_);
     }
     waiting_.store(nullptr);
@@ -107,9 +107,9 @@ void GameLoop::stop() {
     if (Waiter* waiter = waiting_.load()) waiter->notify();
 }
 
-LoopSnapshot GameLoop::snapshot() const {
+LoopFigures GameLoop::figures() const {
     guard_.check();
-    LoopSnapshot shot = metrics_.snapshot(time_.now());
+    LoopFigures shot = pass_figures_.figures(time_.now());
     shot.events_dropped = events_.dropped();
     shot.events_waiting = events_.waiting();
     shot.timers_fired = timers_.fired();
@@ -159,7 +159,7 @@ void GameLoop::missed(Duration unheard) {
     if (unheard <= gap_least) return;
     const auto gap = std::chrono::floor<std::chrono::milliseconds>(unheard);
     if (!planted(Bug::gap_not_left_out)) time_.stand_still(gap);
-    metrics_.stood_still(gap);
+    pass_figures_.stood_still(gap);
     untold_gap_ += gap;
     guarded_call(
         [&] {
@@ -278,7 +278,7 @@ void GameLoop::end_pass(const Pass& pass, TurnReport& report) {
     const Duration still = work_.stood_still(ended_);
     if (!planted(Bug::stop_inside_pass_unseen)) missed(still);
     const Duration took = ended_ - pass.now - (still > gap_least ? still : Duration::zero());
-    metrics_.pass_ended({ended_, took, report.messages, report.timers, report.events});
+    pass_figures_.pass_ended({ended_, took, report.messages, report.timers, report.events});
     if (took > config_.tick_max) warn_of_overrun(took);
 
     planned_ = next_wake();
@@ -286,7 +286,7 @@ void GameLoop::end_pass(const Pass& pass, TurnReport& report) {
 }
 
 void GameLoop::warn_of_overrun(Duration took) {
-    metrics_.overran();
+    pass_figures_.overran();
     const SlowestHandler& slowest = budget_.slowest();
     guarded_call(
         [&] {
@@ -298,18 +298,18 @@ void GameLoop::warn_of_overrun(Duration took) {
 }
 
 void GameLoop::message_failed(const MessageSource& source, std::string_view why) {
-    metrics_.callback_failed(HandlerKind::message);
+    pass_figures_.callback_failed(HandlerKind::message);
     log_.with(LogLevel::error, {{"source", source.name()}, {"message", source.last_handled()}, {"error", why}},
               "Message handler failed");
 }
 
 void GameLoop::source_failed(const MessageSource& source, std::string_view why) {
-    metrics_.callback_failed(HandlerKind::message);
+    pass_figures_.callback_failed(HandlerKind::message);
     log_.with(LogLevel::error, {{"source", source.name()}, {"error", why}}, "Message source failed");
 }
 
 void GameLoop::hook_failed(HandlerKind kind, std::string_view why) {
-    metrics_.callback_failed(kind);
+    pass_figures_.callback_failed(kind);
     log_.with(LogLevel::error, {{"error", why}}, "Loop hook {} failed", to_string(kind));
 }
 

@@ -12,12 +12,12 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "runtime/events.h"
-#include "runtime/loop_snapshot.h"
+#include "runtime/loop_figures.h"
 #include "runtime/loop_time.h"
 #include "runtime/message_source.h"
 #include "runtime/pass.h"
 #include "runtime/pass_budget.h"
-#include "runtime/pass_metrics.h"
+#include "runtime/pass_figures.h"
 #include "runtime/thread_guard.h"
 #include "runtime/timers.h"
 #include "runtime/wakeup.h"
@@ -108,7 +108,7 @@ public:
     // waiter outlives this call.
     void stop();
 
-    LoopSnapshot snapshot() const;
+    LoopFigures figures() const;
 
     // The calling thread owns the loop, its timers and its events from now on (L-1).
     void bind_to_this_thread();
@@ -146,7 +146,7 @@ private:
     Timers timers_;
     Events events_;
     PassBudget budget_;
-    PassMetrics metrics_;
+    PassFigures pass_figures_;
     std::vector<Inlet> inlets_;
     std::vector<Update> updates_;
     std::vector<Flush> flushes_;

@@ -76,7 +76,7 @@ TEST_CASE_FIXTURE(GapFixture,
     run_until(start + 300s + 30s);
     CHECK(heard.back() == "silence");
 
-    const LoopSnapshot shot = loop.snapshot();
+    const LoopFigures shot = loop.figures();
     CHECK(shot.gaps == 1);
     CHECK(shot.gap_seconds == doctest::Approx(300));
     CHECK(kept.lines == Heard{"The process was stopped; silence deadlines do not count the gap gap_ms=300000"});
@@ -161,8 +161,8 @@ TEST_CASE("L-8, fault 11: wherever in a pass the process is stopped, deadlines m
             CHECK(in.heard == Heard{"catch up", "gap", "token"});
             CHECK(in.gaps == std::vector<Duration>{300s});
             CHECK(in.loop.time().stood_still() == 300s);
-            CHECK(in.loop.snapshot().gaps == 1);
-            CHECK(in.loop.snapshot().overruns == 0);
+            CHECK(in.loop.figures().gaps == 1);
+            CHECK(in.loop.figures().overruns == 0);
 
             in.turn_each_ms_until(start + 330s - 1ms);
             CHECK(in.heard.back() == "token");
@@ -248,7 +248,7 @@ TEST_CASE_FIXTURE(GapFixture, "L-8: a pass stood still for what it took longer t
     CHECK(gaps == std::vector<Duration>{1s});
     pass_of(60s, 5s);
     CHECK(gaps == std::vector<Duration>{5s});
-    CHECK(loop.snapshot().overruns == 3);  // for its work, not for the stop
+    CHECK(loop.figures().overruns == 3);  // for its work, not for the stop
     CHECK(kept.count("Tick duration 60000ms exceeded maximum 500ms") == 2);
 }
 

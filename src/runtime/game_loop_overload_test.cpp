@@ -89,7 +89,7 @@ TEST_CASE_FIXTURE(OverloadFixture, "L-4, fault 12: slow timers hold a pass for t
         if (servers.depth() == 0) flood(servers, 1'000, 1ms);
     }
     CHECK(passes == 20);
-    CHECK(loop.snapshot().overruns == 0);
+    CHECK(loop.figures().overruns == 0);
 }
 
 TEST_CASE_FIXTURE(OverloadFixture, "B-1, L-4: servers come first, and neither side can starve the other") {
@@ -177,17 +177,17 @@ TEST_CASE_FIXTURE(OverloadFixture,
         CHECK(kept.lines ==
               std::vector<std::string>{"Tick duration 600ms exceeded maximum 500ms slowest=flush name=flush ms=600"});
     }
-    CHECK(loop.snapshot().overruns == 1);
+    CHECK(loop.figures().overruns == 1);
     const std::size_t lines = kept.lines.size();
     servers.post("quick", [](const Pass&) {});
     loop.turn();
     CHECK(lines == 1);
-    CHECK(loop.snapshot().ticks == 2);
+    CHECK(loop.figures().ticks == 2);
 }
 
 TEST_CASE_FIXTURE(OverloadFixture, "L-4: a pass of exactly tick_max is no overrun") {
     servers.post("just in time", [&](const Pass&) { clock.advance(500ms); });
     loop.turn();
     CHECK(kept.lines.empty());
-    CHECK(loop.snapshot().overruns == 0);
+    CHECK(loop.figures().overruns == 0);
 }

@@ -17,7 +17,7 @@ namespace {
 
 using Heard = std::vector<std::string>;
 
-std::uint64_t errors(const LoopSnapshot& shot, HandlerKind kind) {
+std::uint64_t errors(const LoopFigures& shot, HandlerKind kind) {
     return shot.callback_errors[static_cast<std::size_t>(kind)];
 }
 
@@ -133,7 +133,7 @@ TEST_CASE_FIXTURE(LoopFixture,
     loop.turn();
     CHECK(heard == Heard{"message", "timer", "event", "update", "flush"});
 
-    const LoopSnapshot shot = loop.snapshot();
+    const LoopFigures shot = loop.figures();
     for (const HandlerKind kind :
          {HandlerKind::message, HandlerKind::timer, HandlerKind::event, HandlerKind::update, HandlerKind::flush}) {
         CHECK(errors(shot, kind) == 1);
@@ -166,14 +166,14 @@ TEST_CASE("X-5, L-5: what escapes a pass is logged as a failed tick, and the loo
     fixture.loop.add_source(broken);
     CHECK(fixture.loop.turn().left);
     CHECK(fixture.kept.count("Game loop tick failed error=\"no name\"") == 1);
-    CHECK(fixture.loop.snapshot().failed_ticks == 1);
+    CHECK(fixture.loop.figures().failed_ticks == 1);
 
     broken.clock = nullptr;
     bool handled = false;
     fixture.servers.post("x", [&](const Pass&) { handled = true; });
     CHECK(fixture.loop.turn().left);
     CHECK(handled);
-    CHECK(fixture.loop.snapshot().ticks == 2);
+    CHECK(fixture.loop.figures().ticks == 2);
 }
 
 TEST_CASE_FIXTURE(LoopFixture, "L-6: a snapshot holds what passes, timers, events and queues know") {
@@ -185,7 +185,7 @@ TEST_CASE_FIXTURE(LoopFixture, "L-6: a snapshot holds what passes, timers, event
     loop.turn();
     players.post("y", [](const Pass&) {});
     loop.events().publish(Happened{});
-    const LoopSnapshot shot = loop.snapshot();
+    const LoopFigures shot = loop.figures();
     CHECK(shot.ticks == 1);
     CHECK(shot.messages_handled == 3);
     CHECK(shot.timers_fired == 1);

@@ -27,7 +27,7 @@ struct TickHistogram {
 };
 
 // A tick is one pass of the loop.
-struct LoopSnapshot {
+struct LoopFigures {
     struct Queue {
         std::string name;
         std::size_t depth = 0;

@@ -1,4 +1,4 @@
-#include "runtime/pass_metrics.h"
+#include "runtime/pass_figures.h"
 
 #include <chrono>
 #include <cmath>
@@ -10,55 +10,55 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Time metrics_start{100s};
+constexpr Time figures_start{100s};
 
 }  // namespace
 
 TEST_CASE("L-6: average, maximum and deviation of tick durations and work, over the last 10 s") {
-    PassMetrics metrics;
-    metrics.pass_ended({metrics_start, 900ms, 0, 0, 0});
+    PassFigures figures;
+    figures.pass_ended({figures_start, 900ms, 0, 0, 0});
     for (const Duration took : {2ms, 4ms, 4ms, 4ms, 5ms, 5ms, 7ms, 9ms}) {
-        metrics.pass_ended({metrics_start + 5s, took, 1, 2, 3});
+        figures.pass_ended({figures_start + 5s, took, 1, 2, 3});
     }
 
-    const LoopSnapshot both = metrics.snapshot(metrics_start + 9'999ms);
+    const LoopFigures both = figures.figures(figures_start + 9'999ms);
     CHECK(both.tick_duration_max_ms == doctest::Approx(900));
     CHECK(both.tick_duration_avg_ms == doctest::Approx(940.0 / 9));
 
-    const LoopSnapshot lately = metrics.snapshot(metrics_start + 10s);
+    const LoopFigures lately = figures.figures(figures_start + 10s);
     CHECK(lately.tick_duration_max_ms == doctest::Approx(9));
     CHECK(lately.tick_duration_avg_ms == doctest::Approx(5));
     CHECK(lately.tick_duration_deviation_ms == doctest::Approx(2));
     CHECK(lately.work_units_avg == doctest::Approx(6));
     CHECK(lately.ticks == 9);
 
-    const LoopSnapshot later = metrics.snapshot(metrics_start + 60s);
+    const LoopFigures later = figures.figures(figures_start + 60s);
     CHECK(later.tick_duration_avg_ms == 0);
     CHECK(later.tick_duration_deviation_ms == 0);
     CHECK(later.ticks == 9);
 }
 
 TEST_CASE("L-6: a second of the ring is used again for a later one, without what it held") {
-    PassMetrics metrics;
-    metrics.pass_ended({metrics_start, 100ms, 0, 0, 0});
-    metrics.pass_ended({metrics_start + 10s, 10ms, 0, 0, 0});
-    CHECK(metrics.snapshot(metrics_start + 10s).tick_duration_max_ms == doctest::Approx(10));
+    PassFigures figures;
+    figures.pass_ended({figures_start, 100ms, 0, 0, 0});
+    figures.pass_ended({figures_start + 10s, 10ms, 0, 0, 0});
+    CHECK(figures.figures(figures_start + 10s).tick_duration_max_ms == doctest::Approx(10));
 }
 
 TEST_CASE("L-6: equal durations deviate by nothing") {
-    PassMetrics metrics;
-    for (int i = 0; i < 100'000; ++i) metrics.pass_ended({metrics_start, 333'333ns, 0, 0, 0});
-    const LoopSnapshot shot = metrics.snapshot(metrics_start);
+    PassFigures figures;
+    for (int i = 0; i < 100'000; ++i) figures.pass_ended({figures_start, 333'333ns, 0, 0, 0});
+    const LoopFigures shot = figures.figures(figures_start);
     CHECK_FALSE(std::isnan(shot.tick_duration_deviation_ms));
     CHECK(shot.tick_duration_deviation_ms < 0.001);
 }
 
 TEST_CASE("L-6: the histogram counts ticks of at most each bound, and all of them at its end") {
-    PassMetrics metrics;
+    PassFigures figures;
     for (const Duration took : {Duration(0ms), Duration(50us), Duration(50'001ns), Duration(1s), Duration(5s)}) {
-        metrics.pass_ended({metrics_start, took, 0, 0, 0});
+        figures.pass_ended({figures_start, took, 0, 0, 0});
     }
-    const TickHistogram histogram = metrics.snapshot(metrics_start).tick_durations;
+    const TickHistogram histogram = figures.figures(figures_start).tick_durations;
     CHECK(histogram.at_most[0] == 2);
     CHECK(histogram.at_most[1] == 3);
     CHECK(histogram.at_most[TickHistogram::bounds.size() - 1] == 4);
@@ -67,16 +67,16 @@ TEST_CASE("L-6: the histogram counts ticks of at most each bound, and all of the
 }
 
 TEST_CASE("L-6: totals of what passes told") {
-    PassMetrics metrics;
-    metrics.slept();
-    metrics.overran();
-    metrics.pass_failed();
-    metrics.stood_still(1'500ms);
-    metrics.stood_still(2s);
-    metrics.callback_failed(HandlerKind::message);
-    metrics.callback_failed(HandlerKind::update);
-    metrics.callback_failed(HandlerKind::update);
-    const LoopSnapshot shot = metrics.snapshot(metrics_start);
+    PassFigures figures;
+    figures.slept();
+    figures.overran();
+    figures.pass_failed();
+    figures.stood_still(1'500ms);
+    figures.stood_still(2s);
+    figures.callback_failed(HandlerKind::message);
+    figures.callback_failed(HandlerKind::update);
+    figures.callback_failed(HandlerKind::update);
+    const LoopFigures shot = figures.figures(figures_start);
     CHECK(shot.idle_sleeps == 1);
     CHECK(shot.overruns == 1);
     CHECK(shot.failed_ticks == 1);

@@ -7,12 +7,12 @@
 #include <cstdint>
 
 #include "base/time.h"
-#include "runtime/loop_snapshot.h"
+#include "runtime/loop_figures.h"
 #include "runtime/pass_budget.h"
 
 namespace muster {
 
-struct PassFigures {
+struct PassCost {
     Time ended;
     Duration took{0};
     std::size_t messages = 0;
@@ -22,12 +22,12 @@ struct PassFigures {
 };
 
 // Loop thread only. A pass costs a few additions: recent figures are kept per second, in a ring.
-class PassMetrics {
+class PassFigures {
 public:
     // Averages reach back over the present second and those before it, so many in all.
     static constexpr std::chrono::seconds window{10};
 
-    void pass_ended(const PassFigures& pass);
+    void pass_ended(const PassCost& pass);
     void slept() { ++idle_sleeps_; }
     void overran() { ++overruns_; }
     void pass_failed() { ++failed_; }
@@ -35,7 +35,7 @@ public:
     void callback_failed(HandlerKind kind) { ++callback_errors_[static_cast<std::size_t>(kind)]; }
 
     // All that the passes told. What timers, events and queues know is for the loop to fill in.
-    LoopSnapshot snapshot(Time now) const;
+    LoopFigures figures(Time now) const;
 
 private:
     struct Second {

@@ -28,14 +28,14 @@ private:
 template <class Enum, std::size_t size>
 class CounterPer {
 public:
-    Counter& operator[](Enum which) { return counters_[static_cast<std::size_t>(which)]; }
-    const Counter& operator[](Enum which) const { return counters_[static_cast<std::size_t>(which)]; }
+    Counter& operator[](Enum which) { return figures_[static_cast<std::size_t>(which)]; }
+    const Counter& operator[](Enum which) const { return figures_[static_cast<std::size_t>(which)]; }
 
 private:
-    std::array<Counter, size> counters_;
+    std::array<Counter, size> figures_;
 };
 
-struct PortCounters {
+struct PortFigures {
     Counter connections;  // now
     Counter accepted;
     CounterPer<CloseReason, close_reasons.size()> closed;
@@ -54,13 +54,13 @@ struct PortCounters {
     Counter accept_errors;  // accepting failed for want of files or memory
 };
 
-struct NetCounters {
-    std::array<PortCounters, ports.size()> by_port;
+struct NetFigures {
+    std::array<PortFigures, ports.size()> by_port;
     Counter stale_replies;  // for a connection that was gone
     Counter gaps;           // times a worker found that the process had stood still (L-8)
 
-    PortCounters& of(Port port) { return by_port[static_cast<std::size_t>(port)]; }
-    const PortCounters& of(Port port) const { return by_port[static_cast<std::size_t>(port)]; }
+    PortFigures& of(Port port) { return by_port[static_cast<std::size_t>(port)]; }
+    const PortFigures& of(Port port) const { return by_port[static_cast<std::size_t>(port)]; }
 };
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-#include "runtime/pass_metrics.h"
+#include "runtime/pass_figures.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@ std::int64_t second_number(Time now) {
 
 }  // namespace
 
-void PassMetrics::pass_ended(const PassFigures& pass) {
+void PassFigures::pass_ended(const PassCost& pass) {
     ++ticks_;
     messages_ += pass.messages;
     timers_ += pass.timers;
@@ -30,12 +30,12 @@ void PassMetrics::pass_ended(const PassFigures& pass) {
     second.max_ms = std::max(second.max_ms, ms);
 }
 
-void PassMetrics::stood_still(Duration gap) {
+void PassFigures::stood_still(Duration gap) {
     ++gaps_;
     stood_still_ += gap;
 }
 
-LoopSnapshot PassMetrics::snapshot(Time now) const {
+LoopFigures PassFigures::figures(Time now) const {
     Second lately;
     const std::int64_t oldest = second_number(now) - window.count() + 1;
     for (const Second& second : seconds_) {
@@ -47,7 +47,7 @@ LoopSnapshot PassMetrics::snapshot(Time now) const {
         lately.max_ms = std::max(lately.max_ms, second.max_ms);
     }
 
-    LoopSnapshot shot;
+    LoopFigures shot;
     if (lately.ticks > 0) {
         const auto ticks = static_cast<double>(lately.ticks);
         const double avg = lately.sum_ms / ticks;
@@ -73,7 +73,7 @@ LoopSnapshot PassMetrics::snapshot(Time now) const {
     return shot;
 }
 
-PassMetrics::Second& PassMetrics::second_at(Time now) {
+PassFigures::Second& PassFigures::second_at(Time now) {
     const std::int64_t number = second_number(now);
     Second& second = seconds_[static_cast<std::size_t>(number) % seconds_.size()];
     if (second.number != number) second = {.number = number};
