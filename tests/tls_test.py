@@ -4,11 +4,11 @@
     tls_test.py PATH_TO_MUSTER [unittest arguments]
 """
 
+import contextlib
 import http.client
 import os
 import re
 import shutil
-import signal
 import socket
 import ssl
 import subprocess
@@ -17,129 +17,22 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.error
 import urllib.request
 
 from muster_peer import PATIENCE_S, Daemon, GameServer, Matchmaker, Peer, Player
+from tls_daemon import MUSTER, Pki, TlsDaemon, eventually
 
-MUSTER = sys.argv[1]
-
-
-class Pki:
-    """Certificates as an operator makes them."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.run("init", folder)
-
-    def run(self, *arguments):
-        return subprocess.run([MUSTER, "certs", *arguments], check=True, text=True, capture_output=True, timeout=30).stdout
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def issue(self, name, role):
-        self.run("issue", self.folder, name, "--role", role)
-        return self.serial(name)
-
-    def serial(self, name):
-        return re.search(r"(?m)^serial +([0-9A-F]+)$", self.run("show", self.path(name + ".crt")))[1]
-
-    def context(self, name=None, authority=None):
-        made = ssl.create_default_context(cafile=authority or self.path("ca.crt"))
-        if name:
-            made.load_cert_chain(self.path(name + ".crt"), self.path(name + ".key"))
-        return made
-
-
-def eventually(holds):
-    deadline = time.monotonic() + PATIENCE_S
-    while not holds():
-        if time.monotonic() > deadline:
-            raise AssertionError("it did not come to pass")
-        time.sleep(0.02)
-
-
-class TlsDaemon(unittest.TestCase):
-    """A daemon with certificates, and peers for it."""
-
-    ports = '["servers", "matchmakers", "players"]'
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.pki = Pki(os.path.join(self.folder, "pki"))
-        self.serials = {name: self.pki.issue(name, role) for name, role in
-                        (("eu-1", "server"), ("eu-2", "server"), ("mm", "matchmaker"))}
-        self.revoked = os.path.join(self.folder, "revoked")
-        self.revoke("# none yet\n")
-        self.data = os.path.join(self.folder, "data")
-        os.mkdir(self.data)
-        # Tokens are set, and nobody here sends one: certificates take their place.
-        self.daemon = Daemon(MUSTER, self.data, MUSTER_TLS_PORTS=self.ports, MUSTER_TLS_CERTIFICATE_FILE=self.pki.path("muster.crt"),
-                             MUSTER_TLS_KEY_FILE=self.pki.path("muster.key"), MUSTER_TLS_CLIENT_CA_FILE=self.pki.path("ca.crt"),
-                             MUSTER_TLS_REVOKED_FILE=self.revoked, MUSTER_AUTH_SERVER_TOKEN="a token that nobody knows",
-                             MUSTER_AUTH_MATCHMAKER_TOKEN="a token that nobody knows", MUSTER_AUTH_ADMIN_TOKEN="the first admin's")
-        self.addCleanup(self.end)
-
-    def end(self):
-        if self.daemon.process.poll() is None:
-            self.daemon.process.kill()
-        self.daemon.process.wait()
-        self.daemon.close()
-
-    def revoke(self, text):
-        with open(self.revoked, "w", encoding="ascii") as file:
-            file.write(text)
-
-    def metric(self, name, **labels):
-        with urllib.request.urlopen(f"http://{self.daemon.ports['http']}/metrics", timeout=PATIENCE_S) as answer:
-            text = answer.read().decode()
-        found = 0
-        for line in text.splitlines():
-            if line.startswith(name + "{") or line.startswith(name + " "):
-                if all(f'{key}="{value}"' in line for key, value in labels.items()):
-                    found += float(line.rsplit(" ", 1)[1])
-        return found
-
-    def wait_for_log(self, text):
-        eventually(lambda: text in self.daemon.log_text())
-
-    def refusals(self, reason):
-        return self.metric("muster_tls_failures_total", reason=reason)
-
-    def reload(self):
-        self.daemon.process.send_signal(signal.SIGHUP)
-
-    def server(self, context, port=20001):
-        return type("TlsGameServer", (GameServer,), {"tls": context})(self.daemon.ports["servers"], port)
-
-    def knock(self, context):
-        """What a client hears that is let in by its own side only: in TLS 1.3 the refusal comes behind the handshake."""
-        peer = type("TlsPeer", (Peer,), {"tls": context})(self.daemon.ports["servers"])
-        self.addCleanup(peer.close)
-        try:
-            return peer.receive()
-        except ssl.SSLError as error:
-            return error.reason
-
-    def nameless(self, name):
-        """A server's certificate of our authority that has no CN."""
-        key, request, made = (self.pki.path(name + ending) for ending in (".key", ".csr", ".crt"))
-        for command in (["req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/OU=server", "-keyout", key, "-out", request],
-                        ["x509", "-req", "-in", request, "-CA", self.pki.path("ca.crt"), "-CAkey", self.pki.path("ca.key"), "-CAcreateserial", "-days", "2", "-out", made]):
-            subprocess.run(["openssl", *command], check=True, capture_output=True, timeout=PATIENCE_S)
-
-    def address(self, port):
-        host, number = self.daemon.ports[port].rsplit(":", 1)
-        return host, int(number)
 
 class GamePorts(TlsDaemon):
     def test_a_match_over_tls_without_tokens_S_1_S_2(self):
         server = self.server(self.pki.context("eu-1"))
         self.assertIsNone(server.refused)
-        matchmaker = type("TlsMatchmaker", (Matchmaker,), {"tls": self.pki.context("mm")})(self.daemon.ports["matchmakers"])
+        TlsMatchmaker = type("TlsMatchmaker", (Matchmaker,), {"tls": self.pki.context("mm")})
+        matchmaker = TlsMatchmaker(self.daemon.ports["matchmakers"], "mm")
         self.assertIsNone(matchmaker.refused)
+        self.assertEqual(TlsMatchmaker(self.daemon.ports["matchmakers"], "mm-2").refused, "Invalid Chat Server ID")
+        self.wait_for_log("mm-2 by mm's certificate")
         matchmaker.request(77)
         self.assertEqual(server.expect(0x1004).take("i"), 77)
         server.acknowledge(77)
@@ -147,7 +40,7 @@ class GamePorts(TlsDaemon):
         self.assertEqual(answer.take("b"), 1)
         player = type("TlsPlayer", (Player,), {"tls": self.pki.context()})(self.daemon.ports["players"], "ann")
         self.assertIsNone(getattr(player, "refused", None))
-        self.assertEqual(self.metric("muster_tls_handshakes_total", kind="full"), 3)
+        self.assertEqual(self.metric("muster_tls_handshakes_total", kind="full"), 4)
         self.assertGreater(self.metric("muster_certificate_expiry_seconds"), 360 * 86400)
         for peer in (server, matchmaker, player):
             peer.close()
@@ -230,7 +123,7 @@ class GamePorts(TlsDaemon):
         try:
             for _ in range(20):
                 up.heartbeat()
-                up.expect(0x1003, timeout=5)
+                up.expect(0x1003)
         finally:
             over.set()
             for thread in threads:
@@ -276,6 +169,75 @@ class GamePorts(TlsDaemon):
         up.expect(0x1003)
         up.close()
 
+    def test_reloads_under_load_lose_no_link_and_no_answer_fault_76(self):
+        context = self.pki.context("eu-1")
+        links = [self.server(context, 21000 + i) for i in range(10)]
+        over, answered, failures = threading.Event(), [0] * len(links), []
+
+        def beat(i):
+            try:
+                while not over.is_set():
+                    links[i].heartbeat()
+                    links[i].expect(0x1003)
+                    answered[i] += 1
+            except Exception as error:  # told by the test's own thread
+                failures.append(error)
+
+        threads = [threading.Thread(target=beat, args=(i,)) for i in range(len(links))]
+        for thread in threads:
+            thread.start()
+        try:
+            for _ in range(5):
+                before = list(answered)
+                self.pki.run("renew", self.pki.folder, "muster")
+                self.reload()
+                self.wait_for_log(f"-> {self.pki.serial('muster')}")
+                newcomer = self.server(context, 21500)
+                self.assertIsNone(newcomer.refused)
+                newcomer.close()
+                eventually(lambda: failures or all(now > then for now, then in zip(answered, before)))
+        finally:
+            over.set()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(failures, [])
+        for link in links:
+            link.close()
+
+    @unittest.skipUnless(shutil.which("openssl"), "needs the openssl command")
+    def test_openssl_changes_keys_and_is_answered_as_it_asked_S_1(self):
+        # Nobody logs in, so the link has ten seconds. Where the machine is too slow for that, another one is tried.
+        eventually(self.keys_are_changed)
+        self.assertEqual(self.refusals("broken"), 0)
+
+    def keys_are_changed(self):
+        """False when the link ended before all was said."""
+        client = subprocess.Popen(["openssl", "s_client", "-connect", self.daemon.ports["players"], "-CAfile", self.pki.path("ca.crt"), "-msg"],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, bufsize=1)
+        heard = []
+        reader = threading.Thread(target=lambda: heard.extend(iter(client.stdout.readline, "")))
+        reader.start()
+
+        def updates():
+            lines = [line for line in list(heard) if "KeyUpdate" in line]
+            return sum(line.startswith(">>>") for line in lines), sum(line.startswith("<<<") for line in lines)
+
+        try:
+            # s_client takes a command from each line that it reads by itself. K asks for our next key, k does not.
+            for command, wanted in (("K", (1, 1)), ("k", (2, 1)), ("K", (3, 2)), ("k", (4, 2))):
+                client.stdin.write(command + "\n")
+                eventually(lambda: updates() == wanted or client.poll() is not None)
+            client.stdin.write("Q\n")
+            client.stdin.close()
+        except BrokenPipeError:
+            pass
+        finally:
+            client.kill()
+            client.wait()
+            reader.join()
+            client.stdout.close()
+        return updates() == (4, 2)
+
     def test_revoking_a_certificate_closes_its_open_links_and_no_other_S_2(self):
         stays, goes = self.server(self.pki.context("eu-1")), self.server(self.pki.context("eu-2"), 20002)
         self.revoke(f"{self.serials['eu-2'].lower()}  # stolen\n")
@@ -302,8 +264,59 @@ class GamePorts(TlsDaemon):
             self.assertNotEqual(s_client(old).returncode, 0, old)
 
 
+class OwnCertificates(TlsDaemon):
+    """A port may show a certificate of its own (S-1); the one that expires first is told (S-3)."""
+
+    ports = '["servers", "http"]'
+
+    def more_settings(self):
+        self.web = Pki(os.path.join(self.folder, "web"))
+        self.short_lived(10)
+        return {"MUSTER_TLS_HTTP_CERTIFICATE_FILE": self.web.path("muster.crt"), "MUSTER_TLS_HTTP_KEY_FILE": self.web.path("muster.key")}
+
+    def short_lived(self, days):
+        """The web's certificate again, for so many days."""
+        names = self.web.path("names")
+        with open(names, "w", encoding="ascii") as file:
+            file.write("subjectAltName=IP:127.0.0.1\n")
+        request = subprocess.run(["openssl", "req", "-new", "-key", self.web.path("muster.key"), "-subj", "/CN=web"], check=True,
+                                 capture_output=True, timeout=PATIENCE_S).stdout
+        subprocess.run(["openssl", "x509", "-req", "-CA", self.web.path("ca.crt"), "-CAkey", self.web.path("ca.key"), "-CAcreateserial",
+                        "-days", str(days), "-extfile", names, "-out", self.web.path("muster.crt")], input=request, check=True,
+                       capture_output=True, timeout=PATIENCE_S)
+
+    def status(self):
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}
+        return subprocess.run([MUSTER, "status"], env={**kept, "MUSTER_URL": f"https://{self.daemon.ports['http']}",
+                                                       "MUSTER_CA_FILE": self.web.path("ca.crt")},
+                              text=True, capture_output=True, timeout=PATIENCE_S).stdout
+
+    @unittest.skipUnless(shutil.which("openssl"), "needs the openssl command")
+    def test_each_port_shows_its_own_and_an_expiry_is_in_status_S_1_S_3(self):
+        server = self.server(self.pki.context("eu-1"))
+        self.assertIsNone(server.refused)
+        with self.assertRaises(urllib.error.URLError, msg="HTTP has another authority"):
+            urllib.request.urlopen(f"https://{self.daemon.ports['http']}/readyz", timeout=PATIENCE_S, context=self.pki.context())
+        self.assertRegex(self.status(), r"The TLS certificate \(tls\.http_certificate_file\) expires in (9|10) days")
+        self.short_lived(20)
+        self.reload()
+        self.wait_for_log("Changed tls.http_certificate_file: certificate")
+        eventually(lambda: "expires in" not in self.status())
+        # A bad one keeps the old, and says which.
+        shutil.copy(self.pki.path("muster.key"), self.web.path("muster.key"))
+        self.reload()
+        self.wait_for_log("Reload refused: tls.http_key_file: ")
+        server.heartbeat()
+        server.expect(0x1003)
+        server.close()
+
+
 class Https(TlsDaemon):
     ports = '["http"]'
+
+    def more_settings(self):
+        # All peers come from one address.
+        return {"MUSTER_LIMITS_HTTP_CONNECTIONS_IP": "1000", "MUSTER_LIMITS_ACCEPTS_PER_SECOND_IP": "100000"}
 
     def setUp(self):
         super().setUp()
@@ -358,6 +371,65 @@ class Https(TlsDaemon):
         self.wait_for_log("new connections get it")
         self.assertGreaterEqual(self.metric("muster_tls_handshakes_total", port="http"), 2)
 
+    def hello(self):
+        """The first bytes of a client, and whatever goes on with its handshake."""
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        client = self.pki.context().wrap_bio(incoming, outgoing, server_hostname="127.0.0.1")
+        with self.assertRaises(ssl.SSLWantReadError):
+            client.do_handshake()
+        return outgoing.read(), client, incoming, outgoing
+
+    def ready_by(self, plain, client, incoming, outgoing):
+        """Shakes hands and asks whether the daemon is ready."""
+        while True:
+            try:
+                client.do_handshake()
+                break
+            except ssl.SSLWantReadError:
+                incoming.write(plain.recv(65536))
+        client.write(b"GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+        plain.sendall(outgoing.read())
+        while True:
+            try:
+                return client.read().startswith(b"HTTP/1.1 200")
+            except ssl.SSLWantReadError:
+                incoming.write(plain.recv(65536))
+
+    def test_a_hello_in_pieces_or_in_two_records_is_waited_for_S_1(self):
+        for name, cut in (("bytes", lambda hello: [hello[i:i + 1] for i in range(len(hello))]),
+                          ("halves", lambda hello: [hello[:100], hello[100:]]),
+                          ("records", lambda hello: [b"\x16\x03\x01\x00\x20" + hello[5:37],
+                                                     b"\x16\x03\x01" + (len(hello) - 37).to_bytes(2, "big") + hello[37:]])):
+            with self.subTest(name), socket.create_connection(self.address("http"), timeout=PATIENCE_S) as plain:
+                plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                first, client, incoming, outgoing = self.hello()
+                for piece in cut(first):
+                    plain.sendall(piece)
+                self.assertTrue(self.ready_by(plain, client, incoming, outgoing))
+
+    def test_half_a_hello_takes_next_to_no_memory_fault_75(self):
+        half = self.hello()[0][:-1]
+        huge = b"\x16\x03\x01\x40\x00\x01\x00\x3f\xfc"  # says that it is 16 KiB long
+
+        def resident():
+            with open(f"/proc/{self.daemon.process.pid}/status", encoding="ascii") as status:
+                return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
+
+        self.metric("muster_tls_handshakes_total")
+        before, count, peers = resident(), 600, []
+        try:
+            for i in range(count):
+                peers.append(socket.create_connection(self.address("http"), timeout=PATIENCE_S))
+                peers[-1].sendall(half if i % 2 else huge)
+            for _ in range(3):  # answered after those before
+                self.metric("muster_tls_handshakes_total")
+            self.assertLess((resident() - before) / count, 32, "KiB for each")
+            self.assertEqual(self.metric("muster_tls_failures_total", port="http"), 0)
+        finally:
+            for peer in peers:
+                peer.close()
+        eventually(lambda: self.metric("muster_tls_failures_total", port="http", reason="incomplete") == count)
+
     def test_an_operator_needs_no_token_with_its_certificate_S_2_S_5(self):
         self.pki.issue("alice", "operator")
         serial = self.pki.issue("bob", "operator")
@@ -374,6 +446,14 @@ class Https(TlsDaemon):
         refused = as_operator("bob", "clock", "--speed", "2")
         self.assertEqual(refused.returncode, 77, refused.stderr)
         self.assertIn("role is viewer", refused.stderr)
+        self.wait_for_log("the role is viewer, this needs operator")
+        other_pki = Pki(os.path.join(self.folder, "other"))
+        other_pki.issue("bob", "operator")
+        with self.assertRaises((urllib.error.URLError, OSError)):
+            context = self.pki.context()
+            context.load_cert_chain(other_pki.path("bob.crt"), other_pki.path("bob.key"))
+            urllib.request.urlopen(self.url + "/readyz", timeout=PATIENCE_S, context=context).read()
+        eventually(lambda: self.metric("muster_tls_failures_total", port="http", reason="unknown_ca") == 1)
         stranger = as_operator("eve", "clock", "--speed", "2")
         self.assertIn("No operator is named eve", stranger.stderr)
         other = as_operator("eu-1", "clock", "--speed", "2")
@@ -391,9 +471,21 @@ class Https(TlsDaemon):
             return answer.status
 
         self.assertEqual(who(), 200)
+        feed = http.client.HTTPSConnection(host, port, timeout=PATIENCE_S, context=self.pki.context("bob"))
+        feed.request("GET", "/api/v1/events", headers={"Accept": "text/event-stream"})
+        events = feed.getresponse()
+        self.assertEqual(events.status, 200)
         self.revoke(serial + "\n")
         self.reload()
         self.wait_for_log("tls.revoked_file: 0 -> 1 revoked certificates")
+        deadline = time.monotonic() + PATIENCE_S
+        with self.assertRaises((http.client.HTTPException, OSError, EOFError)) as ended:
+            while True:
+                if not events.readline():
+                    raise EOFError
+                self.assertLess(time.monotonic(), deadline, "its feed of events stays open")
+        self.assertNotIsInstance(ended.exception, TimeoutError, "its feed of events stays open")
+        feed.close()
         with self.assertRaises((http.client.HTTPException, OSError)):
             who()
             who()
@@ -407,6 +499,30 @@ class Https(TlsDaemon):
 
         self.assertEqual(curl().returncode, 0, curl().stderr)
         self.assertNotEqual(curl("--tls-max", "1.2").returncode, 0)
+
+
+class HttpsNewcomers(TlsDaemon):
+    ports = '["http"]'
+
+    def more_settings(self):
+        return {"MUSTER_LIMITS_ACCEPTS_PER_SECOND_IP": "5", "MUSTER_HTTP_OPEN_METRICS": "true"}
+
+    def test_an_address_gets_so_many_handshakes_a_second_and_others_get_theirs_S_7_fault_75(self):
+        host, port = self.daemon.ports["http"].rsplit(":", 1)
+        for _ in range(200):
+            with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=PATIENCE_S) as peer:
+                peer.close()
+
+        def refused():
+            with socket.create_connection((host, int(port)), timeout=PATIENCE_S, source_address=("127.0.0.9", 0)) as plain:
+                with self.pki.context().wrap_socket(plain, server_hostname=host) as other:
+                    other.sendall(b"GET /metrics HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")
+                    text = b"".join(iter(lambda: other.recv(65536), b"")).decode()
+            found = re.search(r'muster_connections_refused_total\{port="http",reason="accept_rate"\} (\d+)', text)
+            return int(found.group(1)) if found else 0
+
+        # However slow the machine: within one second no more than five of the 200 got in.
+        eventually(lambda: refused() > 0)
 
 
 class Sdk(TlsDaemon):

@@ -1,5 +1,6 @@
 #include "certs/authority.h"
 
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -230,6 +231,24 @@ struct NewPair {
     bool had_key = false;
 };
 
+// One command at a time works in a folder: two that make the same name would mix its key and its certificate.
+class FolderLock {
+public:
+    explicit FolderLock(const std::string& folder) : fd_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+        // Whoever cannot open it is told by the first file that it wants there.
+        while (fd_ >= 0 && ::flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
+        }
+    }
+    ~FolderLock() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    FolderLock(const FolderLock&) = delete;
+    FolderLock& operator=(const FolderLock&) = delete;
+
+private:
+    const int fd_;
+};
+
 struct Signer {
     OpenSslHandle<X509> certificate;
     OpenSslHandle<EVP_PKEY> key;
@@ -256,6 +275,7 @@ IssuedFiles Authority::init(const ReachableNames& daemon) {
     check_names(daemon);
     if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST)
         throw AuthorityError("cannot make the folder " + folder_ + ": " + std::strerror(errno));
+    const FolderLock lock(folder_);
     NewFiles files;
     // One that was killed after the authority is gone on with.
     const bool goes_on =
@@ -300,6 +320,7 @@ IssuedFiles Authority::issue(std::string_view name, PeerRole role, const Reachab
     if (days < 1 || days > days_max)
         throw BadAuthorityArgument("--days wants a number from 1 to " + std::to_string(days_max));
     check_names(names);
+    const FolderLock lock(folder_);
     const Signer signer = signer_in(*this, now_);
     const NewPair pair(*this, name);
     const auto certificate = new_certificate({.name = name,
@@ -307,7 +328,7 @@ IssuedFiles Authority::issue(std::string_view name, PeerRole role, const Reachab
                                               .names = names,
                                               .not_before = now_ - head_start_seconds,
                                               .not_after = now_ + days * day_seconds,
-                                              .answers = role == PeerRole::agent || role == PeerRole::node},
+                                              .answers = role == PeerRole::node},
                                              pair.key.get(), signer.certificate.get(), signer.key.get());
     NewFiles files;
     pair.write(files, certificate.get());
@@ -320,6 +341,7 @@ IssuedFiles Authority::renew(std::string_view name) {
     if (name == "ca")
         throw BadAuthorityArgument(
             "an authority is not renewed; make a new one in another folder, and give peers both");
+    const FolderLock lock(folder_);
     const Signer signer = signer_in(*this, now_);
     const std::string path = file(name, ".crt");
     const auto old = or_throw(read_certificates(path)).leaf;
@@ -327,8 +349,10 @@ IssuedFiles Authority::renew(std::string_view name) {
     const CertificateFacts facts = facts_of(*old);
     if (X509_check_private_key(old.get(), key.get()) != 1)
         throw AuthorityError(file(name, ".key") + " does not belong to " + path);
+    if (X509_verify(old.get(), X509_get0_pubkey(signer.certificate.get())) != 1)
+        throw AuthorityError(path + " is not of the authority in " + folder_);
     const std::int64_t valid_for = facts.not_after - facts.not_before - head_start_seconds;
-    const bool answers = X509_check_purpose(old.get(), X509_PURPOSE_SSL_SERVER, 0) == 1;
+    const bool answers = facts.role() == PeerRole::node;
     const auto certificate = new_certificate({.name = facts.name,
                                               .unit = facts.unit,
                                               .names = {facts.dns_names, facts.ip_numbers},

@@ -2,13 +2,17 @@
 
 #include <sys/stat.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <thread>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <openssl/evp.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 
 #include "testing/test_folder.h"
 
@@ -142,6 +146,56 @@ TEST_CASE_FIXTURE(Folder, "S-3: renew keeps key, name, role and addresses, and g
     CHECK_THROWS_AS(later.renew("ca"), AuthorityError);
     CHECK_THROWS_AS(later.renew("../x"), AuthorityError);
     CHECK(later.renew("muster").facts.not_after == now + (20 + 365) * day);
+}
+
+TEST_CASE_FIXTURE(Folder, "S-3: only Muster's own certificate, and a node's, may answer as Muster") {
+    const auto may_answer = [](const std::string& file) {
+        const auto read = read_certificates(file);
+        REQUIRE(read);
+        return X509_check_purpose(read->leaf.get(), X509_PURPOSE_SSL_SERVER, 0) == 1;
+    };
+    CHECK(may_answer(authority.init({}).certificate));
+    CHECK(may_answer(authority.issue("n1", PeerRole::node, {}, 365).certificate));
+    for (const PeerRole role : {PeerRole::agent, PeerRole::server, PeerRole::matchmaker, PeerRole::operator_}) {
+        const std::string name(to_string(role));
+        CHECK_FALSE(may_answer(authority.issue(name, role, {{"localhost"}, {}}, 365).certificate));
+        CHECK_FALSE(may_answer(authority.renew(name).certificate));
+    }
+    CHECK(may_answer(authority.renew("muster").certificate));
+}
+
+TEST_CASE_FIXTURE(Folder, "S-3: another authority's certificate is not renewed by this one") {
+    authority.init({});
+    Authority other((folder.path() / "other").string(), now);
+    other.init({});
+    other.issue("alice", PeerRole::operator_, {}, 365);
+    for (const char* ending : {".crt", ".key"})
+        std::filesystem::copy_file(other.file("alice", ending), authority.file("alice", ending));
+    CHECK_THROWS_WITH_AS(authority.renew("alice"), doctest::Contains("is not of the authority in"), AuthorityError);
+}
+
+TEST_CASE_FIXTURE(Folder, "S-3: of two at once one makes the name, and key and certificate belong together") {
+    authority.init({});
+    for (int round = 0; round < 5; ++round) {
+        const std::string name = "eu-" + std::to_string(round);
+        std::atomic<int> made{0};
+        std::vector<std::thread> threads;
+        for (int i = 0; i < 4; ++i)
+            threads.emplace_back([&] {
+                try {
+                    Authority(path, now).issue(name, PeerRole::server, {}, 365);
+                    ++made;
+                } catch (const AuthorityError&) {
+                }
+            });
+        for (std::thread& each : threads) each.join();
+        CHECK(made == 1);
+        const auto certificate = read_certificates(authority.file(name, ".crt"));
+        const auto key = read_key(authority.file(name, ".key"));
+        REQUIRE(certificate);
+        REQUIRE(key);
+        CHECK(X509_check_private_key(certificate->leaf.get(), key->get()) == 1);
+    }
 }
 
 TEST_CASE_FIXTURE(Folder, "S-3: without an authority in the folder nothing is issued") {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <new>
 #include <utility>
 
@@ -19,8 +20,15 @@ namespace {
 
 using Text = Failure<std::string>;
 
-// How long a peer may come back without a full handshake.
+// How long a peer of HTTP may come back without a full handshake.
 constexpr long resumption_seconds = 3'600;
+// What a peer's certificates may take together.
+constexpr long certificates_max = 32 * 1024;
+// How keys are agreed on. Others cost the server up to a hundred times as much, and the peer chooses.
+constexpr const char* groups = "X25519:P-256";
+// The server's choice, the cheapest first: machines compute SHA-256 and AES-128 faster. A peer without AES in its
+// processor names ChaCha20 first, and gets it.
+constexpr const char* suites = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 
 Result<std::set<std::string>, std::string> read_revoked(const std::string& path) {
     auto bytes = read_small_file(path);
@@ -74,14 +82,10 @@ bool use_own(SSL_CTX* context, const CertificateChain& chain, EVP_PKEY* key) {
     return SSL_CTX_use_PrivateKey(context, key) == 1;
 }
 
-const TlsServerContext& context_of(const SSL* link) {
-    return *static_cast<const TlsServerContext*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(link)));
-}
-
 // OpenSSL, which calls this, is C: nothing may be thrown through it.
 int judged(const TlsServerContext& context, const X509& peer) noexcept {
     try {
-        return context.judge(peer);
+        return context.judge(facts_of(peer));
     } catch (...) {
         return X509_V_ERR_OUT_OF_MEM;
     }
@@ -91,32 +95,35 @@ int judged(const TlsServerContext& context, const X509& peer) noexcept {
 int judge_peer(int good, X509_STORE_CTX* chain) {
     if (good != 1 || X509_STORE_CTX_get_error_depth(chain) != 0) return good;
     const auto* link = static_cast<const SSL*>(X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
-    const int wrong = judged(context_of(link), *X509_STORE_CTX_get_current_cert(chain));
+    const int wrong = judged(TlsServerContext::of(*link), *X509_STORE_CTX_get_current_cert(chain));
     if (wrong == X509_V_OK) return 1;
     X509_STORE_CTX_set_error(chain, wrong);
     return 0;
 }
 
 // Whether a port for `wanted` takes a certificate that shows `shown`. An agent speaks for game servers.
-bool admits(PeerRole wanted, std::optional<PeerRole> shown) {
+bool is_admitted(PeerRole wanted, std::optional<PeerRole> shown) {
     return shown == wanted || (wanted == PeerRole::server && shown == PeerRole::agent);
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const TlsMaterial>, std::string> TlsMaterial::read(const TlsFiles& files) {
+Result<std::shared_ptr<const TlsMaterial>, std::string> TlsMaterial::read(const TlsFiles& files,
+                                                                          std::string_view port) {
     const auto material = std::make_shared<TlsMaterial>();
+    material->prefix_ = port.empty() ? "tls." : "tls." + std::string(port) + "_";
+    const std::string& prefix = material->prefix_;
     auto chain = read_certificates(files.certificate);
-    if (!chain) return Text("tls.certificate_file: " + chain.error());
+    if (!chain) return Text(material->certificate_key() + ": " + chain.error());
     auto key = read_key(files.key);
-    if (!key) return Text("tls.key_file: " + key.error());
+    if (!key) return Text(prefix + "key_file: " + key.error());
     if (X509_check_private_key(chain->leaf.get(), key->get()) != 1) {
         ERR_clear_error();
-        return Text("tls.key_file: " + files.key + " does not belong to the certificate in " + files.certificate);
+        return Text(prefix + "key_file: " + files.key + " does not belong to the certificate in " + files.certificate);
     }
     if (X509_check_purpose(chain->leaf.get(), X509_PURPOSE_SSL_SERVER, 0) != 1)
         return Text(
-            "tls.certificate_file: the certificate in " + files.certificate +
+            material->certificate_key() + ": the certificate in " + files.certificate +
             " is for clients only: every peer would refuse it. A server's has the extended key usage serverAuth");
     material->chain_ = std::move(*chain);
     material->key_ = std::move(*key);
@@ -127,9 +134,8 @@ Result<std::shared_ptr<const TlsMaterial>, std::string> TlsMaterial::read(const 
         if (X509_check_ca(authorities->leaf.get()) != 1)
             return Text("tls.client_ca_file: " + files.client_ca + " holds a certificate that may not sign others");
         material->authorities_ = std::move(*authorities);
-        material->authority_prints_.push_back(fingerprint_of(*material->authorities_.leaf));
-        for (const auto& other : material->authorities_.others)
-            material->authority_prints_.push_back(fingerprint_of(*other));
+        material->authorities_print_ = fingerprint_of(*material->authorities_.leaf);
+        for (const auto& other : material->authorities_.others) material->authorities_print_ += fingerprint_of(*other);
     }
     if (!files.revoked.empty()) {
         auto revoked = read_revoked(files.revoked);
@@ -139,12 +145,16 @@ Result<std::shared_ptr<const TlsMaterial>, std::string> TlsMaterial::read(const 
     return std::shared_ptr<const TlsMaterial>(material);
 }
 
+std::optional<std::string> TlsMaterial::certificate_change_to(const TlsMaterial& next) const {
+    if (fingerprint_of(*chain_.leaf) == fingerprint_of(*next.chain_.leaf)) return std::nullopt;
+    return next.certificate_key() + ": certificate " + facts_.serial + " -> " + next.facts_.serial +
+           "; new connections get it";
+}
+
 std::vector<std::string> TlsMaterial::changes_to(const TlsMaterial& next) const {
     std::vector<std::string> changes;
-    if (fingerprint_of(*chain_.leaf) != fingerprint_of(*next.chain_.leaf))
-        changes.push_back("tls.certificate_file: certificate " + facts_.serial + " -> " + next.facts_.serial +
-                          "; new connections get it");
-    if (authority_prints_ != next.authority_prints_)
+    if (auto change = certificate_change_to(next)) changes.push_back(std::move(*change));
+    if (authorities_print_ != next.authorities_print_)
         changes.push_back("tls.client_ca_file: other authorities; new connections are judged by them");
     if (revoked_ != next.revoked_)
         changes.push_back("tls.revoked_file: " + std::to_string(revoked_.size()) + " -> " +
@@ -153,28 +163,35 @@ std::vector<std::string> TlsMaterial::changes_to(const TlsMaterial& next) const 
 }
 
 Result<std::shared_ptr<const TlsServerContext>, std::string> TlsServerContext::make(
-    std::shared_ptr<const TlsMaterial> material, std::string_view port, std::optional<PeerRole> role, Proof proof) {
+    std::shared_ptr<const TlsMaterial> material, std::string_view port, std::optional<PeerRole> role, Proof proof,
+    std::shared_ptr<TicketKeys> tickets) {
     const std::shared_ptr<TlsServerContext> made(new TlsServerContext);
     made->material_ = std::move(material);
     made->role_ = role;
     made->proof_ = proof;
+    made->tickets_ = std::move(tickets);
     made->context_ = new_context(TLS_server_method());
     SSL_CTX* context = made->context_.get();
     if (!use_own(context, made->material_->chain_, made->material_->key_.get()))
-        return Text("tls.certificate_file cannot be used: " + take_openssl_error());
+        return Text(made->material_->certificate_key() + " cannot be used: " + take_openssl_error());
 
     SSL_CTX_set_app_data(context, made.get());
     tell_secrets(*context);
-    // Tickets need no memory here; the peer keeps them. A session of one port is worth nothing at another. Peers with
-    // certificates get none: the certificate is part of the ticket, and to read it back costs more than a handshake.
+    SSL_CTX_set_max_cert_list(context, certificates_max);
+    SSL_CTX_set_options(context, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
+    if (SSL_CTX_set1_groups_list(context, groups) != 1 || SSL_CTX_set_ciphersuites(context, suites) != 1)
+        return Text("TLS cannot be set up: " + take_openssl_error());
+    // Tickets need no memory here; the peer keeps them. A session of one port is worth nothing at another. OpenSSL's
+    // own, which HTTP has, are not for peers with certificates: to read one back costs more than a handshake.
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_session_id_context(context, reinterpret_cast<const unsigned char*>(port.data()),
                                    static_cast<unsigned int>(port.size()));
     SSL_CTX_set_timeout(context, resumption_seconds);
     const bool wants_peers = made->role_ && made->material_->wants_peers();
     SSL_CTX_set_num_tickets(context, wants_peers ? 0 : 1);
-    if (wants_peers) SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
+    if (made->tickets_) use_tickets(*context);
     if (wants_peers) {
+        SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
         const CertificateChain& authorities = made->material_->authorities_;
         X509_STORE* trusted = SSL_CTX_get_cert_store(context);
         X509_STORE_add_cert(trusted, authorities.leaf.get());
@@ -187,14 +204,26 @@ Result<std::shared_ptr<const TlsServerContext>, std::string> TlsServerContext::m
     return std::shared_ptr<const TlsServerContext>(made);
 }
 
-int TlsServerContext::judge(const X509& peer) const {
-    if (material_->is_revoked(serial_text(peer))) return X509_V_ERR_CERT_REVOKED;
+const TlsServerContext& TlsServerContext::of(const SSL& link) {
+    return *static_cast<const TlsServerContext*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(&link)));
+}
+
+int TlsServerContext::judge(const CertificateFacts& peer) const {
+    if (material_->is_revoked(peer.serial)) return X509_V_ERR_CERT_REVOKED;
     if (!role_ || proof_ == Proof::optional) return X509_V_OK;
-    const CertificateFacts facts = facts_of(peer);
-    if (!admits(*role_, facts.role())) return X509_V_ERR_APPLICATION_VERIFICATION;
+    if (!is_admitted(*role_, peer.role())) return X509_V_ERR_APPLICATION_VERIFICATION;
     // Who has no name could take over nothing, and everything of others without one.
-    if (facts.name.empty()) return X509_V_ERR_SUBJECT_NAME_EMPTY;
+    if (peer.name.empty()) return X509_V_ERR_SUBJECT_NAME_EMPTY;
     return X509_V_OK;
+}
+
+// Without a certificate a ticket proves that its peer was here before, where that is all that is wanted. With other
+// authorities than now it proves nothing.
+bool TlsServerContext::admits(const TicketProof& proof) const {
+    const bool wants_peers = role_ && material_->wants_peers();
+    if (!wants_peers) return !proof.peer;
+    return proof.peer && proof.authorities == material_->authorities() && proof.peer->not_after >= std::time(nullptr) &&
+           judge(*proof.peer) == X509_V_OK;
 }
 
 Result<std::shared_ptr<const TlsClientContext>, std::string> TlsClientContext::read(const TlsClientFiles& files) {

@@ -13,6 +13,8 @@
 #include "tls/certificate.h"
 #include "tls/openssl_handle.h"
 #include "tls/peer_role.h"
+#include "tls/ticket_keys.h"
+#include "tls/tls_ticket.h"
 
 namespace muster {
 
@@ -29,8 +31,9 @@ struct TlsFiles {
 // What the files hold, read at one moment. A plain value to copy by its pointer; never changed.
 class TlsMaterial {
 public:
-    // Fails with a sentence that names the key of the config and the file.
-    static Result<std::shared_ptr<const TlsMaterial>, std::string> read(const TlsFiles& files);
+    // Fails with a sentence that names the key of the config and the file: those of `port`, where it has its own.
+    static Result<std::shared_ptr<const TlsMaterial>, std::string> read(const TlsFiles& files,
+                                                                        std::string_view port = {});
 
     const CertificateFacts& certificate() const { return facts_; }
     bool wants_peers() const { return authorities_.leaf != nullptr; }
@@ -38,15 +41,21 @@ public:
     std::size_t revoked_count() const { return revoked_.size(); }
     // What is another in `next`, in words for the log; empty when nothing is.
     std::vector<std::string> changes_to(const TlsMaterial& next) const;
+    std::optional<std::string> certificate_change_to(const TlsMaterial& next) const;
+    // The config's key of the certificate.
+    std::string certificate_key() const { return prefix_ + "certificate_file"; }
+    // Tells the authorities of peers from others, whatever is in them; empty when there are none.
+    const std::string& authorities() const { return authorities_print_; }
 
 private:
     friend class TlsServerContext;
 
+    std::string prefix_;  // of the config's keys, up to their own names
     CertificateChain chain_;
     CertificateFacts facts_;
     OpenSslHandle<EVP_PKEY> key_;
     CertificateChain authorities_;
-    std::vector<std::string> authority_prints_;  // of each of them
+    std::string authorities_print_;
     std::set<std::string> revoked_;
 };
 
@@ -54,17 +63,26 @@ private:
 class TlsServerContext {
 public:
     // Where the material names an authority: with a role each peer must show a certificate of that role; as `optional`
-    // it may show one of any role, or none. Fails with a sentence.
+    // it may show one of any role, or none. With `tickets` the peers of TlsLinks get tickets, which any context of the
+    // same port and the same keys takes. Fails with a sentence.
     enum class Proof : std::uint8_t { needed, optional };
     static Result<std::shared_ptr<const TlsServerContext>, std::string> make(
         std::shared_ptr<const TlsMaterial> material, std::string_view port, std::optional<PeerRole> role,
-        Proof proof = Proof::needed);
+        Proof proof = Proof::needed, std::shared_ptr<TicketKeys> tickets = nullptr);
 
     const TlsMaterial& material() const { return *material_; }
     SSL_CTX& native() const { return *context_; }
 
+    // That `link` was made from.
+    static const TlsServerContext& of(const SSL& link);
+
+    // Null: none are given.
+    const TicketKeys* tickets() const { return tickets_.get(); }
+
     // For OpenSSL's callbacks: whether a certificate that is good otherwise is good here. 0, or an X509_V_ERR_….
-    int judge(const X509& peer) const;
+    int judge(const CertificateFacts& peer) const;
+    // The same of what a ticket proves, by what is known now.
+    bool admits(const TicketProof& proof) const;
 
 private:
     TlsServerContext() = default;
@@ -72,6 +90,7 @@ private:
     std::shared_ptr<const TlsMaterial> material_;
     std::optional<PeerRole> role_;
     Proof proof_ = Proof::needed;
+    std::shared_ptr<TicketKeys> tickets_;
     OpenSslHandle<SSL_CTX> context_;
 };
 

@@ -47,4 +47,31 @@ TlsFailure failure_of_error(unsigned long error, bool handshaking, bool is_clien
     }
 }
 
+// Of a certificate that was judged.
+TlsFailure failure_of_verdict(long verdict) {
+    switch (verdict) {
+        case X509_V_ERR_CERT_HAS_EXPIRED:
+            return TlsFailure::expired;
+        case X509_V_ERR_CERT_NOT_YET_VALID:
+            return TlsFailure::not_yet_valid;
+        case X509_V_ERR_CERT_REVOKED:
+            return TlsFailure::revoked;
+        case X509_V_ERR_APPLICATION_VERIFICATION:
+            return TlsFailure::wrong_role;
+        case X509_V_ERR_HOSTNAME_MISMATCH:
+        case X509_V_ERR_IP_ADDRESS_MISMATCH:
+            return TlsFailure::wrong_name;
+        case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+            return TlsFailure::self_signed;
+        case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+        case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+        case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+        case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+        case X509_V_ERR_CERT_SIGNATURE_FAILURE:
+            return TlsFailure::unknown_ca;
+        default:
+            return TlsFailure::bad_certificate;
+    }
+}
+
 }  // namespace muster

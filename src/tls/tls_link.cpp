@@ -12,6 +12,7 @@
 #include <openssl/x509_vfy.h>
 
 #include "tls/client_link.h"
+#include "tls/hello_look.h"
 #include "tls/tls_error.h"
 
 namespace muster {
@@ -62,43 +63,6 @@ struct TlsLinkBio {
     }
 };
 
-namespace {
-
-// What the handshake record of TLS begins with. A peer that speaks something else is told apart from one whose TLS is
-// wrong.
-bool begins_like_tls(std::span<const std::byte> first) {
-    return first[0] == std::byte{0x16} && (first.size() < 2 || first[1] == std::byte{0x03});
-}
-
-// Of a certificate that was judged.
-TlsFailure failure_of_verdict(long verdict) {
-    switch (verdict) {
-        case X509_V_ERR_CERT_HAS_EXPIRED:
-            return TlsFailure::expired;
-        case X509_V_ERR_CERT_NOT_YET_VALID:
-            return TlsFailure::not_yet_valid;
-        case X509_V_ERR_CERT_REVOKED:
-            return TlsFailure::revoked;
-        case X509_V_ERR_APPLICATION_VERIFICATION:
-            return TlsFailure::wrong_role;
-        case X509_V_ERR_HOSTNAME_MISMATCH:
-        case X509_V_ERR_IP_ADDRESS_MISMATCH:
-            return TlsFailure::wrong_name;
-        case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-            return TlsFailure::self_signed;
-        case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
-        case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
-        case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-        case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-        case X509_V_ERR_CERT_SIGNATURE_FAILURE:
-            return TlsFailure::unknown_ca;
-        default:
-            return TlsFailure::bad_certificate;
-    }
-}
-
-}  // namespace
-
 TlsLink::TlsLink(std::shared_ptr<const TlsServerContext> context) : context_(context), server_(context.get()) {}
 
 // Made when the peer has said something: thousands may come at once and wait for their turn.
@@ -107,8 +71,13 @@ void TlsLink::begin_server() {
     if (!ssl_) throw std::bad_alloc();
     attach();
     SSL_set_accept_state(ssl_.get());
-    secrets_ = std::make_unique<TlsRecords::Start>();
-    hear_secrets(*ssl_, *secrets_);
+    handshake_ = std::make_unique<Handshake>();
+    hear_secrets(*ssl_, handshake_->secrets);
+    if (server_->tickets()) {
+        hear_ticket(*ssl_, handshake_->ticket);
+    } else {
+        SSL_set_num_tickets(ssl_.get(), 0);
+    }
 }
 
 TlsLink::TlsLink(std::shared_ptr<const TlsClientContext> context, const std::string& peer, const SSL_SESSION* session)
@@ -154,13 +123,10 @@ std::size_t TlsLink::receive(std::span<const std::byte> sealed, std::span<std::b
                              std::vector<std::byte>& out) {
     if (sealed.empty() || state_ == State::failed) return 0;
     if (records_) return receive_records(sealed, plain, out);
-    if (!ssl_ && !begins_like_tls(sealed)) {
-        state_ = State::failed;
-        failure_ = TlsFailure::not_tls;
-        failure_text_ = "the first bytes are no TLS";
-        return 0;
+    if (server_) {
+        heard_ += sealed.size();
+        if (!ssl_ && !take_first_bytes(sealed)) return 0;
     }
-    if (!ssl_) begin_server();
     const std::size_t said_before = out.size();
     std::span<const std::byte> behind;
     const std::size_t heard = with(sealed, out, [&] {
@@ -178,35 +144,80 @@ std::size_t TlsLink::receive(std::span<const std::byte> sealed, std::span<std::b
         }
         return written;
     });
+    first_ = {};
+    if (server_ && state_ == State::handshaking && heard_ > handshake_max)
+        refuse(TlsFailure::broken, "the handshake is too long");
     if (!server_ || state_ != State::open) return heard;
-    if (!take_records(std::span<const std::byte>(out).subspan(said_before))) {
-        state_ = State::failed;
-        failure_text_ = "the keys of the link cannot be taken over";
+    out.resize(said_before);
+    if (!take_records(out)) {
+        refuse(TlsFailure::broken, "the keys of the link cannot be taken over");
         return 0;
     }
     return receive_records(behind, plain, out);
 }
 
-// The handshake is over: from here on the keys are all that is needed. `last_flight` is what the call that ended it has
-// said. The peer's last message proves that it had read our own last one, so all of this is under the server's secret.
-bool TlsLink::take_records(std::span<const std::byte> last_flight) {
-    constexpr std::size_t header_size = 5;
-    while (last_flight.size() >= header_size) {
-        const std::size_t size =
-            header_size + (static_cast<std::size_t>(last_flight[3]) << 8 | static_cast<std::size_t>(last_flight[4]));
-        if (last_flight[0] != std::byte{SSL3_RT_APPLICATION_DATA} || size > last_flight.size()) return false;
-        ++secrets_->records_sent;
-        last_flight = last_flight.subspan(size);
+// Looks at a server's first bytes before OpenSSL does, which takes 40 KB with the first of them; false until the peer's
+// first message is here, and when it is refused. Then `sealed` is all that came.
+bool TlsLink::take_first_bytes(std::span<const std::byte>& sealed) {
+    if (!first_.empty() || sealed.size() < HelloLook::size_needed) {
+        first_.insert(first_.end(), sealed.begin(), sealed.end());
+        sealed = first_;
     }
-    if (!last_flight.empty() || SSL_has_pending(ssl_.get()) == 1) return false;
-    secrets_->cipher = static_cast<std::uint32_t>(SSL_CIPHER_get_id(SSL_get_current_cipher(ssl_.get())));
-    records_ = TlsRecords::begin(*secrets_);
-    if (!records_) return false;
-    if (const X509* shown = SSL_get0_peer_certificate(ssl_.get())) peer_ = facts_of(*shown);
-    was_resumed_ = SSL_session_reused(ssl_.get()) == 1;
-    secrets_.reset();
-    ssl_.reset();
+    const HelloLook look = look_at_hello(sealed);
+    switch (look.kind) {
+        case HelloLook::Kind::too_few:
+            return false;
+        case HelloLook::Kind::not_tls:
+            refuse(TlsFailure::not_tls, "the first bytes are no TLS");
+            return false;
+        case HelloLook::Kind::unreasonable:
+            refuse(TlsFailure::broken, "the first message is too long, or cut up");
+            return false;
+        case HelloLook::Kind::good:
+            if (sealed.size() >= look.whole) break;
+            if (first_.empty()) first_.assign(sealed.begin(), sealed.end());
+            return false;
+    }
+    begin_server();
     return true;
+}
+
+void TlsLink::refuse(TlsFailure why, std::string_view text) {
+    state_ = State::failed;
+    failure_ = why;
+    failure_text_ = text;
+}
+
+// The handshake is over: from here on the keys are all that is needed. The call that ended it has said nothing but
+// OpenSSL's ticket, which was taken back: ours goes out in its place.
+bool TlsLink::take_records(std::vector<std::byte>& out) {
+    if (SSL_has_pending(ssl_.get()) == 1) return false;
+    handshake_->secrets.cipher = static_cast<std::uint32_t>(SSL_CIPHER_get_id(SSL_get_current_cipher(ssl_.get())));
+    // The peer asked for short records, and OpenSSL agreed: 1 is for 512 bytes, each further number for twice as many.
+    const unsigned short_records = SSL_SESSION_get_max_fragment_length(SSL_get_session(ssl_.get()));
+    if (short_records >= 1 && short_records <= 4)
+        handshake_->secrets.content_max = static_cast<std::uint16_t>(256U << short_records);
+    records_ = TlsRecords::begin(handshake_->secrets);
+    if (!records_) return false;
+    if (was_resumed_) {
+        peer_ = proof_of(*SSL_get_session(ssl_.get())).peer;
+    } else if (const X509* shown = SSL_get0_peer_certificate(ssl_.get())) {
+        peer_ = facts_of(*shown);
+    }
+    give_ticket(out);
+    ssl_.reset();
+    handshake_.reset();
+    return true;
+}
+
+void TlsLink::give_ticket(std::vector<std::byte>& out) {
+    const TicketStart& ticket = handshake_->ticket;
+    if (ticket.secret.size == 0 || ticket.head.empty()) return;
+    // Nothing gives a session that OpenSSL did not make the length that its peer asked for: it would be refused.
+    if (handshake_->secrets.content_max != TlsRecords::content_max_usual) return;
+    const auto message = ticket_message(*ssl_, ticket, *server_->tickets()->newest(),
+                                        {peer_ ? server_->material().authorities() : std::string(), peer_});
+    if (!message.empty()) records_->send_ticket(message, out);
 }
 
 std::size_t TlsLink::receive_records(std::span<const std::byte> sealed, std::span<std::byte> plain,
@@ -256,14 +267,11 @@ void TlsLink::close(std::vector<std::byte>& out) {
     ERR_clear_error();
 }
 
-bool TlsLink::has_begun() const {
-    return state_ != State::handshaking || (ssl_ && SSL_in_before(ssl_.get()) != 1);
-}
-
 void TlsLink::shake_hands() {
     const int returned = SSL_do_handshake(ssl_.get());
     if (returned == 1) {
         state_ = State::open;
+        was_resumed_ = SSL_session_reused(ssl_.get()) == 1;
     } else {
         went_wrong(returned);
     }
@@ -286,7 +294,8 @@ void TlsLink::fail(unsigned long error) {
     const bool was_handshaking = state_ == State::handshaking;
     state_ = State::failed;
     const long verdict = SSL_get_verify_result(ssl_.get());
-    if (was_handshaking && verdict != X509_V_OK) {
+    // One that came back with a ticket was not verified.
+    if (was_handshaking && verdict != X509_V_OK && SSL_session_reused(ssl_.get()) != 1) {
         failure_ = failure_of_verdict(verdict);
         failure_text_ = X509_verify_cert_error_string(verdict);
         ERR_clear_error();

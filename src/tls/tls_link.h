@@ -33,6 +33,8 @@ public:
 
     // What one receive() may yield at most, over the bytes it was given: the rest of a record that came before.
     static constexpr std::size_t plain_extra = TlsRecords::partial_max;
+    // All that a server hears before the handshake is over.
+    static constexpr std::size_t handshake_max = std::size_t{64} * 1024;
 
     // The server's side.
     explicit TlsLink(std::shared_ptr<const TlsServerContext> context);
@@ -45,8 +47,12 @@ public:
     ~TlsLink();
 
     State state() const { return state_; }
-    // Whether the peer's first message has come whole and was answered.
-    bool has_begun() const;
+    // Whether the peer's first message has come whole and was answered. Asked of thousands that wait for their turn.
+    bool has_begun() const { return state_ != State::handshaking || ssl_ != nullptr; }
+    // Whether the peer has said anything yet.
+    bool has_heard() const { return heard_ > 0; }
+    // Bytes that a server's link keeps: of its first message, or of a record once it is open, that has not come whole.
+    std::size_t partial() const { return records_ ? records_->partial() : first_.size(); }
 
     // A client speaks first: call it once.
     void begin(std::vector<std::byte>& out);
@@ -58,7 +64,7 @@ public:
     // Seals the bytes; only when open, or when the peer has ended its side. False when the link fails by it.
     bool send(std::span<const std::byte> plain, std::vector<std::byte>& out);
 
-    // Says that nothing more follows.
+    // Says that nothing more follows, once.
     void close(std::vector<std::byte>& out);
 
     // Once failed: why, and OpenSSL's words for it.
@@ -80,12 +86,21 @@ private:
     };
     friend struct TlsLinkBio;
 
+    bool take_first_bytes(std::span<const std::byte>& sealed);
+    // What OpenSSL tells while hands are shaken.
+    struct Handshake {
+        TlsRecords::Start secrets;
+        TicketStart ticket;
+    };
+
+    void refuse(TlsFailure why, std::string_view text);
     void begin_server();
     void attach();
     template <class Call>
     auto with(std::span<const std::byte> in, std::vector<std::byte>& out, Call call);
     void shake_hands();
-    bool take_records(std::span<const std::byte> last_flight);
+    bool take_records(std::vector<std::byte>& out);
+    void give_ticket(std::vector<std::byte>& out);
     std::size_t receive_records(std::span<const std::byte> sealed, std::span<std::byte> plain,
                                 std::vector<std::byte>& out);
     void went_wrong(int returned);
@@ -93,9 +108,11 @@ private:
 
     std::shared_ptr<const void> context_;       // whichever it is, it outlives the link
     const TlsServerContext* server_ = nullptr;  // null: the client's side
+    std::unique_ptr<Handshake> handshake_;      // of a server, for as long as `ssl_`
     OpenSslHandle<SSL> ssl_;                    // of a server, from the first bytes until the handshake is over
     std::unique_ptr<TlsRecords> records_;       // of a server, from then on
-    std::unique_ptr<TlsRecords::Start> secrets_;
+    std::vector<std::byte> first_;              // of a server: of a first message that has not come whole
+    std::size_t heard_ = 0;                     // bytes, while the handshake runs
     std::optional<CertificateFacts> peer_;
     Bytes bytes_;
     bool was_resumed_ = false;

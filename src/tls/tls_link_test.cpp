@@ -1,87 +1,17 @@
 #include "tls/tls_link.h"
 
-#include <chrono>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <openssl/ssl.h>
 
-#include "certs/authority.h"
-#include "testing/test_folder.h"
+#include "tls/tls_link_fixture.h"
 
 using namespace muster;
 
 namespace {
-
-using Bytes = std::vector<std::byte>;
-
-Bytes bytes_of(std::string_view text) {
-    Bytes bytes(text.size());
-    std::memcpy(bytes.data(), text.data(), text.size());
-    return bytes;
-}
-
-// OpenSSL judges certificates by the machine's date.
-std::int64_t today() {
-    return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
-        .count();
-}
-constexpr std::int64_t day = 86'400;
-
-struct Pki {
-    explicit Pki(std::int64_t now = today()) : path((folder.path() / "pki").string()), authority(path, now) {
-        authority.init({});
-    }
-    TlsFiles files() const { return {path + "/muster.crt", path + "/muster.key", path + "/ca.crt", ""}; }
-    std::shared_ptr<const TlsServerContext> server(std::optional<PeerRole> role = PeerRole::server,
-                                                   const std::string& revoked = "") const {
-        TlsFiles all = files();
-        all.revoked = revoked;
-        auto material = TlsMaterial::read(all);
-        REQUIRE(material);
-        auto made = TlsServerContext::make(*material, "servers", role);
-        REQUIRE(made);
-        return *made;
-    }
-    std::shared_ptr<const TlsClientContext> client(const std::string& name = "") const {
-        auto made = TlsClientContext::read({path + "/ca.crt", name.empty() ? "" : path + "/" + name + ".crt",
-                                            name.empty() ? "" : path + "/" + name + ".key"});
-        REQUIRE(made);
-        return *made;
-    }
-    TestFolder folder;
-    std::string path;
-    Authority authority;
-};
-
-// One end, and what it has said and heard.
-struct End {
-    template <class... Arguments>
-    explicit End(Arguments&&... arguments) : link(std::forward<Arguments>(arguments)...) {}
-
-    void receive(std::span<const std::byte> sealed) {
-        Bytes plain(sealed.size() + TlsLink::plain_extra);
-        const std::size_t got = link.receive(sealed, plain, out);
-        heard.append(reinterpret_cast<const char*>(plain.data()), got);
-    }
-    void send(std::string_view text) { REQUIRE(link.send(bytes_of(text), out)); }
-
-    TlsLink link;
-    Bytes out;
-    std::string heard;
-};
-
-// Carries bytes to and fro, so many at a time, until neither has anything to say.
-void exchange(End& client, End& server, std::size_t piece = 1 << 20) {
-    for (int i = 0; i < 100'000 && (!client.out.empty() || !server.out.empty()); ++i) {
-        for (auto [from, to] : {std::pair{&client, &server}, std::pair{&server, &client}}) {
-            const Bytes all = std::exchange(from->out, {});
-            for (std::size_t at = 0; at < all.size(); at += piece)
-                to->receive(std::span(all).subspan(at, std::min(piece, all.size() - at)));
-        }
-    }
-}
 
 TlsFailure refused(const Pki& pki, const std::shared_ptr<const TlsClientContext>& with, TlsFailure told,
                    const std::string& revoked = "") {
@@ -231,47 +161,6 @@ TEST_CASE("fault 75: a byte that was changed on the way ends the link, and is ne
     CHECK(server.link.failure() == TlsFailure::broken);
 }
 
-TEST_CASE("S-1: a client comes back with a ticket, until the certificate is read again") {
-    Pki pki;
-    const auto context = pki.server(std::nullopt);
-    const auto with = pki.client();
-    OpenSslHandle<SSL_SESSION> session;
-    for (int i = 0; i < 3; ++i) {
-        End server(context);
-        End client(with, "127.0.0.1", session.get());
-        client.link.begin(client.out);
-        exchange(client, server);
-        REQUIRE(server.link.state() == TlsLink::State::open);
-        CHECK(server.link.was_resumed() == (i > 0));
-        CHECK_FALSE(server.link.peer());
-        client.send("hello");
-        server.send("and back");
-        exchange(client, server);
-        CHECK(server.heard == "hello");
-        CHECK(client.heard == "and back");
-        session = client.link.session();
-        REQUIRE(session);
-    }
-    // The tickets of an older context, as before a reload, cost a full handshake and no more.
-    End fresh(pki.server(std::nullopt));
-    End again(with, "127.0.0.1", session.get());
-    again.link.begin(again.out);
-    exchange(again, fresh);
-    CHECK(fresh.link.state() == TlsLink::State::open);
-    CHECK_FALSE(fresh.link.was_resumed());
-}
-
-TEST_CASE("S-2: a peer with a certificate gets no ticket, and is judged each time it comes") {
-    Pki pki;
-    pki.authority.issue("eu-1", PeerRole::server, {}, 30);
-    End server(pki.server());
-    End client(pki.client("eu-1"), "127.0.0.1");
-    client.link.begin(client.out);
-    exchange(client, server);
-    REQUIRE(server.link.state() == TlsLink::State::open);
-    CHECK_FALSE(client.link.session());
-}
-
 TEST_CASE("S-1: what a reload changes is told, file by file") {
     Pki pki;
     const auto read = [](const TlsFiles& files) { return TlsMaterial::read(files).value(); };
@@ -320,4 +209,89 @@ TEST_CASE("S-1: files that do not fit are refused by the key of the config and t
     files = pki.files();
     files.revoked = pki.folder.write("revoked", "AB12\nnonsense\n").string();
     CHECK(why(files).find("line 2: a serial number is wanted") != std::string::npos);
+}
+
+TEST_CASE("S-1, fault 75: a first message that is too long or cut up is refused before memory is taken for it") {
+    const Pki pki;
+    const auto refuses = [&](std::string_view said, std::size_t piece) {
+        End server(pki.server());
+        const Bytes all = bytes_of(said);
+        for (std::size_t at = 0; at < all.size(); at += piece)
+            server.receive(std::span(all).subspan(at, std::min(piece, all.size() - at)));
+        return server.link.state() == TlsLink::State::failed && server.link.failure() == TlsFailure::broken;
+    };
+    using namespace std::string_view_literals;
+    for (const std::size_t piece : {std::size_t{1}, std::size_t{100}}) {
+        CAPTURE(piece);
+        CHECK_FALSE(refuses("\x16\3\1\x40\0\1\0\x40\0"sv, piece));  // 16 KiB: it waits for the rest
+        CHECK(refuses("\x16\3\1\x40\0\1\0\x40\1"sv, piece));
+        CHECK(refuses("\x16\3\1\0\3\1\0\0\x16\3"sv, piece));
+    }
+}
+
+TEST_CASE("S-1, fault 75: a handshake of more bytes than any needs is given up") {
+    const Pki pki;
+    End server(pki.server());
+    // It begins with a key that the server does not want, and is asked for another.
+    const auto with = pki.client();
+    REQUIRE(SSL_CTX_set1_groups_list(&with->native(), "P-384:X25519") == 1);
+    End client(with, "127.0.0.1");
+    client.link.begin(client.out);
+    server.receive(client.out);
+    REQUIRE(server.link.state() == TlsLink::State::handshaking);
+    // Its second hello says that it has 128 KiB.
+    std::string piece(16'384, '\0');
+    piece[0] = 1;
+    piece[1] = 2;
+    for (int i = 0; i < 4; ++i) {
+        CHECK(server.link.state() == TlsLink::State::handshaking);
+        server.receive(bytes_of(std::string("\x16\3\3\x40\0", 5) + piece));
+        piece[0] = piece[1] = 0;
+    }
+    CHECK(server.link.state() == TlsLink::State::failed);
+    CHECK(server.link.failure_text() == "the handshake is too long");
+}
+
+TEST_CASE("S-1: a peer that asks for short records gets no longer ones") {
+    const Pki pki;
+    for (const auto& [mode, bytes] :
+         {std::pair{TLSEXT_max_fragment_length_512, 512U}, std::pair{TLSEXT_max_fragment_length_1024, 1024U},
+          std::pair{TLSEXT_max_fragment_length_4096, 4096U}, std::pair{TLSEXT_max_fragment_length_DISABLED, 16'384U}}) {
+        CAPTURE(bytes);
+        const auto with = pki.client();
+        REQUIRE(SSL_CTX_set_tlsext_max_fragment_length(&with->native(), static_cast<std::uint8_t>(mode)) == 1);
+        End server(pki.server(std::nullopt));
+        End client(with, "127.0.0.1");
+        client.link.begin(client.out);
+        exchange(client, server);
+        REQUIRE(server.link.state() == TlsLink::State::open);
+        const std::string text(40'000, 'x');
+        server.send(text);
+        std::size_t longest = 0;
+        for (std::size_t at = 0; at + 5 <= server.out.size();) {
+            const std::size_t size =
+                static_cast<std::size_t>(server.out[at + 3]) << 8 | static_cast<std::size_t>(server.out[at + 4]);
+            longest = std::max(longest, size);
+            at += 5 + size;
+        }
+        CHECK(longest == bytes + 1 + 16);  // its type, and the tag
+        exchange(client, server);
+        CHECK(client.link.state() == TlsLink::State::open);
+        CHECK(client.heard == text);
+    }
+}
+
+TEST_CASE("S-1, fault 75: hands are shaken with keys that are cheap for the server, and with no others") {
+    const Pki pki;
+    for (const char* group : {"X25519", "P-256", "P-384", "P-521", "X448", "ffdhe8192"}) {
+        CAPTURE(std::string(group));
+        const auto with = pki.client();
+        REQUIRE(SSL_CTX_set1_groups_list(&with->native(), group) == 1);
+        End server(pki.server(std::nullopt));
+        End client(with, "127.0.0.1");
+        client.link.begin(client.out);
+        exchange(client, server);
+        const bool is_cheap = std::string_view(group) == "X25519" || std::string_view(group) == "P-256";
+        CHECK((server.link.state() == TlsLink::State::open) == is_cheap);
+    }
 }

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <new>
+#include <string>
+#include <utility>
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <openssl/params.h>
 #include <openssl/ssl.h>
 
@@ -16,7 +18,7 @@ namespace muster {
 struct TlsRecords::Suite {
     std::uint32_t id;
     const EVP_CIPHER* cipher;
-    const EVP_MD* digest;
+    const EVP_MAC_CTX* mac;  // HMAC with the suite's digest, to be copied and given a key
     std::size_t key_size;
     std::size_t secret_size;
 };
@@ -25,7 +27,7 @@ namespace {
 
 constexpr std::size_t header_size = 5;
 constexpr std::size_t tag_size = 16;
-constexpr std::size_t content_max = std::size_t{1} << 14;
+constexpr std::size_t content_max = TlsRecords::content_max_usual;
 constexpr std::size_t sealed_max = content_max + 256;
 
 // What is inside a record.
@@ -60,9 +62,25 @@ int digit(char letter) {
     return -1;
 }
 
+struct MacRelease {
+    void operator()(EVP_MAC_CTX* mac) const noexcept { EVP_MAC_CTX_free(mac); }
+};
+using MacHandle = std::unique_ptr<EVP_MAC_CTX, MacRelease>;
+
+// Null when there is no memory.
+const EVP_MAC_CTX* hmac_with(std::string digest) {
+    EVP_MAC* hmac = EVP_MAC_fetch(nullptr, "HMAC", nullptr);
+    MacHandle made(EVP_MAC_CTX_new(hmac));
+    EVP_MAC_free(hmac);
+    const std::array with{OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.data(), 0),
+                          OSSL_PARAM_construct_end()};
+    if (!made || EVP_MAC_CTX_set_params(made.get(), with.data()) != 1) return nullptr;
+    return made.release();
+}
+
 // HKDF-Expand-Label of RFC 8446 (7.1) without a context. What is wanted is never longer than the digest, so that one
 // block of HKDF is enough.
-bool expand(const EVP_MD* digest, const TrafficSecret& secret, std::string_view label, std::span<unsigned char> to) {
+bool expand(const EVP_MAC_CTX& hmac, const TrafficSecret& secret, std::string_view label, std::span<unsigned char> to) {
     constexpr std::string_view prefix = "tls13 ";
     std::array<unsigned char, 32> info{};
     std::size_t size = 0;
@@ -74,10 +92,11 @@ bool expand(const EVP_MD* digest, const TrafficSecret& secret, std::string_view 
     info[size++] = 0;  // the context's size
     info[size++] = 1;  // the number of HKDF's block
     std::array<unsigned char, EVP_MAX_MD_SIZE> block{};
-    unsigned int made = 0;
-    const bool good =
-        HMAC(digest, secret.bytes.data(), as_int(secret.size), info.data(), size, block.data(), &made) != nullptr &&
-        made >= to.size();
+    std::size_t made = 0;
+    const MacHandle mac(EVP_MAC_CTX_dup(&hmac));
+    const bool good = mac && EVP_MAC_init(mac.get(), secret.bytes.data(), secret.size, nullptr) == 1 &&
+                      EVP_MAC_update(mac.get(), info.data(), size) == 1 &&
+                      EVP_MAC_final(mac.get(), block.data(), &made, block.size()) == 1 && made >= to.size();
     if (good) std::copy_n(block.begin(), to.size(), to.begin());
     OPENSSL_cleanse(block.data(), block.size());
     return good;
@@ -124,18 +143,18 @@ TrafficSecret::~TrafficSecret() {
     OPENSSL_cleanse(bytes.data(), bytes.size());
 }
 
-// Fetched once: to look them up for each link would cost more than all else here.
+// Made once: to look them up for each link would cost more than all else here.
 const TlsRecords::Suite* TlsRecords::find_suite(std::uint32_t id) {
     static const std::array suites{
-        Suite{TLS1_3_CK_AES_128_GCM_SHA256, EVP_CIPHER_fetch(nullptr, "AES-128-GCM", nullptr),
-              EVP_MD_fetch(nullptr, "SHA256", nullptr), 16, 32},
-        Suite{TLS1_3_CK_AES_256_GCM_SHA384, EVP_CIPHER_fetch(nullptr, "AES-256-GCM", nullptr),
-              EVP_MD_fetch(nullptr, "SHA384", nullptr), 32, 48},
+        Suite{TLS1_3_CK_AES_128_GCM_SHA256, EVP_CIPHER_fetch(nullptr, "AES-128-GCM", nullptr), hmac_with("SHA256"), 16,
+              32},
+        Suite{TLS1_3_CK_AES_256_GCM_SHA384, EVP_CIPHER_fetch(nullptr, "AES-256-GCM", nullptr), hmac_with("SHA384"), 32,
+              48},
         Suite{TLS1_3_CK_CHACHA20_POLY1305_SHA256, EVP_CIPHER_fetch(nullptr, "ChaCha20-Poly1305", nullptr),
-              EVP_MD_fetch(nullptr, "SHA256", nullptr), 32, 32},
+              hmac_with("SHA256"), 32, 32},
     };
     const auto* found = std::find_if(suites.begin(), suites.end(), [id](const Suite& suite) { return suite.id == id; });
-    return found == suites.end() || !found->cipher || !found->digest ? nullptr : found;
+    return found == suites.end() || !found->cipher || !found->mac ? nullptr : found;
 }
 
 std::unique_ptr<TlsRecords> TlsRecords::begin(const Start& start) {
@@ -145,19 +164,25 @@ std::unique_ptr<TlsRecords> TlsRecords::begin(const Start& start) {
     made->in_.secret = start.client;
     made->out_.secret = start.server;
     if (!made->take_key(made->in_, false) || !made->take_key(made->out_, true)) return nullptr;
+    made->in_.sequence = start.records_heard;
     made->out_.sequence = start.records_sent;
+    made->content_max_ = start.content_max;
     return made;
 }
 
 TlsRecords::~TlsRecords() = default;
+
+TlsRecords::Direction::~Direction() {
+    OPENSSL_cleanse(iv.data(), iv.size());
+}
 
 bool TlsRecords::take_key(Direction& direction, bool seals) {
     std::array<unsigned char, 32> key{};
     const std::span<unsigned char> used(key.data(), suite_.key_size);
     if (!direction.cipher) direction.cipher.reset(EVP_CIPHER_CTX_new());
     const bool good =
-        direction.cipher && expand(suite_.digest, direction.secret, "key", used) &&
-        expand(suite_.digest, direction.secret, "iv", direction.iv) &&
+        direction.cipher && expand(*suite_.mac, direction.secret, "key", used) &&
+        expand(*suite_.mac, direction.secret, "iv", direction.iv) &&
         EVP_CipherInit_ex2(direction.cipher.get(), suite_.cipher, key.data(), nullptr, seals ? 1 : 0, nullptr) == 1;
     OPENSSL_cleanse(key.data(), key.size());
     direction.sequence = 0;
@@ -167,7 +192,7 @@ bool TlsRecords::take_key(Direction& direction, bool seals) {
 bool TlsRecords::take_next_key(Direction& direction, bool seals) {
     TrafficSecret next;
     next.size = direction.secret.size;
-    if (!expand(suite_.digest, direction.secret, "traffic upd", {next.bytes.data(), next.size})) return false;
+    if (!expand(*suite_.mac, direction.secret, "traffic upd", {next.bytes.data(), next.size})) return false;
     direction.secret = next;
     return take_key(direction, seals);
 }
@@ -175,6 +200,7 @@ bool TlsRecords::take_next_key(Direction& direction, bool seals) {
 std::size_t TlsRecords::receive(std::span<const std::byte> sealed, std::span<std::byte> plain,
                                 std::vector<std::byte>& out) {
     std::size_t written = 0;
+    key_changes_ = 0;
     while (state_ == State::open && !sealed.empty()) {
         // The header, then the rest: of what came before, or where it lies.
         std::span<const std::byte> record = sealed;
@@ -210,7 +236,10 @@ std::size_t TlsRecords::receive(std::span<const std::byte> sealed, std::span<std
             std::vector<std::byte>().swap(partial_);
         }
     }
-    if (state_ != State::failed && owes_key_change_) change_own_key(out);
+    if (state_ == State::failed) return written;
+    const bool wants_key_change = in_.sequence >= records_per_key && !awaits_key_change_;
+    if (wants_key_change || owes_key_change_) change_own_key(wants_key_change ? PeerToo::yes : PeerToo::no, out);
+    awaits_key_change_ |= wants_key_change;
     return written;
 }
 
@@ -225,6 +254,10 @@ std::size_t TlsRecords::unseal(std::span<const std::byte> record, std::span<std:
     }
     const auto tag = body.last(tag_size);
     body = body.first(body.size() - tag_size);
+    if (body.size() > content_max + 1) {
+        fail(SSL_AD_RECORD_OVERFLOW, TlsFailure::broken, "data length too long", out);
+        return 0;
+    }
 
     std::array<unsigned char, 12> nonce = in_.iv;
     for (std::size_t i = 0; i < 8; ++i) nonce[11 - i] ^= static_cast<unsigned char>(in_.sequence >> (8 * i));
@@ -249,8 +282,8 @@ std::size_t TlsRecords::unseal(std::span<const std::byte> record, std::span<std:
     // The type stands behind the content, and zeros may stand behind the type.
     std::size_t end = body.size();
     while (end > 0 && plain[end - 1] == std::byte{0}) --end;
-    if (end == 0 || end - 1 > content_max) {
-        fail(end == 0 ? SSL_AD_UNEXPECTED_MESSAGE : SSL_AD_RECORD_OVERFLOW, TlsFailure::broken, "bad record type", out);
+    if (end == 0) {
+        fail(SSL_AD_UNEXPECTED_MESSAGE, TlsFailure::broken, "bad record type", out);
         return 0;
     }
     const auto type = static_cast<std::uint8_t>(plain[end - 1]);
@@ -266,46 +299,67 @@ std::size_t TlsRecords::unseal(std::span<const std::byte> record, std::span<std:
     return 0;
 }
 
-// What the peer's TLS says to ours: of handshakes, only KeyUpdate may follow, for nothing else was offered.
+// What the peer's TLS says to ours. Of handshakes only KeyUpdate may follow, for nothing else was offered, and it comes
+// alone and whole: nobody cuts up its five bytes, and nothing may follow it under the same key.
 void TlsRecords::hear(std::uint8_t type, std::span<const std::byte> content, std::vector<std::byte>& out) {
-    if (type == type_alert && content.size() == 2) {
-        const auto alert = static_cast<std::uint8_t>(content[1]);
-        if (alert == SSL_AD_CLOSE_NOTIFY) {
-            state_ = State::ended;
-        } else if (alert != user_canceled) {
-            state_ = State::failed;
-            failure_ = TlsFailure::refused_by_peer;
-            failure_text_ = SSL_alert_desc_string_long(alert);
-        }
-        return;
-    }
-    const bool updates = type == type_handshake && content.size() == key_update.size() + 1 &&
-                         std::equal(key_update.begin(), key_update.end(), content.begin());
+    if (type == type_alert && content.size() == 2) return hear_alert(static_cast<std::uint8_t>(content[1]));
+    const bool updates = type == type_handshake && content.size() >= key_update.size() && content[0] == key_update[0];
     if (!updates) return fail(SSL_AD_UNEXPECTED_MESSAGE, TlsFailure::broken, "unexpected message", out);
-    if (content.back() > std::byte{1}) return fail(SSL_AD_ILLEGAL_PARAMETER, TlsFailure::broken, "bad key update", out);
-    if (!take_next_key(in_, false)) throw std::bad_alloc();
-    // However often it is asked for in the bytes at hand, it is done once.
-    if (content.back() == std::byte{1}) owes_key_change_ = true;
+    const std::size_t said = static_cast<std::size_t>(content[1]) << 16 | static_cast<std::size_t>(content[2]) << 8 |
+                             static_cast<std::size_t>(content[3]);
+    if (said > 1) return fail(SSL_AD_ILLEGAL_PARAMETER, TlsFailure::broken, "excessive message size", out);
+    if (said < 1) return fail(SSL_AD_DECODE_ERROR, TlsFailure::broken, "bad key update", out);
+    if (content.size() != key_update.size() + 1)
+        return fail(SSL_AD_UNEXPECTED_MESSAGE, TlsFailure::broken, "not on record boundary", out);
+    hear_key_update(content.back(), out);
 }
 
-void TlsRecords::change_own_key(std::vector<std::byte>& out) {
+void TlsRecords::hear_alert(std::uint8_t alert) {
+    if (alert == user_canceled) return;
+    if (alert == SSL_AD_CLOSE_NOTIFY) {
+        state_ = State::ended;
+        return;
+    }
+    state_ = State::failed;
+    failure_ = TlsFailure::refused_by_peer;
+    failure_text_ = SSL_alert_desc_string_long(alert);
+}
+
+void TlsRecords::hear_key_update(std::byte request, std::vector<std::byte>& out) {
+    if (request > std::byte{1}) return fail(SSL_AD_ILLEGAL_PARAMETER, TlsFailure::broken, "bad key update", out);
+    if (++key_changes_ > key_changes_max)
+        return fail(SSL_AD_UNEXPECTED_MESSAGE, TlsFailure::broken, "too many key updates", out);
+    if (!take_next_key(in_, false)) throw std::bad_alloc();
+    awaits_key_change_ = false;
+    // However often it is asked for in the bytes at hand, it is done once.
+    if (request == std::byte{1}) owes_key_change_ = true;
+}
+
+// The peer is told to do the same, or not.
+void TlsRecords::change_own_key(PeerToo peer_too, std::vector<std::byte>& out) {
     owes_key_change_ = false;
     std::array<std::byte, key_update.size() + 1> message{};
     std::copy(key_update.begin(), key_update.end(), message.begin());
+    message.back() = static_cast<std::byte>(peer_too);
     seal(type_handshake, message, out);
     if (!take_next_key(out_, true)) throw std::bad_alloc();
 }
 
 void TlsRecords::send(std::span<const std::byte> plain, std::vector<std::byte>& out) {
     while (!plain.empty()) {
-        if (out_.sequence >= records_per_key) change_own_key(out);
-        const auto content = plain.first(std::min(plain.size(), content_max));
+        if (out_.sequence >= records_per_key) change_own_key(PeerToo::no, out);
+        const auto content = plain.first(std::min<std::size_t>(plain.size(), content_max_));
         seal(type_data, content, out);
         plain = plain.subspan(content.size());
     }
 }
 
+void TlsRecords::send_ticket(std::span<const std::byte> message, std::vector<std::byte>& out) {
+    seal(type_handshake, message, out);
+}
+
 void TlsRecords::close(std::vector<std::byte>& out) {
+    if (std::exchange(said_end_, true)) return;
     seal(type_alert, std::array{std::byte{1}, std::byte{SSL_AD_CLOSE_NOTIFY}}, out);
 }
 

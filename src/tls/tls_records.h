@@ -32,7 +32,10 @@ struct TrafficSecret {
 
 // The server's side. One thread. It keeps a part of a record that came so far, and nothing else, between two calls.
 // Calls that take `out` append bytes for the peer to it; they throw std::bad_alloc, after which the link is good for
-// nothing.
+// nothing: no nonce is used for two records that may both have left.
+//
+// An end of the stream without the peer's close_notify is not told apart here: who reads the socket sees it. Frames
+// have lengths, and whatever ends a match or a session is a frame, so a cut says nothing but that the link is lost.
 class TlsRecords {
 public:
     enum class State : std::uint8_t {
@@ -41,11 +44,16 @@ public:
         failed,  // see failure(); the peer was told
     };
 
+    // What one record holds at most, unless the peer asked for less (RFC 6066, 4).
+    static constexpr std::uint16_t content_max_usual = 1 << 14;
+
     struct Start {
         TrafficSecret client;
         TrafficSecret server;
-        std::uint32_t cipher = 0;        // the suite, by OpenSSL's id
-        std::uint64_t records_sent = 0;  // under the server's secret already
+        std::uint32_t cipher = 0;         // the suite, by OpenSSL's id
+        std::uint64_t records_sent = 0;   // under the server's secret already
+        std::uint64_t records_heard = 0;  // under the client's
+        std::uint16_t content_max = content_max_usual;
     };
     // Null when the suite is none of TLS 1.3's three with GCM or Poly1305, or a secret does not fit it.
     static std::unique_ptr<TlsRecords> begin(const Start& start);
@@ -61,12 +69,21 @@ public:
     // Takes all of `sealed`. `plain` is `partial_max` larger at least.
     std::size_t receive(std::span<const std::byte> sealed, std::span<std::byte> plain, std::vector<std::byte>& out);
     void send(std::span<const std::byte> plain, std::vector<std::byte>& out);
+    // A whole message NewSessionTicket.
+    void send_ticket(std::span<const std::byte> message, std::vector<std::byte>& out);
+    // Once, however often it is called. Nothing may be sent after it.
     void close(std::vector<std::byte>& out);
 
-    // After so many records the server takes its next key by itself: half of what RFC 8446 (5.5) allows for a key.
+    // Bytes of a record that has not come whole.
+    std::size_t partial() const { return partial_.size(); }
+
+    // After so many records the server takes its next key by itself, and asks the peer to when it has sent as many:
+    // less than half of what RFC 8446 (5.5) allows for a key.
     static constexpr std::uint64_t records_per_key = std::uint64_t{1} << 23;
-    // Records in a row that say nothing; more of them are an attack.
+    // Records in a row that say nothing, and changes of keys in the bytes of one call; more of them are an attack: each
+    // costs us more than the peer.
     static constexpr int empty_records_max = 32;
+    static constexpr int key_changes_max = 32;
     // What a caller of receive() has to have room for, besides what it hands in.
     static constexpr std::size_t partial_max = std::size_t{17} * 1024;
 
@@ -74,6 +91,11 @@ private:
     struct Suite;
     // One direction's key, and how many records it has been used for.
     struct Direction {
+        Direction() = default;
+        Direction(const Direction&) = delete;
+        Direction& operator=(const Direction&) = delete;
+        ~Direction();
+
         TrafficSecret secret;
         std::array<unsigned char, 12> iv{};
         std::uint64_t sequence = 0;
@@ -86,18 +108,25 @@ private:
     bool take_next_key(Direction& direction, bool seals);
     std::size_t unseal(std::span<const std::byte> record, std::span<std::byte> plain, std::vector<std::byte>& out);
     void hear(std::uint8_t type, std::span<const std::byte> content, std::vector<std::byte>& out);
+    void hear_alert(std::uint8_t alert);
+    void hear_key_update(std::byte request, std::vector<std::byte>& out);
     void seal(std::uint8_t type, std::span<const std::byte> content, std::vector<std::byte>& out);
-    void change_own_key(std::vector<std::byte>& out);
+    enum class PeerToo : std::uint8_t { no, yes };
+    void change_own_key(PeerToo peer_too, std::vector<std::byte>& out);
     void fail(std::uint8_t alert, TlsFailure why, std::string_view text, std::vector<std::byte>& out);
 
     const Suite& suite_;
     Direction in_;
     Direction out_;
-    std::vector<std::byte> partial_;  // of a record that has not come whole
+    std::vector<std::byte> partial_;                 // of a record that has not come whole
+    std::uint16_t content_max_ = content_max_usual;  // of what we send
     State state_ = State::open;
     TlsFailure failure_ = TlsFailure::broken;
-    bool owes_key_change_ = false;
+    bool owes_key_change_ = false;    // the peer asked for it
+    bool awaits_key_change_ = false;  // we asked for it
+    bool said_end_ = false;
     int empty_records_ = 0;
+    int key_changes_ = 0;            // of the peer, in the call under way
     std::string_view failure_text_;  // of one that lives forever
 };
 

@@ -235,6 +235,41 @@ TEST_CASE("S-1: after half of what a key may seal the server takes its next one 
     CHECK(out.size() == 5 + 4 + 1 + 16);
 }
 
+TEST_CASE("S-1: after half of what a key may seal the peer is asked for its next one, once") {
+    TlsRecords::Start start;
+    start.client = start.server = TrafficSecret(std::string(64, 'a'));
+    start.cipher = TLS1_3_CK_AES_128_GCM_SHA256;
+    // A twin with the same keys the other way round is the peer; both count alike.
+    start.records_heard = start.records_sent = TlsRecords::records_per_key - 1;
+    const auto server = TlsRecords::begin(start);
+    const auto peer = TlsRecords::begin(start);
+    Bytes plain(1'000 + TlsRecords::partial_max);
+    Bytes to_server;
+    Bytes to_peer;
+    peer->send(view_of("x"), to_server);
+    CHECK(server->receive(to_server, plain, to_peer) == 1);
+    CHECK(to_peer.size() == 5 + 5 + 1 + 16);
+    // It changes its key, and changes it back no further.
+    to_server.clear();
+    CHECK(peer->receive(to_peer, plain, to_server) == 0);
+    CHECK(to_server.size() == 5 + 5 + 1 + 16);
+    peer->send(view_of("y"), to_server);
+    to_peer.clear();
+    CHECK(server->receive(to_server, plain, to_peer) == 1);
+    CHECK(to_peer.empty());
+    CHECK(server->state() == TlsRecords::State::open);
+}
+
+TEST_CASE("S-1: the end is said once, however often") {
+    const Sides sides;
+    Pair pair(sides);
+    pair.server.close(pair.out);
+    const std::size_t said = pair.out.size();
+    CHECK(said == 5 + 2 + 1 + 16);
+    pair.server.close(pair.out);
+    CHECK(pair.out.size() == said);
+}
+
 // Not where a sanitizer counts memory in its own way.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
 TEST_CASE("S-1: a link at rest holds at most 12 KiB, with a certificate of the peer or without") {
