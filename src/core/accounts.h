@@ -12,6 +12,7 @@
 #include "base/function.h"
 #include "base/ids.h"
 #include "base/planted.h"
+#include "core/cell_share.h"
 #include "core/ledger.h"
 #include "core/records.h"
 
@@ -23,10 +24,12 @@ public:
     // Called once: with the name's permanent id, or with nothing when it could not be made durable.
     using WhenKept = Function<void(std::optional<AccountId> account)>;
 
-    Accounts(Ledger& ledger, const std::vector<AccountRecord>& recovered) : ledger_(ledger) {
+    // New ids are of the share.
+    Accounts(Ledger& ledger, const std::vector<AccountRecord>& recovered, const NumberShare& share = {})
+        : ledger_(ledger), share_(share), next_(share.first) {
         for (const AccountRecord& record : recovered) {
             by_name_[record.name] = {record.account, true, {}};
-            if (record.account.value >= next_) next_ = record.account.value + 1;
+            if (share.contains(record.account.value) && record.account.value >= next_) next_ = record.account.value + 1;
         }
     }
 
@@ -37,14 +40,17 @@ public:
         return found->second.id;
     }
 
-    // Gives an id to a name that find() does not know. `tell` is called in a later pass.
+    // Whether there is an id left for a new name.
+    bool has_room() const { return next_ < share_.below; }
+
+    // Gives an id to a name that find() does not know; there is room. `tell` is called in a later pass.
     void keep(std::string_view name, WhenKept tell) {
         const auto [known, is_new] = by_name_.try_emplace(std::string(name));
         known->second.waiting.push_back(std::move(tell));
         if (!is_new) return;
         known->second.id = AccountId(next_++);
         ledger_.write_promised(AccountRecord{known->first, known->second.id},
-                               [this, written = known->first](bool durable) { settled(written, durable); });
+                               [this, written = known->first](Kept kept) { settled(written, kept == Kept::durable); });
         if (planted(Bug::login_before_account)) settled(known->first, true);
     }
 
@@ -68,8 +74,9 @@ private:
     }
 
     Ledger& ledger_;
+    const NumberShare share_;
+    std::int32_t next_;  // the id of the next new name
     std::map<std::string, Account, std::less<>> by_name_;
-    std::int32_t next_ = 1;
 };
 
 }  // namespace muster

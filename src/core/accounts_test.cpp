@@ -46,6 +46,27 @@ TEST_CASE_FIXTURE(AccountsWorld, "P-1: a name gets a new id that counts from the
     CHECK(accounts.find("new") == AccountId(41));
 }
 
+TEST_CASE("N-8: new names get ids of the cell's own share, whatever other cells gave") {
+    VirtualClock clock;
+    RememberedLog lines;
+    Log log(clock, lines);
+    TurnedStore store;
+    Ledger ledger(store, log);
+    const std::vector<AccountRecord> recovered{
+        {"before", AccountId(9)}, {"own", AccountId(11)}, {"far", AccountId(99)}};
+    Accounts accounts(ledger, recovered, {10, 13});
+    CHECK(accounts.find("far") == AccountId(99));
+    REQUIRE(accounts.has_room());
+    std::optional<AccountId> told;
+    accounts.keep("new", [&](std::optional<AccountId> id) { told = id; });
+    ledger.end_of_pass(clock.now());
+    ledger.outcome(clock.now(), store.answer_next());
+    CHECK(told == AccountId(12));
+    CHECK_FALSE(accounts.has_room());
+    CHECK(Accounts(ledger, {}, {10, 13}).has_room());
+    CHECK_FALSE(Accounts(ledger, {}, {1, 1}).has_room());
+}
+
 TEST_CASE_FIXTURE(AccountsWorld,
                   "P-1, fault 4: a name that the disk does not take has no id, and another never gets it") {
     keep("lost");

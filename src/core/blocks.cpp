@@ -29,7 +29,7 @@ Blocks::Verdict Blocks::remove(std::uint64_t question, BlockKind kind, std::stri
 void Blocks::write(const Record& record, Change change) {
     const std::uint64_t number = ++last_change_;
     changes_.emplace(number, std::move(change));
-    ledger_.write_promised(record, [this, number](bool durable) { settled(number, durable); });
+    ledger_.write_promised(record, [this, number](Kept kept) { settled(number, kept == Kept::durable); });
 }
 
 void Blocks::settled(std::uint64_t number, bool durable) {

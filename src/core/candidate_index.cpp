@@ -34,6 +34,8 @@ void CandidateIndex::leave(Place place) {
 
 void CandidateIndex::offer(Place place, double score, std::int32_t load) {
     Leaf& leaf = leaves_[place];
+    // A report of the same load leaves the tree as it is: 45 instructions of a heartbeat.
+    if (leaf.offered && leaf.candidate.score == score && leaf.candidate.load == load) return;
     if (!leaf.offered) ++offered_count_;
     leaf.offered = true;
     leaf.candidate.score = score;

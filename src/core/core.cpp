@@ -5,24 +5,14 @@
 
 #include "base/check.h"
 #include "base/planted.h"
+#include "core/block_value.h"
 #include "core/events.h"
+#include "protocol/greeting.h"
 #include "protocol/messages.h"
 #include "protocol/refusal_answer.h"
 
 namespace muster {
 namespace {
-
-bool is_greeting(Port port, Code code) {
-    switch (port) {
-        case Port::servers:
-            return code == ServerHandshake::code || code == HostHello::code;
-        case Port::matchmakers:
-            return code == MatchmakerHandshake::code;
-        case Port::players:
-            return code == PlayerLogin::code;
-    }
-    return false;
-}
 
 std::array<ByteOrder, 3> byte_orders_of(const CoreConfig& config) {
     return {default_byte_order(Port::servers), default_byte_order(Port::matchmakers), config.player_order};
@@ -30,11 +20,11 @@ std::array<ByteOrder, 3> byte_orders_of(const CoreConfig& config) {
 
 }  // namespace
 
-Core::Core(CoreConfig config, const Parts& parts, const RecoveredState& recovered)
+Core::Core(CoreConfig config, const Parts& parts, RecoveredState recovered)
     : log_(parts.log),
       issued_(parts.loop.time().now(), parts.wall),
       ledger_(parts.store, parts.log, config.ledger),
-      numbers_(ledger_, recovered.numbers),
+      numbers_(ledger_, recovered.numbers, config.share.server_ids),
       links_(parts.links, byte_orders_of(config)),
       replies_(links_),
       matchmakers_(config.matchmakers, parts.loop.timers()),
@@ -44,7 +34,7 @@ Core::Core(CoreConfig config, const Parts& parts, const RecoveredState& recovere
       notices_(links_, players_),
       matches_(config.matches, {parts.loop.time(), parts.loop.timers(), parts.loop.events(), parts.log, ledger_, links_,
                                 replies_, fleet_, matchmakers_, issued_, parts.entropy, notices_}),
-      accounts_(ledger_, recovered.accounts),
+      accounts_(ledger_, recovered.accounts, config.share.accounts),
       world_(config.world,
              {parts.loop.time(), parts.loop.timers(), parts.loop.events(), parts.log, ledger_, links_,
               players_.sessions()},
@@ -55,22 +45,22 @@ Core::Core(CoreConfig config, const Parts& parts, const RecoveredState& recovere
       refused_registrations_(parts.loop.events(), parts.log, fleet_.config().regions),
       server_port_(links_, replies_, fleet_, matches_, issued_, parts.loop.timers(), wrong_secrets_,
                    refused_registrations_, std::move(config.server_token)),
-      hosts_({parts.loop.timers(), parts.loop.events(), parts.log, links_, issued_}),
+      hosts_(config.hosts, {parts.loop.timers(), parts.loop.events(), parts.log, links_, issued_, ledger_}),
       host_port_({links_, hosts_, fleet_, server_port_, issued_, wrong_secrets_, refused_registrations_}),
       matchmaker_port_(links_, replies_, matchmakers_, fleet_, matches_, issued_, wrong_secrets_,
                        refused_registrations_, std::move(config.matchmaker_token)),
       player_port_({parts.clock, parts.loop.time(), parts.log, links_, players_, world_, notices_, accounts_, issued_,
                     wrong_secrets_, blocks_},
                    std::move(config.player_credential), config.players.logins_per_minute),
-      telemetry_(parts.loop.events(), fleet_.config().regions),
+      region_figures_(parts.loop.events(), fleet_.config().regions),
       losses_(parts.loop.events(), recovered.numbers.server_ids_below > NumbersReserved{}.server_ids_below),
       history_(parts.loop.events(), ledger_, numbers_, issued_) {
     const Pass pass{parts.loop.time().now(), parts.loop.time().running()};
-    operator_.id = operator_matchmaker;
-    for (const Region& region : fleet_.config().regions) operator_.regions.push_back(region.id);
+    for (const Region& region : fleet_.config().regions) http_matchmaker_.regions.push_back(region.id);
     numbers_.reserve();
     fleet_.recover(pass, recovered.servers, recovered.owed_aborts);
-    matches_.recover(pass, recovered);
+    hosts_.recover(pass, recovered);
+    matches_.recover(pass, std::move(recovered));
     parts.loop.events().subscribe<event::PlayerClosed>(
         [this](const event::PlayerClosed& closed) { notices_.player_left(closed.player); });
     parts.loop.events().subscribe<event::MatchOffered>([this](const event::MatchOffered& offered) {
@@ -78,12 +68,14 @@ Core::Core(CoreConfig config, const Parts& parts, const RecoveredState& recovere
     });
     parts.loop.on_update([this](const Pass& now) {
         apply_facts(now);  // what timers found
+        history_.write_waiting();
         return players_.update(now) + world_.update(now) + matches_.update(now);
     });
 }
 
 void Core::configure(CoreConfig config) {
     fleet_.configure(std::move(config.fleet));
+    hosts_.configure(config.hosts);
     matchmakers_.configure(std::move(config.matchmakers));
     matches_.configure(config.matches);
     players_.configure(config.players);
@@ -111,7 +103,7 @@ void Core::end_outlived(const Pass& pass, ConnectionId newer) {
 
 void Core::frame(const Pass& pass, ConnectionId id, const PeerFrame& frame) {
     take(pass, id, frame);
-    apply_facts(pass);
+    if (fleet_.has_facts() || matches_.has_listed() || matchmakers_.has_silent()) apply_facts(pass);
 }
 
 // Nothing calls back into core: what the fleet and the matchmakers found is applied here, in the order it happened.
@@ -353,6 +345,14 @@ void Core::observe_wall(const Pass& pass, UnixMs wall) {
     if (issued_.observe(pass.now, wall)) log_.warning("The machine's date was changed by more than half a second");
 }
 
+void Core::answer_when_durable(std::uint64_t question) {
+    ledger_.promise_written([this, question](Kept kept) {
+        using Verdict = Result<void, Refusal>;
+        const bool durable = kept == Kept::durable;
+        replies_.answer_question(question, durable ? Verdict() : Verdict(Failure(Refusal::store_unavailable)));
+    });
+}
+
 bool Core::drain(ServerId id, bool draining, const DrainNote& note) {
     const Server* server = fleet_.find(id);
     if (!server) return false;
@@ -372,23 +372,28 @@ bool Core::remove_server(const Pass& pass, ServerId id) {
     return true;
 }
 
-void Core::allocate(const Pass& pass, std::uint64_t question, const AllocationRequest& request, std::string id) {
-    matches_.request(pass, ReplyTo::question(question), operator_, request, std::move(id));
+void Core::allocate(const Pass& pass, const HttpAsker& asker, const AllocationRequest& request, std::string id) {
+    matches_.request(pass, ReplyTo::question(asker.question), matchmaker_of(asker), request, std::move(id));
 }
 
-void Core::set_players(const Pass& pass, std::uint64_t question, const MatchPlayers& list) {
-    matches_.players(pass, ReplyTo::question(question), operator_, list);
+void Core::set_players(const Pass& pass, const HttpAsker& asker, const MatchPlayers& list) {
+    matches_.players(pass, ReplyTo::question(asker.question), matchmaker_of(asker), list);
 }
 
-bool Core::cancel_match(const Pass& pass, LobbyId lobby, std::string_view reason) {
+bool Core::cancel_match(const Pass& pass, const HttpAsker& asker, LobbyId lobby, std::string_view reason) {
     const Match* match = matches_.find(lobby);
-    if (!match || match->record.matchmaker != operator_.id) return false;
+    if (!match || match->record.matchmaker != matchmaker_of(asker).id) return false;
     // Of a request that nobody was promised yet there is no match that could end with a reason.
-    if (!match->durable || reason.empty()) {
-        matches_.cancel(pass, ReplyTo::question(0), operator_, lobby);
+    if (match->offering() || reason.empty()) {
+        matches_.cancel(pass, ReplyTo::question(0), matchmaker_of(asker), lobby);
         return true;
     }
     return matches_.abort(pass, lobby, reason);
+}
+
+const Matchmaker& Core::matchmaker_of(const HttpAsker& asker) {
+    http_matchmaker_.id = http_matchmaker_id(asker.operator_name);
+    return http_matchmaker_;
 }
 
 bool Core::abort_match(const Pass& pass, LobbyId lobby, std::string_view reason) {

@@ -21,6 +21,7 @@
 #include "core/accounts.h"
 #include "core/address_minutes.h"
 #include "core/blocks.h"
+#include "core/cell_share.h"
 #include "core/event_history.h"
 #include "core/fleet.h"
 #include "core/host_port.h"
@@ -38,9 +39,9 @@
 #include "core/players.h"
 #include "core/recent_losses.h"
 #include "core/refused_registrations.h"
+#include "core/region_figures.h"
 #include "core/replies.h"
 #include "core/server_port.h"
-#include "core/telemetry.h"
 #include "core/world.h"
 #include "core/wrong_secrets.h"
 #include "protocol/link_fault.h"
@@ -53,11 +54,13 @@ namespace muster {
 
 struct CoreConfig {
     FleetConfig fleet;
+    HostsConfig hosts;
     MatchmakersConfig matchmakers;
     MatchesConfig matches;
     PlayersConfig players;
     WorldConfig world;
     LedgerLimits ledger;
+    CellShare share{};  // of the numbers, where there are several cells
     ByteOrder player_order = ByteOrder::big;
     std::int32_t wrong_secrets_per_minute = 10;  // of one address; from this one on they are answered slower (S-4)
     ServerPort::TokenCheck server_token;
@@ -79,7 +82,7 @@ public:
     };
 
     // Starts from what the last run left. Nothing may be asked of it before ready().
-    Core(CoreConfig config, const Parts& parts, const RecoveredState& recovered);
+    Core(CoreConfig config, const Parts& parts, RecoveredState recovered);
     ~Core() = default;
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
@@ -115,17 +118,25 @@ public:
     // About once a second: what the machine's date is.
     void observe_wall(const Pass& pass, UnixMs wall);
 
+    // Answers the question by take_answered() once all that was written so far is durable, or refuses it with
+    // store_unavailable: what was done stays done then, and may be undone by a crash.
+    void answer_when_durable(std::uint64_t question);
+
     // What an operator does. False when there is no such server, match or player.
     bool drain(ServerId id, bool draining, const DrainNote& note = {});
     // Its matches are aborted and its link is closed. A server that still runs may register anew.
     bool remove_server(const Pass& pass, ServerId id);
-    // Asks for a server, as a matchmaker for all regions that has no link. The verdict comes by take_answered().
-    // The request is named by `id`, if it has one.
-    void allocate(const Pass& pass, std::uint64_t question, const AllocationRequest& request, std::string id = {});
-    // The accounts of a lobby, from the same matchmaker. The verdict comes the same way.
-    void set_players(const Pass& pass, std::uint64_t question, const MatchPlayers& list);
-    // The same matchmaker gives a match or a request back. False when it has no such lobby.
-    bool cancel_match(const Pass& pass, LobbyId lobby, std::string_view reason);
+    // Who asks over HTTP: a matchmaker for all regions that has no link. Verdicts come by take_answered().
+    struct HttpAsker {
+        std::uint64_t question = 0;
+        std::string_view operator_name{};  // none: anybody on this machine
+    };
+    // Asks for a server. The request is named by `id`, if it has one.
+    void allocate(const Pass& pass, const HttpAsker& asker, const AllocationRequest& request, std::string id = {});
+    // The accounts of a lobby.
+    void set_players(const Pass& pass, const HttpAsker& asker, const MatchPlayers& list);
+    // Gives a match or a request back, without a verdict. False when the asker has no such lobby.
+    bool cancel_match(const Pass& pass, const HttpAsker& asker, LobbyId lobby, std::string_view reason);
     bool abort_match(const Pass& pass, LobbyId lobby, std::string_view reason);
     bool kick(const Pass& pass, AccountId player, std::string_view reason);
     void set_clock(const Pass& pass, std::optional<GameTime> time, std::optional<std::int32_t> speed);
@@ -133,6 +144,8 @@ public:
     void ask_host(std::uint64_t question, std::string_view host, HostCommand command) {
         hosts_.ask(question, host, std::move(command));
     }
+
+    Hosts::Forgetting forget_host(std::string_view host) { return hosts_.forget(host); }
 
     // Operators with names, and who is blocked (S-5, S-6). What was begun is answered by take_answered() once it is
     // durable, and `done` is published then.
@@ -149,6 +162,10 @@ public:
                             event::OperatorAction done) {
         return blocks_.remove(question, kind, value, std::move(done));
     }
+
+    // Whether this pass answered a promise of an earlier one: what it has to say leaves only while the store may answer
+    // (N-4).
+    bool take_promised() { return replies_.take_promised(); }
 
     // The operator's questions that were answered since the last call, by their numbers.
     std::vector<AnsweredQuestion> take_answered() { return replies_.take_answered(); }
@@ -175,7 +192,7 @@ public:
     const Ledger& ledger() const { return ledger_; }
     const RecentLosses& losses() const { return losses_; }
     const RefusedRegistrations& refused_registrations() const { return refused_registrations_; }
-    const Telemetry& telemetry() const { return telemetry_; }
+    const RegionFigures& region_figures() const { return region_figures_; }
     const IssuedTime& issued() const { return issued_; }
     const WrongSecrets& wrong_secrets() const { return wrong_secrets_; }
     const Blocks& blocks() const { return blocks_; }
@@ -187,6 +204,7 @@ public:
 
 private:
     void take(const Pass& pass, ConnectionId id, const PeerFrame& frame);
+    const Matchmaker& matchmaker_of(const HttpAsker& asker);
     void apply_facts(const Pass& pass);
     void end_outlived(const Pass& pass, ConnectionId newer);
     void end(const Pass& pass, const Link& link);
@@ -221,9 +239,9 @@ private:
     Hosts hosts_;
     HostPort host_port_;
     MatchmakerPort matchmaker_port_;
-    Matchmaker operator_;
+    Matchmaker http_matchmaker_;  // the regions of them all; the id of who asked last
     PlayerPort player_port_;
-    Telemetry telemetry_;
+    RegionFigures region_figures_;
     RecentLosses losses_;
     EventHistory history_;
     std::array<std::uint64_t, port_count> blocked_links_{};

@@ -96,13 +96,21 @@ public:
             failed_ = {batch.number, now};
             return {batch.number, now, std::move(batch.records)};
         }
-        durable.insert(durable.end(), batch.records.begin(), batch.records.end());
-        return {batch.number, now};
+        BatchOutcome outcome{batch.number, now};
+        for (std::size_t i = 0; i < batch.records.size(); ++i) {
+            const auto* match = std::get_if<MatchRecord>(&batch.records[i]);
+            if (match && match->lobby == anothers)
+                outcome.anothers.push_back(i);
+            else
+                durable.push_back(std::move(batch.records[i]));
+        }
+        return outcome;
     }
 
     bool holding = false;                 // answers wait for commit()
     StoreFault fault = StoreFault::none;  // what the next outcomes are
     std::size_t room = 1'000;
+    std::optional<LobbyId> anothers;  // this lobby is another cell's
     std::deque<RecordBatch> waiting;
     std::vector<Record> durable;  // in commit order
 

@@ -1,6 +1,7 @@
 #include "core/event_history.h"
 
 #include <string>
+#include <utility>
 
 #include "base/packed_fields.h"
 #include "core/events.h"
@@ -21,11 +22,22 @@ void EventHistory::note(const EventView& event) {
         if (event.time() < busy_next_) return;
         busy_next_ = event.time() + std::chrono::seconds(1);
     }
-    const auto id = numbers_.event_id();
-    if (!id) return;  // the store has been down for a million events
+    if (waiting_.size() >= waiting_max) return;  // the store has been down for a million events, or from the start on
     PackedFields fields;
     event.describe(fields);
-    ledger_.write(EventRecord{*id, issued_.at(event.time()), std::string(event.name()), fields.finish()});
+    waiting_.push_back({0, issued_.at(event.time()), std::string(event.name()), fields.finish()});
+    write_waiting();
+}
+
+void EventHistory::write_waiting() {
+    while (!waiting_.empty()) {
+        const auto id = numbers_.event_id();
+        if (!id) return;
+        EventRecord record = std::move(waiting_.front());
+        waiting_.pop_front();
+        record.id = *id;
+        ledger_.write(std::move(record));
+    }
 }
 
 }  // namespace muster

@@ -1,9 +1,13 @@
 // The audit history: events become lines in the store (B-3).
 #pragma once
 
+#include <cstddef>
+#include <deque>
+
 #include "base/issued_time.h"
 #include "core/id_blocks.h"
 #include "core/ledger.h"
+#include "core/records.h"
 #include "runtime/events.h"
 
 namespace muster {
@@ -15,7 +19,13 @@ namespace muster {
 // Game thread only. Listens for as long as it lives; all it is given outlives it.
 class EventHistory {
 public:
+    // So many events wait for a number at a start, until the store has given some; further ones are left out.
+    static constexpr std::size_t waiting_max = 10'000;
+
     EventHistory(Events& events, Ledger& ledger, IdBlocks& numbers, IssuedTime& issued);
+
+    // Writes what waits, if there are numbers by now. In every pass.
+    void write_waiting();
 
 private:
     void note(const EventView& event);
@@ -24,6 +34,7 @@ private:
     IdBlocks& numbers_;
     IssuedTime& issued_;
     Time busy_next_{};
+    std::deque<EventRecord> waiting_;
 };
 
 }  // namespace muster

@@ -26,7 +26,7 @@ Fleet::Fleet(FleetConfig config, const Parts& parts)
       numbers_(parts.numbers),
       owed_aborts_(parts.ledger) {
     for (const Region& region : config_.regions) {
-        indexes_.try_emplace(region.id);
+        indexes_.add(region.id);
         brakes_.try_emplace(region.id, config_.brake);
     }
 }
@@ -44,7 +44,7 @@ void Fleet::recover(const Pass& pass, std::span<const ServerRecord> servers, std
             ledger_.write(ServerRemoved{record.id});  // its region was taken out of the config
             continue;
         }
-        Server& server = servers_[record.id];
+        Server& server = servers_.try_emplace(servers_.end(), record.id)->second;
         server.id = record.id;
         server.endpoint = {record.ip, record.port};
         server.region = record.region;
@@ -55,10 +55,10 @@ void Fleet::recover(const Pass& pass, std::span<const ServerRecord> servers, std
         server.registered_at = record.registered_at;
         server.drained_by_server = record.drained_by_server;
         server.drained_by_operator = record.drained_by_operator;
-        server.drain = record.drain;
-        server.name = record.name;
-        by_id_[server.id] = &server;
-        by_endpoint_[server.endpoint] = server.id;
+        server.set_drain(record.drain);
+        server.set_name(record.name);
+        by_id_.insert(server);
+        by_endpoint_.insert(server);
         server.place = indexes_.at(server.region).enter(server.id);
         start_silence_timer(server, config_.heartbeat_timeout);
     }
@@ -68,11 +68,11 @@ Result<Fleet::Registration, Refusal> Fleet::handshake(const Pass& pass, Connecti
                                                       UnixMs wall, std::string_view name) {
     const auto endpoint = judged(hello);
     if (!endpoint) return Failure(endpoint.error());
-    const auto known = by_endpoint_.find(*endpoint);
-    if (known == by_endpoint_.end()) return enroll(pass, from, *endpoint, hello, wall, name);
+    Server* known = by_endpoint_.find(*endpoint);
+    if (!known) return enroll(pass, from, *endpoint, hello, wall, name);
 
-    Server& server = *mutable_find(known->second);
-    if (!server.name.empty() && server.name != name) return Failure(Refusal::endpoint_of_other_name);
+    Server& server = *known;
+    if (!server.name().empty() && server.name() != name) return Failure(Refusal::endpoint_of_other_name);
     if (server.connected() && link_is_live(server, pass)) return Failure(Refusal::server_already_registered);
     const ConnectionId replaced = server.link;
 
@@ -87,10 +87,10 @@ Result<Fleet::Registration, Refusal> Fleet::handshake(const Pass& pass, Connecti
     if (!epoch) return Failure(Refusal::store_unavailable);
     if (server.connected()) {
         server.link = {};
-        server.unread_since.reset();
+        server.unread_since = Time::max();
         went_offline(server, "replaced by a new connection");
     }
-    server.name = name;
+    server.set_name(name);
     resume(pass, from, server, hello.max_matches, *epoch);
     return Registration{.server = server.id, .resumed = true, .replaced = replaced};
 }
@@ -117,7 +117,7 @@ Result<Fleet::Registration, Refusal> Fleet::enroll(const Pass& pass, ConnectionI
     const auto epoch = numbers_.epoch();
     if (!id || !epoch) return Failure(Refusal::store_unavailable);
 
-    Server& server = servers_[*id];
+    Server& server = servers_.try_emplace(servers_.end(), *id)->second;
     server.id = *id;
     server.endpoint = endpoint;
     server.region = hello.region;
@@ -127,9 +127,9 @@ Result<Fleet::Registration, Refusal> Fleet::enroll(const Pass& pass, ConnectionI
     server.registered = pass.running;
     server.last_heartbeat = pass.running;
     server.registered_at = wall;
-    server.name = name;
-    by_id_[server.id] = &server;
-    by_endpoint_[endpoint] = server.id;
+    server.set_name(name);
+    by_id_.insert(server);
+    by_endpoint_.insert(server);
     server.place = indexes_.at(server.region).enter(server.id);
     start_silence_timer(server, silence_after());
     refresh(server);
@@ -163,8 +163,9 @@ Result<void, Refusal> Fleet::heartbeat(const Pass& pass, ConnectionId from, cons
     }
     if (server->last_arrival != Time{}) {
         const double off = std::abs(to_milliseconds((arrived - server->last_arrival) - config_.heartbeat_interval));
-        server->jitter_ms += (off - server->jitter_ms) / 16;
-        figures_.jitter_seconds.observe(server->jitter_ms / 1000);
+        const double before = server->jitter_ms;
+        server->jitter_ms = static_cast<float>(before + (off - before) / 16);
+        figures_.jitter_seconds.observe(static_cast<double>(server->jitter_ms) / 1000);
     }
     server->last_arrival = arrived;
     if (rtt_us != 0) {
@@ -202,7 +203,8 @@ void Fleet::sign_of_life(const Pass& pass, Server& server) {
 void Fleet::reconcile(Server& server) {
     if (server.reported_matches >= server.held) {
         server.low_reports = 0;
-        if (std::exchange(server.to_be_counted, false)) note(FleetFact::Kind::load_covered, server);
+        if (server.to_be_counted) note(FleetFact::Kind::load_covered, server);
+        server.to_be_counted = false;
         return;
     }
     ++figures_.load_mismatches;
@@ -215,21 +217,21 @@ void Fleet::link_lost(const Pass& pass, ServerId id, ConnectionId link) {
     Server* server = mutable_find(id);
     if (!server || server->link != link) return;
     server->link = {};
-    server->unread_since.reset();
+    server->unread_since = Time::max();
     went_offline(*server, "connection lost");
     became_silent(pass, *server);
 }
 
 void Fleet::paused(const Pass& pass, ServerId id, ConnectionId link) {
     Server* server = mutable_find(id);
-    if (server && server->link == link && !server->unread_since) server->unread_since = pass.running;
+    if (server && server->link == link && server->is_read()) server->unread_since = pass.running;
 }
 
 void Fleet::resumed(const Pass& pass, ServerId id, ConnectionId link) {
     Server* server = mutable_find(id);
-    if (!server || server->link != link || !server->unread_since) return;
-    const Duration unread = pass.running - *server->unread_since;
-    server->unread_since.reset();
+    if (!server || server->link != link || server->is_read()) return;
+    const Duration unread = pass.running - server->unread_since;
+    server->unread_since = Time::max();
     // What was read last may have been a heartbeat.
     server->last_heartbeat = std::min(server->last_heartbeat + unread, pass.running);
 }
@@ -248,8 +250,9 @@ void Fleet::remove(const Pass& pass, ServerId id, Reason reason) {
     indexes_.at(region).leave(server->place);
     brakes_.at(region).heard(id);
     let_go(*server);
-    by_endpoint_.erase(server->endpoint);
-    by_id_.erase(id);
+    by_endpoint_.erase(*server);
+    by_id_.erase(*server);
+    last_found_ = nullptr;
     const Duration silence = pass.running - server->last_heartbeat;
     const Duration uptime = pass.running - server->registered;
     std::string endpoint = server->endpoint.to_string();
@@ -264,7 +267,7 @@ ServerStatus Fleet::drain_by_server(ServerId id, bool draining, UnixMs at) {
     if (server.drained_by_server != draining) {
         server.drained_by_server = draining;
         // The word of an operator who drained it stays.
-        if (!server.drained_by_operator) server.drain = draining ? DrainNote{{}, {}, at} : DrainNote{};
+        if (!server.drained_by_operator) server.set_drain(draining ? DrainNote{{}, {}, at} : DrainNote{});
         refresh(server);
         save(server);
         events_.publish(event::ServerDraining{id, server.draining(), false, {}, {}});
@@ -279,7 +282,7 @@ ServerStatus Fleet::drain_by_operator(ServerId id, bool draining, const DrainNot
     if (server.drained_by_operator != draining || server.drained_by_server != own) {
         server.drained_by_operator = draining;
         if (!draining) server.drained_by_server = false;
-        server.drain = draining ? note : DrainNote{};
+        server.set_drain(draining ? note : DrainNote{});
         refresh(server);
         save(server);
         events_.publish(event::ServerDraining{id, server.draining(), true, note.who, note.reason});
@@ -288,16 +291,16 @@ ServerStatus Fleet::drain_by_operator(ServerId id, bool draining, const DrainNot
 }
 
 std::optional<Fleet::Reservation> Fleet::reserve(RegionId region, std::span<const ServerId> tried) {
-    const auto index = indexes_.find(region);
-    if (index == indexes_.end()) return std::nullopt;
-    const auto best = index->second.best_except(tried);
+    CandidateIndex* index = indexes_.find(region);
+    if (!index) return std::nullopt;
+    const auto best = index->best_except(tried);
     if (!best) return std::nullopt;
-    Choice choice = index->second.choice(tried);
+    Choice choice = index->choice(tried);
     // The slot is taken before the offer is sent, so that offers in flight can never overfill a server.
     Server& server = *mutable_find(*best);
     ++server.offered;
     ++server.choices;
-    index->second.choose(server.place);
+    index->choose(server.place);
     refresh(server);
     return Reservation{server.id, server.epoch, std::move(choice)};
 }
@@ -355,28 +358,26 @@ void Fleet::validates_tokens(ServerId id) {
     if (Server* server = mutable_find(id)) server->validates_tokens = true;
 }
 
+void Fleet::settle_heard_aborts() {
+    for (const Endpoint& endpoint : owed_aborts_.endpoints()) {
+        const Server* server = find(endpoint);
+        const bool there = server && server->status() != ServerStatus::offline;
+        owed_aborts_.settle_heard(endpoint, there ? server->epoch : 0);
+    }
+}
+
 void Fleet::note(FleetFact::Kind kind, const Server& server) {
     facts_.push_back({kind, server.id, server.endpoint});
 }
 
-const Server* Fleet::find(ServerId id) const {
-    const auto found = by_id_.find(id);
-    return found == by_id_.end() ? nullptr : found->second;
-}
-
 const Server* Fleet::find(const Endpoint& endpoint) const {
-    const auto found = by_endpoint_.find(endpoint);
-    return found == by_endpoint_.end() ? nullptr : find(found->second);
+    return by_endpoint_.find(endpoint);
 }
 
-const Server* Fleet::held_by(ConnectionId from, ServerId id) const {
-    const Server* server = find(id);
-    return server && server->link == from ? server : nullptr;
-}
-
-Server* Fleet::mutable_find(ServerId id) {
-    const auto found = by_id_.find(id);
-    return found == by_id_.end() ? nullptr : found->second;
+// What a server says is looked up several times on its way: the first of them is 40 instructions, the others 5.
+Server* Fleet::mutable_find(ServerId id) const {
+    if (!last_found_ || last_found_->id != id) last_found_ = by_id_.find(id);
+    return last_found_;
 }
 
 // Puts the server where its figures say it belongs: among the candidates or not.
@@ -398,8 +399,8 @@ void Fleet::save(const Server& server) {
                                .drained_by_server = server.drained_by_server,
                                .drained_by_operator = server.drained_by_operator,
                                .registered_at = server.registered_at,
-                               .drain = server.drain,
-                               .name = server.name});
+                               .drain = server.drain(),
+                               .name = server.name()});
 }
 
 }  // namespace muster

@@ -5,16 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
-
-#include <boost/unordered/unordered_flat_map.hpp>
 
 #include "base/ids.h"
 #include "base/ip_range.h"
@@ -22,6 +18,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "core/brake.h"
+#include "core/by_region.h"
 #include "core/candidate_index.h"
 #include "core/fleet_figures.h"
 #include "core/id_blocks.h"
@@ -30,6 +27,7 @@
 #include "core/records.h"
 #include "core/region.h"
 #include "core/server.h"
+#include "core/servers_by.h"
 #include "core/visit_after.h"
 #include "protocol/error_texts.h"
 #include "protocol/server_messages.h"
@@ -99,6 +97,7 @@ public:
 
     // What happened since the last call, in order. Any call that takes a pass may add to it, and so may a timer.
     std::vector<FleetFact> take_facts() { return std::exchange(facts_, {}); }
+    bool has_facts() const { return !facts_.empty(); }
 
     // Registers the server, or resumes it when the same endpoint comes back in time (F-1, F-6).
     // Fails with the text that the game server is told; a failure changes nothing. The token is judged before. `name`
@@ -137,16 +136,25 @@ public:
     // The server speaks of its matches itself (F-7).
     void speaks_of_matches(ServerId server);
     void validates_tokens(ServerId server);
-    // A match was aborted while its server was away: the endpoint is told when it comes (F-6).
-    void owe_abort(const Endpoint& endpoint, LobbyId lobby) { owed_aborts_.add(endpoint, lobby); }
-    std::vector<LobbyId> take_owed_aborts(const Endpoint& endpoint) { return owed_aborts_.take(endpoint); }
+    // The endpoint's server is to drop the match: it is told when it comes (F-6), and when it is there, by the caller.
+    void owe_abort(const Endpoint& endpoint, LobbyId lobby, bool told = false) {
+        owed_aborts_.add(endpoint, lobby, told);
+    }
+    // It holds the match after all, or is asked to.
+    void owe_abort_no_more(const Endpoint& endpoint, LobbyId lobby) { owed_aborts_.settle(endpoint, lobby); }
+    std::vector<LobbyId> tell_owed_aborts(const Endpoint& endpoint) { return owed_aborts_.tell(endpoint); }
+    // Once a minute.
+    void settle_heard_aborts();
     const OwedAborts& owed_aborts() const { return owed_aborts_; }
 
     // Null when there is none.
-    const Server* find(ServerId server) const;
+    const Server* find(ServerId server) const { return mutable_find(server); }
     const Server* find(const Endpoint& endpoint) const;
     // Null unless `from` is that server's present connection (F-3, fault 46).
-    const Server* held_by(ConnectionId from, ServerId server) const;
+    const Server* held_by(ConnectionId from, ServerId id) const {
+        const Server* server = find(id);
+        return server && server->link == from ? server : nullptr;
+    }
     bool region_known(RegionId region) const { return indexes_.contains(region); }
     const FleetConfig& config() const { return config_; }
     std::size_t size() const { return servers_.size(); }
@@ -165,7 +173,7 @@ public:
     }
 
 private:
-    Server* mutable_find(ServerId server);
+    Server* mutable_find(ServerId server) const;
     Result<Endpoint, Refusal> judged(const ServerHandshake& hello) const;
     bool link_is_live(const Server& server, const Pass& pass) const;
     Result<Registration, Refusal> enroll(const Pass& pass, ConnectionId from, const Endpoint& endpoint,
@@ -196,9 +204,10 @@ private:
     IdBlocks& numbers_;
 
     std::map<ServerId, Server> servers_;  // in the order that lists show them
-    boost::unordered_flat_map<ServerId, Server*, std::hash<ServerId>> by_id_;
-    std::unordered_map<Endpoint, ServerId> by_endpoint_;
-    std::map<RegionId, CandidateIndex> indexes_;
+    ServersBy<ServerId, &Server::id> by_id_;
+    ServersBy<Endpoint, &Server::endpoint> by_endpoint_;
+    mutable Server* last_found_ = nullptr;
+    ByRegion<CandidateIndex> indexes_;
     std::map<RegionId, Brake> brakes_;
     OwedAborts owed_aborts_;
     std::vector<FleetFact> facts_;

@@ -68,5 +68,5 @@ TEST_CASE("S-2: an endpoint that was registered without a name belongs to the fi
     const ConnectionId link = world.connect(Port::servers, "10.0.0.1", "eu-1");
     world.send(link, hello_of("10.0.0.1", 7000, CoreWorld::eu, 10));
     CHECK(error_of(world.next<ServerHandshakeResponse>(link)) == "");
-    CHECK(state_of(world, server).name == "eu-1");
+    CHECK(state_of(world, server).name() == "eu-1");
 }

@@ -30,7 +30,7 @@ void Fleet::silence_due(const Pass& pass, ServerId id) {
         return timed_out(pass, *server);
     }
     const Time next = server->connected() && !server->silent ? silence : removal_time(*server);
-    const Duration least = server->unread_since ? unread_look_every : Timers::delay_least;
+    const Duration least = !server->is_read() ? unread_look_every : Timers::delay_least;
     timers_.restart(server->silence, std::max<Duration>(next - heard_until, least));
 }
 

@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "core/core_figures.h"
 #include "core/core_fixture.h"
-#include "core/core_snapshot.h"
 
 using namespace muster;
 using namespace muster::testing;
@@ -139,7 +139,7 @@ TEST_CASE_FIXTURE(CoreWorld,
     CHECK(core->fleet().figures().brakes == 1);
     const auto braked_regions = [&] {
         std::vector<std::string> names;
-        for (const auto& region : snapshot_of(*core).regions)
+        for (const auto& region : figures_of(*core).regions)
             if (region.brake_on) names.push_back(region.name);
         return names;
     };

@@ -5,8 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include "core/core_figures.h"
 #include "core/core_fixture.h"
-#include "core/core_snapshot.h"
 
 using namespace muster;
 using namespace muster::testing;
@@ -190,24 +190,24 @@ TEST_CASE_FIXTURE(CoreWorld, "F-5: who drained a server, when and why is kept, a
     const TestServer server = join(*this, 7777);
     const DrainNote note{"10.0.0.5", "new version", UnixMs{70}};
     core->drain(server.id, true, note);
-    CHECK(state_of(*this, server).drain == note);
+    CHECK(state_of(*this, server).drain() == note);
     // Its own drain on top of it does not hide the operator's.
     send(server.link, SetDraining{server.id, true});
-    CHECK(state_of(*this, server).drain == note);
+    CHECK(state_of(*this, server).drain() == note);
     core->drain(server.id, false, {"10.0.0.5", "done", UnixMs{80}});
-    CHECK(state_of(*this, server).drain == DrainNote{});
+    CHECK(state_of(*this, server).drain() == DrainNote{});
     send(server.link, SetDraining{server.id, true});
-    CHECK(state_of(*this, server).drain.who.empty());
-    CHECK(state_of(*this, server).drain.at.value > 0);
+    CHECK(state_of(*this, server).drain().who.empty());
+    CHECK(state_of(*this, server).drain().at.value > 0);
     send(server.link, SetDraining{server.id, false});
-    CHECK(state_of(*this, server).drain == DrainNote{});
+    CHECK(state_of(*this, server).drain() == DrainNote{});
 
     RecoveredState state;
     state.numbers = {.server_ids_below = 10'001, .epochs_below = 500, .event_ids_below = 5};
     state.servers.push_back(
         {ServerId(7), *IpAddress::parse("10.0.0.1"), 7777, eu, 400, 5, false, true, UnixMs{1}, note});
     CoreWorld restarted(state);
-    CHECK(restarted.core->fleet().find(ServerId(7))->drain == note);
+    CHECK(restarted.core->fleet().find(ServerId(7))->drain() == note);
 }
 
 TEST_CASE_FIXTURE(CoreWorld, "F-5: a draining server takes no match, and removal clears the flag") {
@@ -400,11 +400,11 @@ TEST_CASE_FIXTURE(CoreWorld, "F-11: region averages leave out those who are Offl
     CHECK(heartbeat_error(*this, one, beat_of(one, 5, 40, 20)) == "");
     CHECK(heartbeat_error(*this, two, beat_of(two, 1, 20, 60)) == "");
     const auto of_eu = [&] {
-        for (const auto& region : snapshot_of(*core).regions) {
+        for (const auto& region : figures_of(*core).regions) {
             if (region.name == "EU") return region;
         }
         FAIL("no such region");
-        return CoreSnapshot::OfRegion{};
+        return CoreFigures::OfRegion{};
     };
     CHECK(of_eu().cpu_percent == doctest::Approx(30));
     CHECK(of_eu().memory_percent == doctest::Approx(40));

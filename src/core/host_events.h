@@ -42,6 +42,18 @@ struct HostLeft {
     }
 };
 
+// It was not connected, and is not shown any more.
+struct HostForgotten {
+    static constexpr std::string_view name = "host.forgotten";
+    std::string host;
+    std::string_view reason;
+
+    void describe(FieldSink& out) const {
+        out.text("host", host);
+        out.text("reason", reason);
+    }
+};
+
 // Whose process it is that something happened to.
 struct OfProcess {
     std::string host;

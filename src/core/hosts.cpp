@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/safe_text.h"
 #include "core/host_events.h"
 
 namespace muster {
@@ -13,15 +14,11 @@ constexpr std::string_view lost_reason = "Connection lost";
 constexpr std::string_view silent_reason = "Silent for too long";
 constexpr std::string_view left_reason = "Left";
 constexpr std::string_view replaced_reason = "Replaced by another agent";
-
-// Names stand in paths, so they have few letters.
-bool is_plain_name(std::string_view name) {
-    const auto fits = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-               c == '.';
-    };
-    return !name.empty() && name != "." && name != ".." && std::all_of(name.begin(), name.end(), fits);
-}
+constexpr std::string_view absent_reason = "Not back since Muster's restart";
+// Why one is forgotten.
+constexpr std::string_view long_lost = "Lost for too long";
+constexpr std::string_view by_operator = "Forgotten by an operator";
+constexpr std::string_view room_needed = "Another host needed the room";
 
 float percentage(float told) {
     return std::isfinite(told) ? std::clamp(told, 0.0F, 100.0F) : 0.0F;
@@ -55,8 +52,49 @@ event::OfProcess named(const KnownHost& host, const ProcessReport& report) {
 
 }  // namespace
 
+void Hosts::recover(const Pass& pass, const RecoveredState& recovered) {
+    for (const HostRecord& record : recovered.hosts) {
+        if (hosts_.size() >= hosts_max) {
+            records_.forget(HostRecords::recovered(record));
+            continue;
+        }
+        KnownHost& host = enroll(HostRecords::recovered(record));
+        host.last_seen = pass.running;
+        if (host.lost()) {
+            // One that is lost by a clock that was ahead is lost from now on.
+            const std::chrono::milliseconds since(
+                std::max<std::int64_t>(parts_.issued.at(pass.now).value - host.lost_at.value, 0));
+            forget_later(host, config_.lost_kept - since);
+            continue;
+        }
+        host.due = parts_.timers.start({.first_delay = config_.awaited_max},
+                                       [this, number = host.number](const TimerFired& fired) {
+                                           if (KnownHost* awaited = find(number))
+                                               lose(fired.pass, *awaited, absent_reason);
+                                       });
+    }
+    for (const HostProcessRecord& record : recovered.host_processes) {
+        const auto host = by_name_.find(record.host);
+        if (host == by_name_.end() || process_count_ >= processes_max) continue;
+        auto& processes = hosts_.at(host->second).processes;
+        if (processes.size() >= processes_of_host_max) continue;
+        const auto [place, is_new] = processes.try_emplace(record.name, HostRecords::recovered(record));
+        if (!is_new) continue;
+        is_server(host->second, {}, place->second.last.server);
+        ++process_count_;
+    }
+}
+
 Result<HostNumber, HostRefusal> Hosts::hello(const Pass& pass, const Link& from, const HostHello& hello) {
-    if (!is_plain_name(hello.host.view())) return Failure(HostRefusal::invalid_name);
+    if (!is_host_name(hello.host.view())) return Failure(HostRefusal::invalid_name);
+    const std::string_view proven = parts_.links.proven_name(from);
+    if (!proven.empty() && proven != hello.host.view()) {
+        ++counts_.refused;
+        parts_.log.warning(
+            "Refused host {} from {}: its certificate is for {}; agent.name and the certificate's CN differ",
+            hello.host.view(), from.peer.to_string(), safe_text(proven));
+        return Failure(HostRefusal::name_of_other_certificate);
+    }
     if (!hello.address.empty() && !IpAddress::parse(hello.address.view())) return Failure(HostRefusal::invalid_address);
     const auto known = by_name_.find(hello.host.view());
     const bool again = known != by_name_.end();
@@ -72,7 +110,9 @@ Result<HostNumber, HostRefusal> Hosts::hello(const Pass& pass, const Link& from,
     } else if (hosts_.size() >= hosts_max && !forget_longest_lost()) {
         return Failure(HostRefusal::too_many_hosts);
     }
-    KnownHost& host = again ? hosts_.at(known->second) : enroll(hello.host.string());
+    KnownHost newcomer;
+    newcomer.name = hello.host.string();
+    KnownHost& host = again ? hosts_.at(known->second) : enroll(std::move(newcomer));
     host.address = hello.address.string();
     host.region = hello.region;
     host.version = hello.version.string();
@@ -83,6 +123,7 @@ Result<HostNumber, HostRefusal> Hosts::hello(const Pass& pass, const Link& from,
     host.last_seen = pass.running;
     host.unread_since.reset();
     host.listing = true;
+    host.stored.stale = true;
     for (auto& [name, process] : host.processes) process.told = process.own_told = false;
     if (again) parts_.timers.cancel(host.due);
     host.due = parts_.timers.start({.first_delay = silence_max}, [this, number = host.number](const TimerFired& fired) {
@@ -94,13 +135,10 @@ Result<HostNumber, HostRefusal> Hosts::hello(const Pass& pass, const Link& from,
     return host.number;
 }
 
-KnownHost& Hosts::enroll(const std::string& name) {
-    const HostNumber number(next_number_++);
-    KnownHost& host = hosts_[number];
-    host.number = number;
-    host.name = name;
-    by_name_[name] = number;
-    return host;
+KnownHost& Hosts::enroll(KnownHost&& host) {
+    host.number = HostNumber(next_number_++);
+    by_name_[host.name] = host.number;
+    return hosts_[host.number] = std::move(host);
 }
 
 void Hosts::heard(const Pass& pass, HostNumber number) {
@@ -113,19 +151,21 @@ void Hosts::report(const Pass& pass, HostNumber number, const HostReport& report
     heard(pass, number);
     host->cpu_percent = percentage(report.cpu_percent);
     host->memory_percent = percentage(report.memory_percent);
-    host->draining = report.draining;
-    if (!std::exchange(host->listing, false)) return;
-    process_count_ -= std::erase_if(host->processes, [this, number](const auto& each) {
-        if (!each.second.told) is_server(number, each.second.last.server, {});
-        return !each.second.told;
-    });
+    host->stored.stale |= std::exchange(host->draining, report.draining) != report.draining;
+    if (std::exchange(host->listing, false)) {
+        std::vector<std::string> untold;
+        for (const auto& [name, process] : host->processes)
+            if (!process.told) untold.push_back(name);
+        for (const std::string& name : untold) drop_process(*host, name);
+    }
+    records_.save(*host);
 }
 
 Result<void, HostRefusal> Hosts::report(const Pass& pass, HostNumber number, const ProcessReport& report) {
     KnownHost* host = find(number);
     if (!host) return Failure(HostRefusal::invalid_process);
     heard(pass, number);
-    if (!is_plain_name(report.process.view()) || !is_plain_name(report.run.view())) {
+    if (!is_host_name(report.process.view()) || !is_host_name(report.run.view())) {
         ++counts_.refused;
         return Failure(HostRefusal::invalid_process);
     }
@@ -142,6 +182,7 @@ Result<void, HostRefusal> Hosts::report(const Pass& pass, HostNumber number, con
     HostProcess& process = found->second;
     ProcessReport next = within_bounds(report);
     is_server(number, process.last.server, next.server);
+    process.stored.stale |= !HostRecords::same(process.last, next);
     process.last = std::move(next);
     process.told = true;
     if (!process.last.registers_itself || process.last.pid == 0) process.own_server = {};
@@ -194,17 +235,21 @@ bool Hosts::may_tell(const Pass& pass, KnownHost& host) {
 }
 
 void Hosts::process_gone(HostNumber number, std::string_view process) {
-    KnownHost* host = find(number);
-    if (!host) return;
-    const auto found = host->processes.find(process);
-    if (found == host->processes.end()) return;
-    is_server(number, found->second.last.server, {});
-    host->processes.erase(found);
+    if (KnownHost* host = find(number)) drop_process(*host, process);
+}
+
+void Hosts::drop_process(KnownHost& host, std::string_view process) {
+    const auto found = host.processes.find(process);
+    if (found == host.processes.end()) return;
+    is_server(host.number, found->second.last.server, {});
+    records_.forget(host.name, found->second);
+    host.processes.erase(found);
     --process_count_;
 }
 
 void Hosts::tell_matches(KnownHost& host, HostProcess& process, ServerId server, std::int32_t matches) {
     const bool same = process.own_told && process.own_server == server && process.own_matches == matches;
+    process.stored.stale |= process.own_server != server;
     process.own_server = server;
     process.own_matches = matches;
     process.own_told = true;
@@ -216,8 +261,7 @@ void Hosts::leave(HostNumber number) {
     if (!host) return;
     parts_.log.info("Host {} left", host->name);
     parts_.events.publish(event::HostLeft{host->name, left_reason, host->processes.size()});
-    settle_all(number);
-    forget(number);
+    forget(number, {});
 }
 
 void Hosts::link_lost(const Pass& pass, HostNumber number, ConnectionId link) {
@@ -233,11 +277,12 @@ void Hosts::lose(const Pass& pass, KnownHost& host, std::string_view reason) {
     host.last_seen = pass.running;
     ++counts_.losses;
     parts_.timers.cancel(host.due);
-    host.due = parts_.timers.start({.first_delay = lost_kept},
-                                   [this, number = host.number](const TimerFired&) { forget(number); });
+    forget_later(host, config_.lost_kept);
     parts_.log.warning("Host {} is lost: {}", host.name, reason);
     parts_.events.publish(event::HostLeft{host.name, reason, host.processes.size()});
     settle_all(host.number);
+    host.stored.stale = true;
+    records_.save(host);
 }
 
 // A sign of life only notes its time; the timer looks at that time when it fires, and moves itself on.
@@ -255,24 +300,49 @@ void Hosts::silence_due(const Pass& pass, HostNumber number) {
     if (link) parts_.links.close(*link);
 }
 
-void Hosts::forget(HostNumber number) {
+void Hosts::forget_later(KnownHost& host, Duration delay) {
+    host.due = parts_.timers.start({.first_delay = delay},
+                                   [this, number = host.number](const TimerFired&) { forget(number, long_lost); });
+}
+
+Hosts::Forgetting Hosts::forget(std::string_view name) {
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end()) return Forgetting::unknown;
+    if (hosts_.at(found->second).connected()) return Forgetting::connected;
+    forget(found->second, by_operator);
+    return Forgetting::done;
+}
+
+// Without a reason, it has left, and that was told.
+void Hosts::forget(HostNumber number, std::string_view why) {
     const auto found = hosts_.find(number);
     if (found == hosts_.end()) return;
-    parts_.timers.cancel(found->second.due);
-    process_count_ -= found->second.processes.size();
-    for (const auto& [name, process] : found->second.processes) is_server(number, process.last.server, {});
-    by_name_.erase(found->second.name);
+    const KnownHost& host = found->second;
+    settle_all(number);
+    records_.forget(host);
+    if (!why.empty()) {
+        parts_.log.info("Host {} is forgotten: {}", host.name, why);
+        parts_.events.publish(event::HostForgotten{host.name, why});
+    }
+    parts_.timers.cancel(host.due);
+    process_count_ -= host.processes.size();
+    for (const auto& [name, process] : host.processes) is_server(number, process.last.server, {});
+    by_name_.erase(host.name);
     hosts_.erase(found);
 }
 
+// One that is awaited goes after all that are lost.
 bool Hosts::forget_longest_lost() {
+    const auto lost_at = [](const KnownHost& host) {
+        return host.lost() ? host.lost_at.value : std::numeric_limits<std::int64_t>::max();
+    };
     const KnownHost* longest = nullptr;
     for (const auto& [number, host] : hosts_) {
         if (host.connected()) continue;
-        if (!longest || host.last_seen < longest->last_seen) longest = &host;
+        if (!longest || lost_at(host) < lost_at(*longest)) longest = &host;
     }
     if (!longest) return false;
-    forget(longest->number);
+    forget(longest->number, room_needed);
     return true;
 }
 
@@ -288,67 +358,6 @@ void Hosts::resumed(const Pass& pass, HostNumber number) {
     host->unread_since.reset();
     // What was read last may have been a sign of life.
     host->last_seen = std::min(host->last_seen + unread, pass.running);
-}
-
-void Hosts::ask(std::uint64_t number, std::string_view name, HostCommand command) {
-    using Kind = HostVerdict::Kind;
-    const auto known = by_name_.find(name);
-    if (known == by_name_.end()) return verdicts_.push_back({number, Kind::no_host});
-    const KnownHost& host = hosts_.at(known->second);
-    const auto names_unknown = [&host](const auto& wish) {
-        using Wish = std::decay_t<decltype(wish)>;
-        if constexpr (std::same_as<Wish, RestartProcess> || std::same_as<Wish, ReadLog>) {
-            return !host.processes.contains(wish.process.view());
-        }
-        return false;
-    };
-    if (std::visit(names_unknown, command)) return verdicts_.push_back({number, Kind::no_process});
-    if (!host.connected()) return verdicts_.push_back({number, Kind::away});
-    const auto waiting = std::count_if(questions_.begin(), questions_.end(),
-                                       [&host](const auto& each) { return each.second.host == host.number; });
-    if (static_cast<std::size_t>(waiting) >= questions_of_host_max) return verdicts_.push_back({number, Kind::busy});
-
-    const std::uint32_t question = next_question_++;
-    const TimerId limit = parts_.timers.start({.first_delay = answer_limit},
-                                              [this, question](const TimerFired&) { settle(question, Kind::late); });
-    questions_[question] = {number, host.number, {}, limit};
-    std::visit(
-        [&](auto& wish) {
-            wish.question = question;
-            parts_.links.send(host.link, wish);
-        },
-        command);
-}
-
-void Hosts::answered(HostNumber number, const HostAnswer& answer) {
-    const auto found = questions_.find(answer.question);
-    if (found == questions_.end() || found->second.host != number) return;
-    settle(answer.question, answer.done ? HostVerdict::Kind::done : HostVerdict::Kind::refused, answer.error.string());
-}
-
-void Hosts::log_part(HostNumber number, const HostLogPart& part) {
-    const auto found = questions_.find(part.question);
-    if (found == questions_.end() || found->second.host != number) return;
-    std::string& text = found->second.text;
-    const std::size_t room =
-        static_cast<std::size_t>(log_bytes_max) - std::min<std::size_t>(text.size(), log_bytes_max);
-    text += utf8_start(part.text.view(), room);
-    if (part.last) settle(part.question, HostVerdict::Kind::done, std::move(text), part.position);
-}
-
-void Hosts::settle(std::uint32_t question, HostVerdict::Kind kind, std::string text, std::int64_t position) {
-    const auto found = questions_.find(question);
-    if (found == questions_.end()) return;
-    parts_.timers.cancel(found->second.limit);
-    verdicts_.push_back({found->second.asker, kind, std::move(text), position});
-    questions_.erase(found);
-}
-
-void Hosts::settle_all(HostNumber number) {
-    std::vector<std::uint32_t> open;
-    for (const auto& [question, each] : questions_)
-        if (each.host == number) open.push_back(question);
-    for (const std::uint32_t question : open) settle(question, HostVerdict::Kind::away);
 }
 
 KnownHost* Hosts::find(HostNumber number) {
@@ -376,7 +385,7 @@ void Hosts::is_server(HostNumber host, ServerId before, ServerId now) {
 HostCounts Hosts::counts() const {
     HostCounts counts = counts_;
     for (const auto& [number, host] : hosts_) {
-        ++(host.connected() ? counts.connected : counts.lost);
+        ++(host.connected() ? counts.connected : host.lost() ? counts.lost : counts.awaited);
         if (!host.connected()) continue;
         for (const auto& [name, process] : host.processes)
             ++counts.processes[static_cast<std::size_t>(process.last.state)];

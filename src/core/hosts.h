@@ -1,7 +1,13 @@
 // The hosts whose agents have told us of them, and the processes there (G-12).
 //
-// What an agent knows it tells again after each hello, so nothing of this is stored: a restart of Muster finds it all
-// out anew.
+// What an agent knows it tells again after each hello. What was told is stored as well (host_records.h), so that after
+// a restart of Muster it is known whose agent does not return:
+//
+//   state      | its agent                                  | leaves it
+//   connected  | has a link                                 | by a good-bye (forgotten), or when the link is lost
+//   (lost) awaited    | had one when Muster ended                  | by a hello (connected), or after awaited_max
+//   (lost) lost       | has none; it is shown with what it had     | by a hello (connected), or after lost_kept, by an
+//              |                                            | operator, or when another needs the room (forgotten)
 #pragma once
 
 #include <array>
@@ -16,13 +22,16 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "base/ip_address.h"
 #include "base/issued_time.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "core/host_records.h"
 #include "core/host_verdict.h"
+#include "core/known_host.h"
+#include "core/ledger.h"
 #include "core/link_table.h"
+#include "core/records.h"
 #include "protocol/error_texts.h"
 #include "protocol/host_messages.h"
 #include "runtime/events.h"
@@ -31,42 +40,16 @@
 
 namespace muster {
 
-struct HostProcess {
-    ProcessReport last;   // as it was told, brought within bounds; its news is none
-    bool told = true;     // since the last hello
-    ServerId own_server;  // of one that registers itself: who it is in the fleet, once that is certain
-    std::int32_t own_matches = 0;
-    bool own_told = false;  // the agent has been told these two
-};
-
-struct KnownHost {
-    HostNumber number;
-    std::string name;
-    std::string address;  // where players reach it; empty: not known
-    RegionId region;
-    std::string version;
-    float cpu_percent = 0;
-    float memory_percent = 0;
-    bool draining = false;
-    UnixMs joined_at;
-    UnixMs lost_at;                    // 0 while it is connected
-    ConnectionId link;                 // no generation: lost
-    IpAddress peer;                    // where its link comes from, or came from
-    Time last_seen;                    // running time, as is the next
-    std::optional<Time> unread_since;  // while Muster does not read its link (B-1)
-    bool listing = false;              // between its hello and its first report
-    std::map<std::string, HostProcess, std::less<>> processes;
-    TimerId due;  // its silence, or, of a lost one, its forgetting
-    // Of the present minute.
-    Time minute_began;
-    std::uint32_t events_in_minute = 0;
-
-    bool connected() const { return link.generation != 0; }
-    Time heard_until(Time running) const { return unread_since.value_or(running); }
+struct HostsConfig {
+    // After a restart of Muster, agents have so long to return: they try again within half a minute.
+    Duration awaited_max = std::chrono::minutes(2);
+    // A lost host is shown for so long.
+    Duration lost_kept = std::chrono::hours(24);
 };
 
 struct HostCounts {
     std::size_t connected = 0;
+    std::size_t awaited = 0;
     std::size_t lost = 0;
     std::array<std::uint64_t, process_state_count> processes{};  // by ProcessState; of connected hosts
     // Since the start.
@@ -93,8 +76,6 @@ public:
     // Another agent may take the name of one that has been silent for so long.
     static constexpr std::chrono::seconds takeover_after{12};
     static constexpr std::chrono::seconds answer_limit{4};
-    // A lost host is shown for so long.
-    static constexpr std::chrono::minutes lost_kept{15};
 
     // All of them outlive it.
     struct Parts {
@@ -103,11 +84,19 @@ public:
         Log& log;
         LinkTable& links;
         IssuedTime& issued;
+        Ledger& ledger;
     };
 
-    explicit Hosts(const Parts& parts) : parts_(parts) {}
+    Hosts(const HostsConfig& config, const Parts& parts) : config_(config), parts_(parts), records_(parts.ledger) {}
+
+    // A reload's new figures: for what is awaited or lost from now on.
+    void configure(const HostsConfig& config) { config_ = config; }
+
+    // Once, before all else: those that were known when Muster ended are awaited, or lost still.
+    void recover(const Pass& pass, const RecoveredState& recovered);
 
     // The token judged before. A failure changes nothing. A silent link that the newcomer took over from is closed.
+    // Where the link's certificate proves a name, the host must have that one (S-2).
     Result<HostNumber, HostRefusal> hello(const Pass& pass, const Link& from, const HostHello& hello);
     void report(const Pass& pass, HostNumber number, const HostReport& report);
     // A failure changes nothing but that the host was heard.
@@ -124,6 +113,10 @@ public:
     // Muster does not read the link from now on, and reads it again (B-1).
     void paused(const Pass& pass, HostNumber number);
     void resumed(const Pass& pass, HostNumber number);
+
+    enum class Forgetting : std::uint8_t { done, unknown, connected };
+    // An operator wants to see it no more. One that is connected stays.
+    Forgetting forget(std::string_view name);
 
     // Asks the agent. The verdict comes by take_verdicts(), once, within answer_limit.
     void ask(std::uint64_t number, std::string_view host, HostCommand command);
@@ -161,18 +154,22 @@ private:
         TimerId limit;
     };
 
-    KnownHost& enroll(const std::string& name);
+    KnownHost& enroll(KnownHost&& host);
     void silence_due(const Pass& pass, HostNumber number);
     void lose(const Pass& pass, KnownHost& host, std::string_view reason);
-    void forget(HostNumber number);
+    void forget_later(KnownHost& host, Duration delay);
+    void forget(HostNumber number, std::string_view why);
     bool forget_longest_lost();
+    void drop_process(KnownHost& host, std::string_view process);
     void is_server(HostNumber host, ServerId before, ServerId now);
     void settle(std::uint32_t question, HostVerdict::Kind kind, std::string text = {}, std::int64_t position = 0);
     void settle_all(HostNumber number);
     void tell_news(const Pass& pass, KnownHost& host, const HostProcess& process, ReportedNews news);
     bool may_tell(const Pass& pass, KnownHost& host);
 
+    HostsConfig config_;
     const Parts parts_;
+    HostRecords records_;
     std::map<HostNumber, KnownHost> hosts_;
     std::map<std::string, HostNumber, std::less<>> by_name_;
     std::size_t process_count_ = 0;  // of all hosts

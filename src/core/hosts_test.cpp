@@ -6,80 +6,10 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "core/core_fixture.h"
-#include "core/view_walk.h"
+#include "core/hosts_fixture.h"
 
 using namespace muster;
 using namespace muster::testing;
-
-namespace {
-
-using Kind = HostVerdict::Kind;
-
-HostHello hello_of_host(std::string_view name = "eu-1") {
-    return {"server-secret", HostNameText(name), "10.0.0.1", CoreWorld::eu, "1.0"};
-}
-
-ProcessReport running(std::string_view name, std::int32_t port = 7001) {
-    ProcessReport report;
-    report.process = ProcessNameText(name);
-    report.run = "arena";
-    report.state = ProcessState::ready;
-    report.pid = 77;
-    report.game_port = port;
-    report.started_at = UnixMs{1'000};
-    return report;
-}
-
-ProcessReport killed(std::string_view name, std::int32_t port = 7001) {
-    ProcessReport report = running(name, port);
-    report.news = ReportedNews::exited;
-    report.state = ProcessState::backoff;
-    report.pid = 0;
-    report.exit_at = UnixMs{2'000};
-    report.exit_signal = 9;
-    report.exit_reason = "signal 9 (SIGKILL)";
-    report.last_lines = "out of memory\n";
-    return report;
-}
-
-struct HostWorld : CoreWorld {
-    ConnectionId join_host(const HostHello& hello = hello_of_host(), std::string_view ip = "10.0.0.1") {
-        const ConnectionId link = connect(Port::servers, ip);
-        send(link, hello);
-        REQUIRE(error_of(next<HostWelcome>(link)) == "");
-        return link;
-    }
-    void report_of(ConnectionId link, const HostReport& report = {}) {
-        send(link, report);
-        next<HostReportAck>(link);
-    }
-    std::string hello_error(const HostHello& hello) {
-        const ConnectionId link = connect(Port::servers);
-        send(link, hello);
-        std::string error = error_of(next<HostWelcome>(link));
-        CHECK(closed(link) == !error.empty());
-        return error;
-    }
-    const KnownHost& host(std::string_view name = "eu-1") {
-        const KnownHost* found = core->hosts().find(name);
-        REQUIRE(found != nullptr);
-        return *found;
-    }
-    std::vector<HostVerdict> ask(const HostCommand& command, std::string_view name = "eu-1") {
-        in_pass([&](const Pass&) { core->ask_host(5, name, command); });
-        return core->take_host_verdicts();
-    }
-    HostsView view() {
-        HostsWalk walk;
-        in_pass([&](const Pass& pass) {
-            while (!walk.step(*core, pass, {})) continue;
-        });
-        return walk.take();
-    }
-};
-
-}  // namespace
 
 TEST_CASE_FIXTURE(HostWorld, "G-12: an agent tells its host and its processes, and both are shown") {
     const ConnectionId link = join_host();
@@ -138,7 +68,7 @@ TEST_CASE_FIXTURE(HostWorld, "G-12: a lost host is shown as lost at once, for a 
     CHECK(host().lost_at.value > 0);
     CHECK(view().hosts.at(0).processes.size() == 1);
     CHECK(core->hosts().counts().lost == 1);
-    advance(Hosts::lost_kept - 1s);
+    advance(HostsConfig{}.lost_kept - 1s);
     CHECK(core->hosts().size() == 1);
     advance(2s);
     CHECK(core->hosts().size() == 0);
@@ -201,6 +131,18 @@ TEST_CASE_FIXTURE(HostWorld, "G-12: an agent that ends for good takes its host w
     CHECK(core->hosts().size() == 0);
     disconnect(link);
     CHECK(events_named("host.left") == 1);
+}
+
+TEST_CASE_FIXTURE(HostWorld, "S-2: a certificate registers the host of its own name, and no other") {
+    CHECK(hello_error(hello_of_host("eu-2"), "eu-1") == "Host name is not that of the certificate");
+    CHECK(core->hosts().find("eu-2") == nullptr);
+    CHECK(log_lines.has("Refused host eu-2 from 10.0.0.1: its certificate is for eu-1"));
+    CHECK(core->hosts().counts().refused == 1);
+    CHECK(hello_error(hello_of_host("eu-1"), "eu-1") == "");
+    // A name that is taken is no other's either, and what it says of itself counts for nothing.
+    CHECK(hello_error(hello_of_host("eu-1"), "eu-2") == "Host name is not that of the certificate");
+    CHECK(hello_error(hello_of_host("eu-2"), "eu-2") == "");
+    CHECK(core->hosts().size() == 2);
 }
 
 TEST_CASE_FIXTURE(HostWorld,
@@ -315,179 +257,6 @@ TEST_CASE_FIXTURE(HostWorld, "G-12: one host's events have a limit, and the rest
     advance(6s);
     send(link, killed("arena-1"));
     CHECK(events_named("process.exited") == Hosts::events_per_minute_max + 1);
-}
-
-TEST_CASE_FIXTURE(HostWorld, "G-3: an operator may restart, scale, drain and read, and the agent judges") {
-    const ConnectionId link = join_host();
-    send(link, running("arena-1"));
-    CHECK(ask(RestartProcess{0, "arena-1"}).empty());
-    const auto restart = next<RestartProcess>(link);
-    CHECK(restart.process == "arena-1");
-    send(link, HostAnswer{restart.question, true, ""});
-    auto verdicts = core->take_host_verdicts();
-    REQUIRE(verdicts.size() == 1);
-    CHECK(verdicts[0].number == 5);
-    CHECK(verdicts[0].kind == Kind::done);
-
-    CHECK(ask(ScaleRun{0, "arena", 99}).empty());
-    const auto scale = next<ScaleRun>(link);
-    CHECK(scale.count == 99);
-    send(link, HostAnswer{scale.question, false, "the count of arena is 0 to 4"});
-    verdicts = core->take_host_verdicts();
-    CHECK(verdicts.at(0).kind == Kind::refused);
-    CHECK(verdicts.at(0).text == "the count of arena is 0 to 4");
-
-    CHECK(ask(DrainHost{0, true}).empty());
-    const auto drain = next<DrainHost>(link);
-    CHECK(drain.draining);
-    // An answer to a question that nobody asked, or that is settled, changes nothing.
-    send(link, HostAnswer{restart.question, true, ""});
-    send(link, HostAnswer{12'345, true, ""});
-    CHECK(core->take_host_verdicts().empty());
-    send(link, HostAnswer{drain.question, true, ""});
-    CHECK(core->take_host_verdicts().at(0).kind == Kind::done);
-}
-
-TEST_CASE_FIXTURE(HostWorld, "G-9: a log comes in parts, whole, and never more than its limit") {
-    const ConnectionId link = join_host();
-    send(link, running("arena-1"));
-    CHECK(ask(ReadLog{0, "arena-1", -1, 8192}).empty());
-    const auto wish = next<ReadLog>(link);
-    CHECK(wish.bytes == 8192);
-    send(link, HostLogPart{wish.question, 0, false, "one\n"});
-    CHECK(core->take_host_verdicts().empty());
-    send(link, HostLogPart{wish.question, 17, true, "two\n"});
-    auto verdicts = core->take_host_verdicts();
-    CHECK(verdicts.at(0).text == "one\ntwo\n");
-    CHECK(verdicts.at(0).position == 17);
-
-    CHECK(ask(ReadLog{0, "arena-1", -1, 8192}).empty());
-    const auto again = next<ReadLog>(link);
-    const std::string part(LogText::size_max, 'x');
-    for (int i = 0; i < 100; ++i) send(link, HostLogPart{again.question, 0, false, LogText(part)});
-    send(link, HostLogPart{again.question, 0, true, "end"});
-    CHECK(core->take_host_verdicts().at(0).text.size() == static_cast<std::size_t>(Hosts::log_bytes_max));
-}
-
-TEST_CASE_FIXTURE(HostWorld, "G-12: a question to a host is answered once, whatever the agent does") {
-    CHECK(ask(DrainHost{}).at(0).kind == Kind::no_host);
-    const ConnectionId link = join_host();
-    send(link, running("arena-1"));
-    CHECK(ask(RestartProcess{0, "arena-9"}).at(0).kind == Kind::no_process);
-    CHECK(ask(DrainHost{}).empty());
-    advance(Hosts::answer_limit);
-    CHECK(core->take_host_verdicts().at(0).kind == Kind::late);
-    for (std::size_t i = 0; i < Hosts::questions_of_host_max; ++i) CHECK(ask(DrainHost{}).empty());
-    CHECK(ask(DrainHost{}).at(0).kind == Kind::busy);
-    disconnect(link);
-    const auto verdicts = core->take_host_verdicts();
-    CHECK(verdicts.size() == Hosts::questions_of_host_max);
-    CHECK(verdicts.at(0).kind == Kind::away);
-    CHECK(ask(DrainHost{}).at(0).kind == Kind::away);
-    // Another host may not answer for it.
-    const ConnectionId other = join_host(hello_of_host("eu-2"));
-    const ConnectionId back = join_host();
-    forget_frames(back);
-    CHECK(ask(DrainHost{}).empty());
-    send(other, HostAnswer{next<DrainHost>(back).question, true, ""});
-    CHECK(core->take_host_verdicts().empty());
-}
-
-TEST_CASE_FIXTURE(HostWorld, "G-6: the agent hears how many matches a process has that registered itself") {
-    const ConnectionId link = join_host();
-    const TestServer server = join(*this, 7001);
-    const ConnectionId matchmaker = join_matchmaker(*this);
-    ProcessReport report = running("arena-1");
-    report.registers_itself = true;
-    send(link, report);
-    report_of(link);
-    auto told = next<ProcessMatches>(link);
-    CHECK(told.server == server.id);
-    CHECK(told.matches == 0);
-    CHECK(view().hosts.at(0).processes.at(0).server == server.id);
-    allocate(*this, matchmaker, server, 1);
-    report_of(link);
-    CHECK(next<ProcessMatches>(link).matches == 1);
-    report_of(link);
-    CHECK(quiet(link));
-    // Before it is ended it takes no new match, and the answer says what it has.
-    send(link, ProcessDraining{"arena-1", true});
-    CHECK(next<ProcessMatches>(link).matches == 1);
-    CHECK(state_of(*this, server).status() == ServerStatus::draining);
-    send(link, ProcessDraining{"unknown", true});
-    CHECK(next<ProcessMatches>(link).server == ServerId{});
-}
-
-TEST_CASE_FIXTURE(HostWorld, "G-21: a crash of a process that registered itself aborts its match with those words") {
-    const ConnectionId link = join_host();
-    const TestServer server = join(*this, 7001);
-    const ConnectionId matchmaker = join_matchmaker(*this);
-    ProcessReport report = running("arena-1");
-    report.registers_itself = true;
-    send(link, report);
-    send(link, HostReport{});
-    allocate(*this, matchmaker, server, 1);
-    disconnect(server.link);
-    ProcessReport crash = killed("arena-1");
-    crash.registers_itself = true;
-    send(link, crash);
-    CHECK(core->fleet().find(server.id) == nullptr);
-    CHECK(next<MatchEventNotice>(matchmaker).reason == "Server crashed");
-}
-
-TEST_CASE_FIXTURE(HostWorld, "G-21: the server of a process that has crashed is removed at the word of its agent") {
-    const TestServer server = join(*this, 7001);
-    const ConnectionId matchmaker = join_matchmaker(*this);
-    allocate(*this, matchmaker, server, 1);
-    send(server.link, ServerCrashed{ServerId(server.id.value + 1)});
-    CHECK(next<ServerError>(server.link).error == "Server not registered");
-    send(server.link, ServerCrashed{server.id});
-    CHECK(closed(server.link));
-    CHECK(core->fleet().find(server.id) == nullptr);
-    CHECK(next<MatchEventNotice>(matchmaker).reason == "Server crashed");
-}
-
-TEST_CASE_FIXTURE(HostWorld, "G-31: the agent hears who may play, from a list before the offer and from one after it") {
-    const ConnectionId link = join_host();
-    const TestServer server = join(*this, 7001);
-    const ConnectionId matchmaker = join_matchmaker(*this);
-    ProcessReport report = running("arena-1");
-    report.server = server.id;
-    send(link, report);
-    report_of(link);
-    const auto list = [&](std::int32_t lobby, std::int32_t account) {
-        send(matchmaker, MatchPlayers{LobbyId(lobby), {{AccountId(account)}}});
-        CHECK(error_of(next<MatchPlayersResponse>(matchmaker)) == "");
-    };
-    list(1, 5);
-    CHECK(quiet(link));
-    allocate(*this, matchmaker, server, 1);
-    const auto before = next<HostMatchPlayers>(link);
-    CHECK(before.lobby == LobbyId(1));
-    CHECK(before.accounts.items == std::vector{AccountId(5)});
-    allocate(*this, matchmaker, server, 2);
-    CHECK(quiet(link));
-    list(2, 6);
-    const auto after = next<HostMatchPlayers>(link);
-    CHECK(after.lobby == LobbyId(2));
-    CHECK(after.accounts.items == std::vector{AccountId(6)});
-}
-
-TEST_CASE_FIXTURE(HostWorld, "G-12: no host can speak for the game servers of another machine") {
-    const TestServer server = join(*this, 7001);
-    const ConnectionId link = join_host(hello_of_host(), "10.0.0.66");  // it claims 10.0.0.1
-    ProcessReport report = running("arena-1");
-    report.registers_itself = true;
-    send(link, report);
-    report_of(link);
-    CHECK(quiet(link));
-    send(link, ProcessDraining{"arena-1", true});
-    CHECK(next<ProcessMatches>(link).server == ServerId{});
-    CHECK(state_of(*this, server).status() == ServerStatus::available);
-    ProcessReport crash = killed("arena-1");
-    crash.registers_itself = true;
-    send(link, crash);
-    CHECK(core->fleet().find(server.id) != nullptr);
 }
 
 TEST_CASE_FIXTURE(HostWorld, "G-12: lost hosts and crash loops are among the troubles, with servers and matches") {

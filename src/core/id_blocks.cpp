@@ -1,32 +1,29 @@
 #include "core/id_blocks.h"
 
-#include <limits>
+#include <algorithm>
 
 #include "base/planted.h"
 
 namespace muster {
-namespace {
 
-constexpr auto last_id = std::numeric_limits<std::int32_t>::max();
-
-}  // namespace
-
-IdBlocks::IdBlocks(Ledger& ledger, const NumbersReserved& recovered)
-    : ledger_(ledger), next_(recovered), durable_(recovered) {}
+IdBlocks::IdBlocks(Ledger& ledger, const NumbersReserved& recovered, const NumberShare& server_ids)
+    : ledger_(ledger), server_ids_(server_ids), next_(recovered) {
+    next_.server_ids_below = std::max(next_.server_ids_below, server_ids.first);
+    durable_ = next_;
+}
 
 void IdBlocks::reserve() {
     if (asked_) return;
     asked_ = true;
     const NumbersReserved wanted{
-        .server_ids_below =
-            next_.server_ids_below > last_id - server_block ? last_id : next_.server_ids_below + server_block,
+        .server_ids_below = std::min(server_ids_.below - server_block, next_.server_ids_below) + server_block,
         .epochs_below = next_.epochs_below + epoch_block,
         .event_ids_below = next_.event_ids_below + event_block,
     };
     if (planted(Bug::ids_before_reserved)) durable_ = wanted;
-    ledger_.write_promised(wanted, [this, wanted](bool durable) {
+    ledger_.write_promised(wanted, [this, wanted](Kept kept) {
         asked_ = false;
-        if (durable) durable_ = wanted;
+        if (kept == Kept::durable) durable_ = wanted;
         // A refusal is asked again when the next number is wanted.
     });
 }
@@ -51,8 +48,8 @@ std::optional<std::int64_t> IdBlocks::event_id() {
 
 void IdBlocks::reserve_when_low() {
     // Past the last id there is nothing to ask for.
-    const bool ids_low =
-        durable_.server_ids_below - next_.server_ids_below < server_block / 2 && durable_.server_ids_below < last_id;
+    const bool ids_low = durable_.server_ids_below - next_.server_ids_below < server_block / 2 &&
+                         durable_.server_ids_below < server_ids_.below;
     const bool low = ids_low || durable_.epochs_below - next_.epochs_below < epoch_block / 2 ||
                      durable_.event_ids_below - next_.event_ids_below < event_block / 2;
     if (low) reserve();

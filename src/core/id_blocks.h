@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/ids.h"
+#include "core/cell_share.h"
 #include "core/ledger.h"
 #include "core/records.h"
 
@@ -19,8 +20,9 @@ public:
     static constexpr std::int64_t epoch_block = 100'000;
     static constexpr std::int64_t event_block = 1'000'000;
 
-    // Starts where the last run may have got to. Call reserve() before the first use.
-    IdBlocks(Ledger& ledger, const NumbersReserved& recovered);
+    // Starts where the last run may have got to, or where the share of server ids begins. Call reserve() before the
+    // first use.
+    IdBlocks(Ledger& ledger, const NumbersReserved& recovered, const NumberShare& server_ids = {});
 
     // Asks for the first blocks, and from then on for the next ones when half is used.
     void reserve();
@@ -38,6 +40,7 @@ private:
     void reserve_when_low();
 
     Ledger& ledger_;
+    const NumberShare server_ids_;
     NumbersReserved next_;     // the next number of each kind
     NumbersReserved durable_;  // numbers below these may be given
     bool asked_ = false;

@@ -88,3 +88,26 @@ TEST_CASE("X-4: once the last server id is reserved, nobody asks the store for m
     ledger.end_of_pass(clock.now());
     CHECK(store.waiting.size() == 1);
 }
+
+TEST_CASE("N-8: server ids begin with the cell's share, go on where the last run ended, and end with the share") {
+    VirtualClock clock;
+    RememberedLog lines;
+    Log log(clock, lines, LogLevel::debug);
+    TurnedStore store;
+    Ledger ledger(store, log);
+    const auto reserved = [&](IdBlocks& numbers) -> IdBlocks& {
+        numbers.reserve();
+        ledger.end_of_pass(clock.now());
+        ledger.outcome(clock.now(), store.answer_next());
+        return numbers;
+    };
+    constexpr NumberShare share{50'000, 50'002 + IdBlocks::server_block};
+    IdBlocks first(ledger, {}, share);
+    CHECK_FALSE(first.ready());
+    CHECK(reserved(first).server_id() == ServerId(50'000));
+    const NumbersReserved after{.server_ids_below = 50'000 + IdBlocks::server_block};
+    IdBlocks second(ledger, after, share);
+    CHECK(reserved(second).server_id() == ServerId(50'000 + IdBlocks::server_block));
+    CHECK(second.server_id() == ServerId(50'001 + IdBlocks::server_block));
+    CHECK_FALSE(second.server_id().has_value());
+}

@@ -48,6 +48,11 @@ void Ledger::write_promised(Record record, Promise promise) {
     ++promises_waiting_;
 }
 
+void Ledger::promise_written(Promise promise) {
+    state_.push_back({std::nullopt, std::move(promise)});
+    ++promises_waiting_;
+}
+
 bool Ledger::waiting() const {
     return records_waiting() > 0;
 }
@@ -125,11 +130,12 @@ void Ledger::add_waiting(Made& made) {
         Entry& entry = state_.front();
         pass_ended = entry.ends_pass;
         if (entry.promise) {
-            made.sent.promised.push_back(records.size());
+            if (entry.record) made.sent.promised.push_back(records.size());
             made.sent.promises.push_back(std::move(entry.promise));
+            made.sent.has_record.push_back(entry.record.has_value());
             --promises_waiting_;
         }
-        records.push_back(std::move(entry.record));
+        if (entry.record) records.push_back(std::move(*entry.record));
         state_.pop_front();
     }
     while (!events_.empty() && records.size() < batch_max) {
@@ -156,7 +162,15 @@ void Ledger::outcome(Time now, BatchOutcome outcome) {
     MUSTER_CHECK(failed_in_row_ == 0, "what follows a failed batch fails too");
     if (!std::exchange(store_up_, true)) log_.info("The store works again");
     fault_ = StoreFault::none;
-    for (Promise& promise : sent.promises) promise(true);
+    tell_promises(std::move(sent), outcome.anothers);
+}
+
+void Ledger::tell_promises(Sent&& sent, const std::vector<std::size_t>& anothers) {
+    auto place = sent.promised.begin();
+    for (std::size_t i = 0; i < sent.promises.size(); ++i) {
+        const bool is_anothers = sent.has_record[i] && std::ranges::binary_search(anothers, *place++);
+        sent.promises[i](is_anothers ? Kept::anothers : Kept::durable);
+    }
 }
 
 // Batches that were on their way when one failed fail behind it, in order, and come before all that is newer.
@@ -178,7 +192,7 @@ void Ledger::failed(BatchOutcome&& outcome, Sent&& sent) {
     keep(without_promised(std::move(outcome.records), sent), failed_in_row_);
     failed_in_row_ += returned_.size() - before;
     if (in_flight_.empty()) failed_in_row_ = 0;
-    for (Promise& promise : broken) promise(false);
+    for (Promise& promise : broken) promise(Kept::not_kept);
 }
 
 std::vector<Record> Ledger::without_promised(std::vector<Record>&& records, const Sent& sent) {
@@ -212,7 +226,7 @@ void Ledger::break_promises() {
     state_.erase(kept, state_.end());
     if (!state_.empty()) state_.back().ends_pass = true;
     promises_waiting_ -= broken.size();
-    for (Promise& promise : broken) promise(false);
+    for (Promise& promise : broken) promise(Kept::not_kept);
 }
 
 void Ledger::drop_events() {

@@ -34,6 +34,13 @@ public:
     [[nodiscard]] virtual bool submit(RecordBatch&& batch) = 0;
 };
 
+// What became of a record with a promise on it.
+enum class Kept : std::uint8_t {
+    durable,
+    not_kept,  // and never will be
+    anothers,  // not kept, since another cell has the lobby or the name (N-8)
+};
+
 // What may wait while it cannot be handed over. Beyond it the oldest events are dropped and counted, and the newest
 // promises are broken. State is bounded by what there is in the game: of a server and of the clock only the latest
 // waits, and what would make more of the rest is refused meanwhile.
@@ -47,8 +54,8 @@ struct LedgerLimits {
 // Game thread only.
 class Ledger {
 public:
-    // Told once: true when the records are durable, false when they are not and never will be.
-    using Promise = Function<void(bool durable)>;
+    // Told once.
+    using Promise = Function<void(Kept kept)>;
 
     // After a fault, the store is tried again this often.
     static constexpr std::chrono::milliseconds retry_every{500};
@@ -75,6 +82,8 @@ public:
     // To be written with a promise on it: a fault drops the record and breaks the promise.
     // The promise may be kept or broken in a later pass, never inside this call.
     void write_promised(Record record, Promise promise);
+    // A promise without a record: kept when all that was written before, servers and the clock too, is durable.
+    void promise_written(Promise promise);
 
     // At the end of every pass: hands the pass's records over.
     // Here and below, `now` is running time: the process standing still does not make the disk slow.
@@ -109,8 +118,8 @@ public:
 
 private:
     struct Entry {
-        Record record;
-        Promise promise;  // empty when there is none
+        std::optional<Record> record;  // none: a promise about those before it
+        Promise promise;               // empty when there is none
         bool ends_pass = false;
     };
     // A batch without its records: those are the store's until it has answered.
@@ -118,7 +127,8 @@ private:
         std::uint64_t number = 0;
         std::size_t size = 0;
         std::vector<std::size_t> promised;  // positions in the batch, ascending
-        std::vector<Promise> promises;      // of the same
+        std::vector<Promise> promises;      // of the same, and those without a record
+        std::vector<bool> has_record;       // of each promise
     };
     struct Made {
         RecordBatch batch;
@@ -129,6 +139,7 @@ private:
     Made make_batch();
     void add_waiting(Made& made);
     void failed(BatchOutcome&& outcome, Sent&& sent);
+    static void tell_promises(Sent&& sent, const std::vector<std::size_t>& anothers);
     std::vector<Record> without_promised(std::vector<Record>&& records, const Sent& sent);
     void break_promises();
     void drop_events();

@@ -21,8 +21,10 @@ struct LedgerWorld {
     std::vector<std::string> told;
 
     void promise(std::string name, std::int32_t lobby) {
-        ledger.write_promised(TokenUsed{LobbyId(lobby), AccountId(1)},
-                              [this, name](bool durable) { told.push_back(name + (durable ? " kept" : " broken")); });
+        ledger.write_promised(TokenUsed{LobbyId(lobby), AccountId(1)}, [this, name](Kept kept) {
+            const char* fate = kept == Kept::anothers ? " another's" : " broken";
+            told.push_back(name + (kept == Kept::durable ? " kept" : fate));
+        });
     }
     void note(std::int32_t lobby) { ledger.write(MatchForgotten{LobbyId(lobby)}); }
     void end_pass() { ledger.end_of_pass(clock.now()); }
@@ -66,6 +68,53 @@ TEST_CASE_FIXTURE(LedgerWorld, "A-9: a promise is kept when its batch is durable
     CHECK(told == std::vector<std::string>{"a kept", "b kept"});
     end_pass();
     CHECK(store.waiting.empty());  // a pass without records makes no batch
+}
+
+TEST_CASE_FIXTURE(LedgerWorld, "A-9: a promise without a record is about all that was written before it") {
+    const auto promise_all = [&](std::string name) {
+        ledger.promise_written(
+            [this, name](Kept kept) { told.push_back(name + (kept == Kept::durable ? " kept" : " broken")); });
+    };
+    ledger.write(ServerRecord{});
+    note(1);
+    promise_all("a");
+    end_pass();
+    promise_all("b");  // nothing is new: about what is on its way
+    end_pass();
+    CHECK(told.empty());
+    answer();
+    CHECK(told == std::vector<std::string>{"a kept"});
+    answer();
+    CHECK(told == std::vector<std::string>{"a kept", "b kept"});
+    CHECK(durable_notes() == std::vector<std::int32_t>{1});
+
+    note(2);
+    promise_all("c");
+    promise("d", 3);
+    end_pass();
+    promise_all("e");
+    end_pass();
+    answer(StoreFault::full);
+    answer(StoreFault::full);
+    CHECK(told == std::vector<std::string>{"a kept", "b kept", "c broken", "d broken", "e broken"});
+    clock.advance(Ledger::retry_every);
+    write_all();
+    CHECK(durable_notes() == std::vector<std::int32_t>{1, 2});
+}
+
+TEST_CASE_FIXTURE(LedgerWorld, "N-8: what another cell has breaks its own promise only, and is not written again") {
+    promise("a", 1);
+    ledger.promise_written([this](Kept kept) { told.push_back(kept == Kept::durable ? "all kept" : "not all"); });
+    note(1);
+    promise("b", 2);
+    promise("c", 3);
+    end_pass();
+    BatchOutcome outcome = store.answer_next();
+    outcome.anothers = {1, 2};  // one without a promise, and b
+    ledger.outcome(clock.now(), std::move(outcome));
+    CHECK(told == std::vector<std::string>{"a kept", "all kept", "b another's", "c kept"});
+    CHECK(ledger.store_up());
+    CHECK_FALSE(ledger.waiting());
 }
 
 TEST_CASE_FIXTURE(LedgerWorld, "X-4, fault 4: a full disk breaks promises, keeps the rest, and heals by itself") {

@@ -8,9 +8,6 @@
 namespace muster {
 namespace {
 
-constexpr std::uint32_t worker_shift = 24;
-constexpr std::uint32_t slot_mask = (1U << worker_shift) - 1;
-
 // Generations count round: the later one is ahead by less than half of them.
 constexpr bool is_newer(std::uint32_t generation, std::uint32_t than) {
     return static_cast<std::int32_t>(generation - than) > 0;
@@ -48,22 +45,9 @@ bool LinkTable::closed(ConnectionId id) {
     return true;
 }
 
-Link* LinkTable::find(ConnectionId id) {
-    Link* link = in_slot_of(id);
-    return link && link->open && link->id == id ? link : nullptr;
-}
-
 Link* LinkTable::outlived_by(ConnectionId newer) {
     Link* link = in_slot_of(newer);
     return link && link->open && is_newer(newer.generation, link->id.generation) ? link : nullptr;
-}
-
-// Null when no connection has used the slot yet.
-Link* LinkTable::in_slot_of(ConnectionId id) {
-    const std::size_t worker = id.slot >> worker_shift;
-    const std::size_t slot = id.slot & slot_mask;
-    if (worker >= slots_.size() || slot >= slots_[worker].size()) return nullptr;
-    return &slots_[worker][slot];
 }
 
 Link& LinkTable::make_slot_of(ConnectionId id) {

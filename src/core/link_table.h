@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/byte_buffer.h"
 #include "base/ids.h"
 #include "base/ip_address.h"
 #include "base/short_time.h"
@@ -74,7 +75,10 @@ public:
     // False when it was not open. Its opened() comes to nothing from now on.
     bool closed(ConnectionId id);
     // Null for a connection that is gone.
-    Link* find(ConnectionId id);
+    Link* find(ConnectionId id) {
+        Link* link = in_slot_of(id);
+        return link && link->open && link->id == id ? link : nullptr;
+    }
     // The connection that is still open in the slot of this newer one, and must be gone therefore; or null.
     Link* outlived_by(ConnectionId newer);
     std::size_t size() const { return size_; }
@@ -83,11 +87,15 @@ public:
     // To a link that is gone or closing nothing is sent.
     template <class M>
     void send(ConnectionId to, const M& message) {
-        Link* link = find(to);
-        if (!link || link->closing) return;
+        if (const Link* link = find(to)) send(*link, message);
+    }
+    template <class M>
+    void send(const Link& link, const M& message) {
+        if (link.closing) return;
+        const std::size_t size = encoded_size(message);
         scratch_.clear();
-        encode(message, order(M::port), scratch_);
-        output_.send(to, scratch_);
+        encode_to(message, order(M::port), {scratch_.extend(size), size});
+        output_.send(link.id, scratch_.view());
     }
     // The same for a frame that is encoded already.
     void send_frame(ConnectionId to, std::span<const std::byte> frame) {
@@ -129,7 +137,16 @@ public:
     }
 
 private:
-    Link* in_slot_of(ConnectionId id);
+    static constexpr std::uint32_t worker_shift = 24;
+    static constexpr std::uint32_t slot_mask = (1U << worker_shift) - 1;
+
+    // Null when no connection has used the slot yet.
+    Link* in_slot_of(ConnectionId id) {
+        const std::size_t worker = id.slot >> worker_shift;
+        const std::size_t slot = id.slot & slot_mask;
+        if (worker >= slots_.size() || slot >= slots_[worker].size()) return nullptr;
+        return &slots_[worker][slot];
+    }
     Link& make_slot_of(ConnectionId id);
 
     LinkOutput& output_;
@@ -139,7 +156,7 @@ private:
     std::size_t size_ = 0;
     std::map<std::uint32_t, Time> paused_;                         // by slot; few at a time
     std::unordered_map<std::uint32_t, std::string> proven_names_;  // by slot; only where there is mutual TLS
-    std::vector<std::byte> scratch_;
+    ByteBuffer scratch_;
 };
 
 }  // namespace muster

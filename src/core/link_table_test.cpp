@@ -27,7 +27,7 @@ TEST_CASE_FIXTURE(Links3,
     table.send(gone, word);
     CHECK(output.peers[{5, 1}].frames.empty());
     CHECK(output.peers[{5, 2}].frames.empty());
-    table.send({5, 2}, word);
+    table.send(ConnectionId{5, 2}, word);
     CHECK(output.peers[{5, 2}].frames.size() == 1);
     CHECK(table.size() == 1);
 }

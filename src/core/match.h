@@ -24,15 +24,14 @@ struct Match {
 
     // While a server is sought.
     std::vector<ServerId> tried;    // one offer to each; the latest is to record.server
+    bool sent = false;              // that one has left: its record is durable
     bool offer_unanswered = false;  // one of them timed out
     std::vector<ReplyTo> asks;      // who waits for the answer
     TimerId limit;                  // of their wait, whatever happens
     TimerId offer;                  // ends the offer; running time
 
     // From the acknowledgement on.
-    bool durable = false;      // the promise may be answered
-    bool ended_early = false;  // the server reported its end before it was durable
-    bool answered = false;     // a success has left on a link of its matchmaker, in this run or perhaps in the last
+    bool answered = false;  // a success has left on a link of its matchmaker, in this run or perhaps in the last
     std::uint32_t reports_before = 0;  // load reports of its server before it acknowledged (F-7)
     Time token_expires{};
     TimerId expiry;

@@ -180,7 +180,7 @@ TEST_CASE_FIXTURE(CoreWorld, "A-13: all events of one request carry its id, and 
     CHECK(ids[0] != ids[2]);
     CHECK(log_lines.has("Refused a request for a server: No servers available lobby_id=1 request_id=" + ids[0]));
 
-    core->allocate(loop.time().pass(), 1, request_for(2), "order-42");
+    core->allocate(loop.time().pass(), {1}, request_for(2), "order-42");
     advance(1ms);
     CHECK(ids.back() == "order-42");
 }
@@ -192,7 +192,7 @@ TEST_CASE_FIXTURE(CoreWorld, "A-13, B-3: an event keeps its request's id when th
         [&](const event::MatchRefused& refused) { told = refused.request_id; });
     AllocationRequest nowhere = request_for(1);
     nowhere.region = RegionId(99);
-    core->allocate(loop.time().pass(), 1, nowhere, order);
+    core->allocate(loop.time().pass(), {1}, nowhere, order);
     const std::string other(40, 'x');  // what was freed is used again
     advance(1ms);
     CHECK(told == order);
@@ -235,18 +235,18 @@ TEST_CASE_FIXTURE(CoreWorld, "A-10: a matchmaker on HTTP gives its own match bac
     const ConnectionId matchmaker = join_matchmaker(*this);
     allocate(*this, matchmaker, server, 1);
     in_pass([this](const Pass& pass) {
-        CHECK_FALSE(core->cancel_match(pass, LobbyId(1), ""));
-        CHECK_FALSE(core->cancel_match(pass, LobbyId(404), ""));
-        core->allocate(pass, 1, request_for(2));
-        core->allocate(pass, 2, request_for(3));
+        CHECK_FALSE(core->cancel_match(pass, {}, LobbyId(1), ""));
+        CHECK_FALSE(core->cancel_match(pass, {}, LobbyId(404), ""));
+        core->allocate(pass, {1}, request_for(2));
+        core->allocate(pass, {2}, request_for(3));
     });
     CHECK(core->matches().find(LobbyId(1)) != nullptr);
     next<AllocateMatch>(server.link);
     next<AllocateMatch>(server.link);
     send(server.link, AllocateMatchAck{true, LobbyId(2)});
     in_pass([this](const Pass& pass) {
-        CHECK(core->cancel_match(pass, LobbyId(2), "players left"));
-        CHECK(core->cancel_match(pass, LobbyId(3), "players left"));
+        CHECK(core->cancel_match(pass, {}, LobbyId(2), "players left"));
+        CHECK(core->cancel_match(pass, {}, LobbyId(3), "players left"));
     });
     CHECK(next<AbortMatch>(server.link).reason == "players left");
     CHECK(next<AbortMatch>(server.link).reason == "Cancelled");  // was offered only
@@ -258,7 +258,7 @@ TEST_CASE_FIXTURE(CoreWorld, "A-9: a list of players that came over HTTP is answ
     MatchPlayers list;
     list.lobby = LobbyId(1);
     list.accounts.items = {AccountId(7)};
-    in_pass([&](const Pass& pass) { core->set_players(pass, 40, list); });
+    in_pass([&](const Pass& pass) { core->set_players(pass, {40}, list); });
     advance(1ms);
     auto answered = core->take_answered();
     REQUIRE(answered.size() == 1);
@@ -268,7 +268,7 @@ TEST_CASE_FIXTURE(CoreWorld, "A-9: a list of players that came over HTTP is answ
     REQUIRE(core->matches().lists().accounts(LobbyId(1)));
     CHECK(*core->matches().lists().accounts(LobbyId(1)) == std::vector{AccountId(7)});
     list.lobby = LobbyId(-1);
-    in_pass([&](const Pass& pass) { core->set_players(pass, 41, list); });
+    in_pass([&](const Pass& pass) { core->set_players(pass, {41}, list); });
     answered = core->take_answered();
     REQUIRE(answered.size() == 1);
     CHECK(answered[0].verdict.error() == Refusal::invalid_match_lobby_id);

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t notice_bytes = 2 + 2 + 4 + 1 + 2;
 
 bool is_told_over_http(const MatchRecord& match) {
-    return match.matchmaker == operator_matchmaker;  // it reads what becomes of its matches in the API
+    return is_http_matchmaker(match.matchmaker);  // it reads what becomes of its matches in the API
 }
 
 }  // namespace
@@ -76,7 +76,8 @@ const Link* MatchNews::link_of(std::string_view matchmaker) const {
 }
 
 void MatchNews::send(ConnectionId link, LobbyId lobby, MatchEventKind kind, std::string_view reason) {
-    links_.send(link, MatchEventNotice{lobby, kind, ReasonText::cut(reason)});
+    // Behind the lobby's 2003, should that wait for an answer before it (W-8).
+    replies_.tell(link, lobby, MatchEventNotice{lobby, kind, ReasonText::cut(reason)});
 }
 
 void MatchNews::matchmaker_back(const Matchmaker& matchmaker) {

@@ -24,6 +24,7 @@
 #include "core/match_table.h"
 #include "core/matchmakers.h"
 #include "core/records.h"
+#include "core/replies.h"
 #include "protocol/matchmaker_messages.h"
 #include "runtime/pass.h"
 
@@ -44,9 +45,21 @@ public:
     static constexpr std::size_t portion_bytes = 32 * 1024;
     static constexpr std::size_t portion_matches = 5'000;
 
-    MatchNews(LinkTable& links, const Matchmakers& matchmakers, const MatchTable& matches, Ledger& ledger,
-              std::size_t portion = portion_bytes)
-        : links_(links), matchmakers_(matchmakers), matches_(matches), ledger_(ledger), portion_(portion) {}
+    // All of them outlive it.
+    struct Parts {
+        LinkTable& links;
+        Replies& replies;
+        const Matchmakers& matchmakers;
+        const MatchTable& matches;
+        Ledger& ledger;
+    };
+    explicit MatchNews(const Parts& parts, std::size_t portion = portion_bytes)
+        : links_(parts.links),
+          replies_(parts.replies),
+          matchmakers_(parts.matchmakers),
+          matches_(parts.matches),
+          ledger_(parts.ledger),
+          portion_(portion) {}
 
     // Matches that were over in the last run, with an event that may not have been heard.
     void recover(const Pass& pass, std::span<const MatchRecord> matches);
@@ -100,6 +113,7 @@ private:
     void drop_beyond_limit();
 
     LinkTable& links_;
+    Replies& replies_;
     const Matchmakers& matchmakers_;
     const MatchTable& matches_;
     Ledger& ledger_;

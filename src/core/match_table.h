@@ -19,7 +19,8 @@ namespace muster {
 class MatchTable {
 public:
     Match& add(LobbyId lobby) {
-        Match& match = matches_[lobby];
+        // Most come with growing numbers, and after a start all do.
+        Match& match = matches_.try_emplace(matches_.end(), lobby)->second;
         match.record.lobby = lobby;
         return match;
     }

@@ -22,7 +22,7 @@ Matches::Matches(const MatchesConfig& config, const Parts& parts)
       fleet_(parts.fleet),
       issued_(parts.issued),
       notices_(parts.notices),
-      news_(parts.links, parts.matchmakers, table_, parts.ledger, config.news_portion),
+      news_({parts.links, parts.replies, parts.matchmakers, table_, parts.ledger}, config.news_portion),
       lists_({parts.timers, parts.ledger, parts.replies, parts.notices, table_, over_}),
       offers_({parts.timers, parts.events, parts.ledger, parts.links, parts.fleet, table_, parts.entropy, figures_}),
       seats_({parts.timers, parts.events, parts.log, parts.ledger, parts.replies, table_, lists_, figures_}) {
@@ -55,8 +55,8 @@ Result<void, Refusal> Matches::ready(const Pass& pass, const Server& from, const
     if (match.record.state != MatchState::allocated) return {};  // said before
     match.record.state = MatchState::ready;
     match.record.ready_at = wall();
-    save_report(match);
-    if (match.durable) became_ready(pass, match);
+    save(match);
+    became_ready(pass, match);
     return {};
 }
 
@@ -69,13 +69,12 @@ Result<void, Refusal> Matches::started(const Pass& pass, const Server& from, Lob
         return Failure(its_own ? Refusal::match_already_ended : found.error());
     }
     Match& match = **found;
-    if (match.ended_early) return Failure(Refusal::match_already_ended);
     if (match.record.state == MatchState::started) return {};
     match.record.state = MatchState::started;
     match.record.started_at = wall();
     timers_.cancel(match.look);
     if (match.answered) news_.tell(match.record);
-    save_report(match);
+    save(match);
     events_.publish(event::MatchStarted{lobby, from.id});
     notices_.match_begun_or_over(lobby);
     return {};
@@ -90,12 +89,8 @@ Result<void, Refusal> Matches::ended(const Pass& pass, const Server& from, Lobby
         return Failure(found.error());
     }
     Match& match = **found;
-    if (!match.ended_early) fleet_.end_reported(from.id, match.reports_before);
-    if (match.durable) {
-        this->over(pass, match, MatchState::ended, "");
-    } else {
-        match.ended_early = true;  // who waits for the answer gets it first
-    }
+    fleet_.end_reported(from.id, match.reports_before);
+    this->over(pass, match, MatchState::ended, "");
     return {};
 }
 
@@ -116,7 +111,7 @@ Result<Match*, Refusal> Matches::reported(const Pass& pass, const Server& from, 
 bool Matches::abort(const Pass& pass, LobbyId lobby, std::string_view reason) {
     Match* match = table_.find(lobby);
     if (!match) return false;
-    if (!match->durable) {
+    if (match->offering()) {
         withdraw(pass, *match, Refusal::allocation_cancelled, Reason::aborted_by_operator);
     } else {
         over(pass, *match, MatchState::aborted, reason, {.to_who_waits = Refusal::allocation_cancelled});
@@ -128,7 +123,7 @@ bool Matches::abort(const Pass& pass, LobbyId lobby, std::string_view reason) {
 // (F-6), then what it may still hold.
 void Matches::server_registered(const Pass& pass, const Server& server) {
     offers_.forget(server.id);
-    for (const LobbyId lobby : fleet_.take_owed_aborts(server.endpoint))
+    for (const LobbyId lobby : fleet_.tell_owed_aborts(server.endpoint))
         links_.send(server.link, AbortMatch{lobby, ReasonText(text(Reason::server_lost))});
     ask_in_doubt(pass, server.id);
 }
@@ -155,34 +150,16 @@ void Matches::server_removed(const Pass& pass, const FleetFact& fact) {
     while (!table_.held_on(fact.server).empty()) {
         Match& match = *table_.find(table_.held_on(fact.server).front());
         fleet_.owe_abort(fact.endpoint, match.lobby());
-        if (match.durable) {
-            over(pass, match, MatchState::aborted, text(fact.reason));
-            continue;
-        }
-        // Nobody was promised this one: another server may still take it.
-        table_.held_no_more(match);
-        timers_.cancel(match.expiry);
-        seats_.release_all(match);
-        forget_reports(match);
-        events_.publish(event::MatchDeclined{match.lobby(), fact.server, text(fact.reason)});
-        offer_next(pass, match);
+        over(pass, match, MatchState::aborted, text(fact.reason));
     }
     offers_.forget(fact.server);
-}
-
-// What a server said of the match counts no more: another one will have it.
-void Matches::forget_reports(Match& match) {
-    MatchRecord& record = match.record;
-    record.state = MatchState::offering;
-    record.allocated_at = record.ready_at = record.started_at = {};
-    match.ended_early = false;
 }
 
 void Matches::load_mismatch(const Pass& pass, const Server& server) {
     const std::vector<LobbyId> held = table_.held_on(server.id);
     for (const LobbyId lobby : held) {
         Match& match = *table_.find(lobby);
-        if (match.record.server_epoch >= server.epoch || !match.durable) continue;
+        if (match.record.server_epoch >= server.epoch) continue;
         ++figures_.lost_matches;
         over(pass, match, MatchState::aborted, text(Reason::lost_by_server));
     }
@@ -191,8 +168,7 @@ void Matches::load_mismatch(const Pass& pass, const Server& server) {
     const std::vector<LobbyId> left = table_.held_on(server.id);
     for (const LobbyId lobby : left) {
         if (server.held <= server.reported_matches) return;
-        Match& match = *table_.find(lobby);
-        if (match.durable) over(pass, match, MatchState::ended, text(Reason::reported_by_heartbeat));
+        over(pass, *table_.find(lobby), MatchState::ended, text(Reason::reported_by_heartbeat));
     }
 }
 
@@ -200,16 +176,16 @@ void Matches::load_mismatch(const Pass& pass, const Server& server) {
 void Matches::over(const Pass& pass, Match& match, MatchState how, std::string_view reason, const MatchEnding& ending) {
     MatchRecord& record = match.record;
     const LobbyId lobby = record.lobby;
-    MUSTER_CHECK(match.durable, "what nobody was promised is withdrawn, not over");
+    MUSTER_CHECK(!match.offering(), "what nobody was promised is withdrawn, not over");
     refuse_who_waits(match, ending.to_who_waits);
     table_.held_no_more(match);
     fleet_.match_over(record.server);
-    if (how == MatchState::aborted && !planted(Bug::aborted_untold)) drop_on_server(match, reason);
+    if (how == MatchState::aborted && !planted(Bug::aborted_untold)) offers_.drop(record.server, lobby, reason);
     record.state = how;
     record.reason = ReasonText::cut(reason).string();
     record.ended_at = wall();
     record.token.clear();
-    if (record.matchmaker != operator_matchmaker) record.untold_event = static_cast<std::uint8_t>(*event_of(how));
+    if (!is_http_matchmaker(record.matchmaker)) record.untold_event = static_cast<std::uint8_t>(*event_of(how));
     over_.add(lobby, {record.server, how}, pass.now);
     news_.tell_over(pass, record, ending.told);
     if (how == MatchState::ended) {
@@ -222,14 +198,6 @@ void Matches::over(const Pass& pass, Match& match, MatchState how, std::string_v
     save(match);
     lists_.match_over(lobby);
     forget(match);
-}
-
-// Its server hears that it is to drop the match: now, or when it is back.
-void Matches::drop_on_server(const Match& match, std::string_view reason) {
-    const Server* server = fleet_.find(match.record.server);
-    if (!server) return;  // removed: its endpoint is owed the abort
-    if (server->connected()) return links_.send(server->link, AbortMatch{match.lobby(), ReasonText::cut(reason)});
-    fleet_.owe_abort(server->endpoint, match.lobby());
 }
 
 void Matches::became_ready(const Pass& pass, Match& match) {
@@ -265,17 +233,11 @@ void Matches::expiry_due(const Pass& pass, LobbyId lobby, std::uint64_t serial) 
     Match* match = table_.find(lobby);
     if (!match || match->serial != serial) return;
     const bool nobody_came = match->record.state == MatchState::allocated && match->used.empty();
-    if (nobody_came && match->durable) over(pass, *match, MatchState::aborted, text(Reason::match_token_expired));
+    if (nobody_came) over(pass, *match, MatchState::aborted, text(Reason::match_token_expired));
 }
 
 void Matches::save(const Match& match) {
     ledger_.write(match.record);
-}
-
-// What its server says of a match that nobody was promised yet waits for the promise: a request that is refused must
-// not be found as a running match after a crash (fault 72).
-void Matches::save_report(const Match& match) {
-    if (match.durable) save(match);
 }
 
 void Matches::forget(Match& match) {
@@ -283,7 +245,7 @@ void Matches::forget(Match& match) {
     timers_.cancel(match.offer);
     timers_.cancel(match.expiry);
     timers_.cancel(match.look);
-    if (!match.durable) --in_flight_;
+    if (match.offering()) --in_flight_;
     table_.erase(match);
 }
 
@@ -293,6 +255,7 @@ void Matches::prune(const Pass& pass) {
     over_.forget(pass.now);
     news_.prune(pass);
     lists_.prune(pass);
+    fleet_.settle_heard_aborts();
 }
 
 }  // namespace muster

@@ -3,19 +3,21 @@
 //
 //   state      what happens                              then
 //   ---------  ----------------------------------------  -------------------------------------------------------------
-//   (none)     request, checks pass, a server is free    offering: slot taken, ALLOCATE_MATCH sent
+//   (none)     request, checks pass, a server is free    offering: slot taken, the offer goes to the store
 //   (none)     request refused, or no server             (none): 2003 says why
 //   offering   asked again by the same matchmaker        offering: one more waits for the same answer
-//   offering   ack 1 from that registration              allocated, not durable yet: the record goes to the store
-//   offering   ack 0, or the server goes Offline         offering to the next best; (none) after four or with none
-//   offering   no answer in 5 s                          the same, and ABORT_MATCH to the silent one
-//   offering   25 s, cancel, operator, shutdown          (none): 2003 says why, ABORT_MATCH
-//   allocated  durable                                   allocated: 2003 with the token
-//   allocated  not durable: disk full, 25 s, cancel,     (none): 2003 says why, ABORT_MATCH
-//              operator, shutdown
-//   allocated  not durable, server removed               offering to the next best
+//   offering   durable                                   offering: ALLOCATE_MATCH sent
+//   offering   durable, but its server may not be asked  offering to the next best; (none) after four or with none
+//              any more
+//   offering   not durable: disk full                    (none): 2003 says why; the server never heard of it
+//   offering   sent, ack 1 from that registration        allocated: 2003 with the token
+//   offering   sent, ack 0                               offering to the next best; (none) after four or with none
+//   offering   the server goes Offline                   the same
+//   offering   sent, no answer in 5 s                    the same, and ABORT_MATCH to the silent one
+//   offering   25 s, cancel, operator, shutdown          (none): 2003 says why; ABORT_MATCH if it was sent
 //   allocated  READY                                     ready: event 1, players are told
 //   allocated  token expires and nobody came             aborted: event 4, ABORT_MATCH
+//   offering   found at a restart                        allocated, in doubt: perhaps it was answered
 //   allocated, ready, started  found at a restart        the same, in doubt
 //   allocated  in doubt, its server is back              the same: the server is asked once more
 //   allocated  in doubt, no, or no answer in 5 s         aborted: 2003 says a failure to who waits, event 4
@@ -123,8 +125,8 @@ public:
     // Takes effect for requests from now on.
     void configure(const MatchesConfig& config) { config_ = config; }
 
-    // What the last run left: what was answered goes on, what was not is withdrawn (fault 65).
-    void recover(const Pass& pass, const RecoveredState& state);
+    // What the last run left: each match is in doubt until its server shows that it holds it (faults 65 and 72).
+    void recover(const Pass& pass, RecoveredState&& state);
 
     // From matchmakers, and from the operator as one of them. Each is answered exactly once, now or later.
     // A request is named by `id`; one that comes without gets one.
@@ -162,11 +164,13 @@ public:
     const Match* find(LobbyId lobby) const { return table_.find(lobby); }
     const PlayerLists& lists() const { return lists_; }
     std::vector<LobbyId> take_listed() { return lists_.take_listed(); }
+    bool has_listed() const { return lists_.has_listed(); }
     std::size_t size() const { return table_.size(); }
     std::size_t in_flight() const { return in_flight_; }
     const MatchFigures& figures() const { return figures_; }
     const MatchNews& news() const { return news_; }
     const std::vector<LobbyId>& held_on(ServerId server) const { return table_.held_on(server); }
+    const std::vector<LobbyId>& offered_on(ServerId server) const { return table_.offered_on(server); }
 
     // By ascending lobby.
     template <class Visit>
@@ -187,10 +191,10 @@ private:
     void tell_refused(const event::MatchRefused& refused);
     void refused_busy(const AllocationRequest& request, std::string_view id);
     void offer_next(const Pass& pass, Match& match);
+    void offer_recorded(const Pass& pass, LobbyId lobby, std::uint64_t serial, std::size_t offers, Kept kept);
     void offer_timed_out(const Pass& pass, LobbyId lobby, std::uint64_t serial);
     void limit_reached(const Pass& pass, LobbyId lobby, std::uint64_t serial);
     void accept(const Pass& pass, Match& match);
-    void settled(const Pass& pass, LobbyId lobby, std::uint64_t serial, std::size_t offers, bool durable);
     void answer_success(const ReplyTo& reply_to, Match& match);
     void wait_for_answer(const ReplyTo& reply_to, Match& match);
     void refuse_who_waits(Match& match, Refusal why);
@@ -211,14 +215,11 @@ private:
     // Lives of matches (matches.cpp).
     Result<Match*, Refusal> reported(const Pass& pass, const Server& from, LobbyId lobby);
     void over(const Pass& pass, Match& match, MatchState how, std::string_view reason, const MatchEnding& ending = {});
-    void drop_on_server(const Match& match, std::string_view reason);
     void became_ready(const Pass& pass, Match& match);
     void look_whether_anybody_came(const Pass& pass, LobbyId lobby, std::uint64_t serial);
-    void forget_reports(Match& match);
     void start_expiry(Match& match, Duration left);
     void expiry_due(const Pass& pass, LobbyId lobby, std::uint64_t serial);
     void save(const Match& match);
-    void save_report(const Match& match);
     void forget(Match& match);
     void prune(const Pass& pass);
     UnixMs wall() { return issued_.at(time_.now()); }

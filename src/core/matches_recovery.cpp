@@ -1,4 +1,4 @@
-// What the last run left behind: what was answered goes on, what was not is withdrawn (faults 1 and 65).
+// What the last run left behind: what its servers still hold goes on, all else is aborted (faults 1, 65 and 72).
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
@@ -24,7 +24,7 @@ UnixMs latest_time(const RecoveredState& state) {
 
 }  // namespace
 
-void Matches::recover(const Pass& pass, const RecoveredState& state) {
+void Matches::recover(const Pass& pass, RecoveredState&& state) {
     // Their ages are counted from the last of them, not from today's date, which may be wrong.
     over_.remember_for(config_.lobby_memory);
     over_.expect(state.over.size());
@@ -40,36 +40,40 @@ void Matches::recover(const Pass& pass, const RecoveredState& state) {
     for (const TokenUsed& use : state.tokens_used)
         if (!planted(Bug::uses_forgotten_at_restart)) used[use.lobby].push_back(use.account);
 
-    for (const MatchRecord& record : state.matches) {
-        if (record.state == MatchState::ended || record.state == MatchState::aborted) continue;  // of the news
+    for (MatchRecord& recovered : state.matches) {
+        if (recovered.state == MatchState::ended || recovered.state == MatchState::aborted) continue;  // of the news
         ++figures_.recovered;
-        const Server* server = fleet_.find(record.server);
-        if (record.state == MatchState::offering) {
-            // Nobody was promised it. The server may think it has it: it hears otherwise when it returns.
-            ++figures_.withdrawn_at_start;
-            if (server) fleet_.owe_abort(server->endpoint, record.lobby);
-            ledger_.write(MatchForgotten{record.lobby});
-            continue;
-        }
-        Match& match = table_.add(record.lobby);
-        match.record = record;
+        const Server* server = fleet_.find(recovered.server);
+        Match& match = table_.add(recovered.lobby);
+        match.record = std::move(recovered);
+        const MatchRecord& record = match.record;
         match.record.untold_event = 0;
+        if (match.offering()) {
+            // Perhaps its server acknowledged it, and it was answered. When, nobody knows; not before it was asked for,
+            // so no token outlives its time.
+            match.record.state = MatchState::allocated;
+            match.record.allocated_at = record.requested_at;
+        }
+        // Whether it holds the match it is asked anew.
+        if (server) fleet_.owe_abort_no_more(server->endpoint, record.lobby);
         match.serial = next_serial_++;
         match.requested = pass.now;
         match.tried = {record.server};
-        match.durable = true;
         match.answered = true;  // it may have been, and whoever asks again is answered the same
         if (const auto found = used.find(record.lobby); found != used.end()) match.used = found->second;
         table_.held(match);
         if (server) fleet_.restore_held(record.server);
-        const auto age = std::chrono::milliseconds(std::max<std::int64_t>(0, wall().value - record.allocated_at.value));
+        const auto age =
+            std::chrono::milliseconds(std::max<std::int64_t>(0, wall().value - match.record.allocated_at.value));
         start_expiry(match, date_went_back ? Duration{0} : std::max<Duration>(config_.token_ttl - age, Duration{0}));
         lists_.tell_to_come(match);
         if (!planted(Bug::refused_allocation_revives))
             match.doubt =
-                record.state == MatchState::allocated ? Match::Doubt::to_be_asked : Match::Doubt::to_be_counted;
+                match.record.state == MatchState::allocated ? Match::Doubt::to_be_asked : Match::Doubt::to_be_counted;
         look_whether_anybody_came(pass, record.lobby, match.serial);
-        if (!server) over(pass, match, MatchState::aborted, text(Reason::server_lost));
+        if (server) continue;
+        ++figures_.recovered_dropped;
+        over(pass, match, MatchState::aborted, text(Reason::server_lost));
     }
     table_.sort_held();
 }
@@ -106,6 +110,7 @@ void Matches::doubt_timed_out(const Pass& pass, LobbyId lobby, std::uint64_t ser
 void Matches::given_up(const Pass& pass, Match& match) {
     const ServerId server = match.record.server;
     ++figures_.lost_matches;
+    ++figures_.recovered_dropped;
     over(pass, match, MatchState::aborted, text(Reason::lost_by_server));
     ask_in_doubt(pass, server);
 }

@@ -1,4 +1,4 @@
-// From a matchmaker's request to its answer: choosing, offering, acknowledging, making durable.
+// From a matchmaker's request to its answer: choosing, making durable, offering, acknowledging.
 #include <algorithm>
 #include <utility>
 
@@ -65,7 +65,7 @@ std::optional<Refusal> Matches::judged(const Matchmaker& from, const AllocationR
 
 // the same lobby from the same matchmaker gets the same answer, whatever else it asks for.
 void Matches::join(const ReplyTo& reply_to, Match& match) {
-    if (!match.durable || match.doubted()) return wait_for_answer(reply_to, match);
+    if (match.offering() || match.doubted()) return wait_for_answer(reply_to, match);
     const bool first = !match.answered;
     answer_success(reply_to, match);
     if (first && match.answered) news_.tell(match.record);
@@ -115,12 +115,36 @@ void Matches::tell_refused(const event::MatchRefused& refused) {
     events_.publish(refused);
 }
 
+// The record of the offer is the promise: with it on the disk, whatever the server does next is known to the next run,
+// too. So it is waited for here, and nothing is after the acknowledgement.
 void Matches::offer_next(const Pass& pass, Match& match) {
     if (const auto why = offers_.make(match, config_.retries, wall())) return fail(pass, match, *why);
-    match.offer = after(TimeBase::running, config_.ack_timeout,
-                        [this, lobby = match.lobby(), serial = match.serial](const Pass& then) {
-                            offer_timed_out(then, lobby, serial);
-                        });
+    const LobbyId lobby = match.lobby();
+    const std::uint64_t serial = match.serial;
+    const std::size_t offers = match.offers();
+    if (planted(Bug::offer_before_record)) {
+        ledger_.write(match.record);
+        return offer_recorded(pass, lobby, serial, offers, Kept::durable);
+    }
+    ledger_.write_promised(match.record, [this, lobby, serial, offers](Kept kept) {
+        offer_recorded(time_.pass(), lobby, serial, offers, kept);
+    });
+}
+
+void Matches::offer_recorded(const Pass& pass, LobbyId lobby, std::uint64_t serial, std::size_t offers, Kept kept) {
+    Match* match = table_.find(lobby);
+    // Withdrawn meanwhile, or with another server by now.
+    if (!match || match->serial != serial || match->offers() != offers || !match->offering()) return;
+    if (kept == Kept::anothers) return withdraw(pass, *match, Refusal::invalid_match_lobby_id, Reason::offer_withdrawn);
+    // After a gap the store's word may be heard before the timer: too late all the same (fault 63).
+    if (kept != Kept::durable || pass.now - match->requested >= config_.deadline)
+        return withdraw(pass, *match, Refusal::store_unavailable, Reason::offer_withdrawn);
+    if (!offers_.send(*match)) {
+        events_.publish(event::MatchDeclined{lobby, match->record.server, "no longer available"});
+        return offer_next(pass, *match);
+    }
+    match->offer = after(TimeBase::running, config_.ack_timeout,
+                         [this, lobby, serial](const Pass& then) { offer_timed_out(then, lobby, serial); });
 }
 
 void Matches::offer_timed_out(const Pass& pass, LobbyId lobby, std::uint64_t serial) {
@@ -136,9 +160,9 @@ void Matches::limit_reached(const Pass& pass, LobbyId lobby, std::uint64_t seria
     Match* match = table_.find(lobby);
     if (!match || match->serial != serial) return;
     if (match->doubted()) return refuse_who_waits(*match, Refusal::server_allocation_timeout);
-    if (match->durable) return;
-    // Acknowledged but not durable in time: the disk is too slow to promise anything.
-    const Refusal why = match->offering() ? Refusal::server_allocation_timeout : Refusal::store_unavailable;
+    if (!match->offering()) return;
+    // Not durable in time: the disk is too slow to promise anything.
+    const Refusal why = match->sent ? Refusal::server_allocation_timeout : Refusal::store_unavailable;
     withdraw(pass, *match, why, Reason::offer_withdrawn);
 }
 
@@ -148,6 +172,10 @@ void Matches::acknowledge(const Pass& pass, const Server& from, const AllocateMa
         if (ack.accepted) return heard_of(pass, *match, from);
         return given_up(pass, *match);
     }
+    // After a gap an answer may be heard before the timer: too late all the same (fault 63).
+    const bool in_time =
+        !match || planted(Bug::success_after_deadline) || pass.now - match->requested < config_.deadline;
+    if (match && match->offering() && !in_time) limit_reached(pass, ack.lobby, match->serial);
     switch (offers_.answered(from, ack)) {
         case Offers::Answer::yes:
             return accept(pass, *match);
@@ -159,50 +187,25 @@ void Matches::acknowledge(const Pass& pass, const Server& from, const AllocateMa
     }
 }
 
-void Matches::accept(const Pass&, Match& match) {
-    match.record.state = MatchState::allocated;
-    match.record.allocated_at = wall();
+// Written, and not waited for: without this record the next run asks the server once more.
+void Matches::accept(const Pass& pass, Match& match) {
+    MatchRecord& record = match.record;
+    record.state = MatchState::allocated;
+    record.allocated_at = wall();
     start_expiry(match, config_.token_ttl);
-    const LobbyId lobby = match.lobby();
-    const std::uint64_t serial = match.serial;
-    const std::size_t offer = match.offers();
-    if (planted(Bug::answer_before_commit)) {
-        ledger_.write(match.record);
-        return settled(time_.pass(), lobby, serial, offer, true);
-    }
-    ledger_.write_promised(match.record, [this, lobby, serial, offer](bool durable) {
-        settled(time_.pass(), lobby, serial, offer, durable);
-    });
-}
-
-void Matches::settled(const Pass& pass, LobbyId lobby, std::uint64_t serial, std::size_t offers, bool durable) {
-    Match* match = table_.find(lobby);
-    // Withdrawn meanwhile, or with another server by now.
-    if (!match || match->serial != serial || match->offers() != offers || match->offering()) return;
-    // After a gap the store's word may be heard before the timer: too late all the same (fault 63).
-    const bool in_time = planted(Bug::success_after_deadline) || pass.now - match->requested < config_.deadline;
-    if (!durable || !in_time) return withdraw(pass, *match, Refusal::store_unavailable, Reason::offer_withdrawn);
-
-    match->durable = true;
+    save(match);
     --in_flight_;
-    timers_.cancel(match->limit);
-    const MatchRecord& record = match->record;
-    if (record.state != MatchState::allocated) save(*match);  // what its server has said meanwhile
+    timers_.cancel(match.limit);
     log_.with(LogLevel::debug,
-              {{"lobby_id", lobby.value}, {"server_id", record.server.value}, {"request_id", match->request_id}},
+              {{"lobby_id", record.lobby.value}, {"server_id", record.server.value}, {"request_id", match.request_id}},
               "Allocated a match");
-    events_.publish(event::MatchAllocated{lobby, record.region, record.server, record.matchmaker,
-                                          pass.now - match->requested, match->request_id});
-    for (const ReplyTo& reply_to : std::exchange(match->asks, {})) answer_success(reply_to, *match);
-    if (record.state == MatchState::ready) became_ready(pass, *match);
-    if (record.state == MatchState::started && match->answered) news_.tell(record);
-    if (match->ended_early) over(pass, *match, MatchState::ended, "");
+    events_.publish(event::MatchAllocated{record.lobby, record.region, record.server, record.matchmaker,
+                                          pass.now - match.requested, match.request_id});
+    for (const ReplyTo& reply_to : std::exchange(match.asks, {})) answer_success(reply_to, match);
 }
 
-// A success is never held back by an answer before it (W-8): what was asked earlier about the lobby was handed to the
-// store earlier, or is answered now.
 void Matches::answer_success(const ReplyTo& reply_to, Match& match) {
-    replies_.answer(reply_to, match.lobby(), success_of(match.record));
+    replies_.answer(reply_to, match.lobby(), success_of(match.record), !match.answered);
     const Link* link = links_.find(reply_to.link);
     if (link && !link->closing) match.answered = true;
 }
@@ -212,21 +215,16 @@ void Matches::fail(const Pass& pass, Match& match, Refusal why) {
     refuse_who_waits(match, why);
     tell_refused(
         {match.lobby(), match.record.region, text(why), label(why), pass.now - match.requested, match.request_id});
-    lists_.tell_it_fell_through(match.lobby(), text(why));
+    // The lobby of another cell: its match may be well.
+    if (why != Refusal::invalid_match_lobby_id) lists_.tell_it_fell_through(match.lobby(), text(why));
     if (match.offers() > 0) ledger_.write(MatchForgotten{match.lobby()});
     forget(match);
 }
 
-// Takes a request back from whichever server has it, acknowledged or not, and fails it.
+// Takes a request back from whichever server has it, and fails it.
 void Matches::withdraw(const Pass& pass, Match& match, Refusal why, Reason reason) {
-    MUSTER_CHECK(!match.durable, "a promise that was made is not withdrawn");
-    if (match.offering()) {
-        offers_.take_back(match, reason);
-        return fail(pass, match, why);
-    }
-    table_.held_no_more(match);
-    fleet_.match_over(match.record.server);
-    drop_on_server(match, text(reason));
+    MUSTER_CHECK(match.offering(), "a promise that was made is not withdrawn");
+    offers_.take_back(match, reason);
     fail(pass, match, why);
 }
 
@@ -235,7 +233,7 @@ void Matches::cancel(const Pass& pass, const ReplyTo& reply_to, const Matchmaker
     MatchEventNotice notice{lobby, MatchEventKind::aborted, ReasonText(text(Reason::match_not_found))};
     if (!match || match->record.matchmaker != from.id) return replies_.answer(reply_to, notice);
     notice.reason = ReasonText(text(Reason::cancelled));
-    if (!match->durable) {
+    if (match->offering()) {
         withdraw(pass, *match, Refusal::allocation_cancelled, Reason::cancelled);
         return replies_.answer(reply_to, notice);
     }
@@ -254,14 +252,14 @@ void Matches::shut_down(const Pass& pass) {
     lists_.shut_down();
     std::vector<LobbyId> waited_for;
     table_.for_each([&](const Match& match) {
-        if (!match.durable || !match.asks.empty()) waited_for.push_back(match.lobby());
+        if (match.offering() || !match.asks.empty()) waited_for.push_back(match.lobby());
     });
     for (const LobbyId lobby : waited_for) {
         Match& match = *table_.find(lobby);
-        if (match.durable) {
-            refuse_who_waits(match, Refusal::server_shutting_down);
-        } else {
+        if (match.offering()) {
             withdraw(pass, match, Refusal::server_shutting_down, Reason::server_shutting_down);
+        } else {
+            refuse_who_waits(match, Refusal::server_shutting_down);
         }
     }
 }

@@ -1,5 +1,10 @@
 #include "core/matches.h"
 
+#include <algorithm>
+#include <functional>
+#include <variant>
+#include <vector>
+
 #include <doctest/doctest.h>
 
 #include "core/core_fixture.h"
@@ -37,6 +42,28 @@ TEST_CASE_FIXTURE(CoreWorld, "A-2: another matchmaker's lobby is refused, and so
     send(one, MatchPlayers{LobbyId(9), {{AccountId(1)}}});
     CHECK(error_of(next<MatchPlayersResponse>(one)) == "");
     CHECK(request_error(*this, two, request_for(9)) == "Invalid match lobby ID");
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "N-8: another cell's lobby is refused, no server and no player hears of it") {
+    const TestServer server = join(*this, 7777);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    send(matchmaker, MatchPlayers{LobbyId(5), {{AccountId(1)}}});
+    CHECK(error_of(next<MatchPlayersResponse>(matchmaker)) == "");
+    const ConnectionId player = connect(Port::players);
+    send(player, PlayerLogin{"one", "", ""});
+    forget_frames(player);
+    store.anothers = LobbyId(5);
+    CHECK(request_error(*this, matchmaker, request_for(5)) == "Invalid match lobby ID");
+    CHECK(quiet(server.link));
+    CHECK(quiet(player));
+    CHECK(core->fleet().find(server.id)->load() == 0);
+    CHECK(core->matches().size() == 0);
+    CHECK(core->ledger().store_up());
+    allocate(*this, matchmaker, server, 6);
+
+    store.anothers.reset();  // the other cell has forgotten it
+    forget_frames(matchmaker);
+    CHECK(allocate(*this, matchmaker, server, 5).lobby == LobbyId(5));
 }
 
 TEST_CASE("A-2, fault 66: beyond the requests in flight the answer is Server busy, at once") {
@@ -105,20 +132,36 @@ TEST_CASE_FIXTURE(CoreWorld,
     CHECK(quiet(server.link));
 }
 
-TEST_CASE_FIXTURE(CoreWorld, "A-9: the answer leaves only after the allocation is durable") {
+TEST_CASE_FIXTURE(
+    CoreWorld, "A-9, fault 65: a server is asked once its offer is durable, and its yes is answered without the disk") {
     const TestServer server = join(*this, 7777);
     const ConnectionId matchmaker = join_matchmaker(*this);
     store.holding = true;
     send(matchmaker, request_for(1));
-    send(server.link, AllocateMatchAck{true, next<AllocateMatch>(server.link).lobby});
-    CHECK(quiet(matchmaker));
-    send(server.link,
-         ReadyForMatch{server.id, LobbyId(1), MatchTokenText(core->matches().find(LobbyId(1))->record.token)});
-    CHECK(error_of(next<ReadyForMatchResponse>(server.link)) == "");
-    CHECK(quiet(matchmaker));  // no event before its 2003
+    CHECK(quiet(server.link));
+    CHECK(core->fleet().find(server.id)->load() == 1);  // its slot is taken meanwhile (A-5)
     commit();
+    const auto offer = next<AllocateMatch>(server.link);
+    const auto is_the_offer = [&](const Record& record) {
+        const auto* match = std::get_if<MatchRecord>(&record);
+        return match && match->state == MatchState::offering && match->server == server.id &&
+               match->token == offer.token.view() && match->matchmaker == "chat-1";
+    };
+    CHECK(std::any_of(store.durable.begin(), store.durable.end(), is_the_offer));
+    CHECK(quiet(matchmaker));
+    send(server.link, AllocateMatchAck{true, offer.lobby});
     CHECK(error_of(next<AllocationResponse>(matchmaker)) == "");
+    CHECK(core->matches().in_flight() == 0);
+    send(server.link, ReadyForMatch{server.id, LobbyId(1), offer.token});
+    CHECK(error_of(next<ReadyForMatchResponse>(server.link)) == "");
     CHECK(next<MatchEventNotice>(matchmaker).event == MatchEventKind::ready);
+    // In the order in which it happened: what is durable of the later implies the earlier.
+    commit();
+    std::vector<MatchState> states;
+    for (const Record& record : store.durable) {
+        if (const auto* match = std::get_if<MatchRecord>(&record)) states.push_back(match->state);
+    }
+    CHECK(states == std::vector{MatchState::offering, MatchState::allocated, MatchState::ready});
 }
 
 TEST_CASE_FIXTURE(CoreWorld, "A-9: a commit too slow for the 25 s is answered as a failure and withdrawn") {
@@ -126,21 +169,94 @@ TEST_CASE_FIXTURE(CoreWorld, "A-9: a commit too slow for the 25 s is answered as
     const ConnectionId matchmaker = join_matchmaker(*this);
     store.holding = true;
     send(matchmaker, request_for(1));
-    send(server.link, AllocateMatchAck{true, next<AllocateMatch>(server.link).lobby});
     for (int i = 0; i < 3; ++i) {
-        advance(i < 2 ? 10s : 5s);
+        advance(i < 2 ? 10s : 4'999ms);
         send(server.link, beat_of(server));
-        if (i < 2) next<ServerHeartbeatAck>(server.link);
+        next<ServerHeartbeatAck>(server.link);
     }
-    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Store unavailable");
-    CHECK(next<AbortMatch>(server.link).lobby == LobbyId(1));
-    CHECK(core->fleet().find(server.id)->held == 0);
-    commit();
     CHECK(quiet(matchmaker));
-    REQUIRE_FALSE(store.durable.empty());
-    bool forgotten = false;
-    for (const Record& record : store.durable) forgotten |= std::holds_alternative<MatchForgotten>(record);
-    CHECK(forgotten);
+    advance(1ms);
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Store unavailable");
+    CHECK(core->fleet().find(server.id)->load() == 0);
+    commit();
+    CHECK(quiet(server.link));  // it never heard of it
+    CHECK(quiet(matchmaker));
+    const auto is_of_the_lobby = [](const Record& record) {
+        return std::holds_alternative<MatchRecord>(record) || std::holds_alternative<MatchForgotten>(record);
+    };
+    const auto last = std::find_if(store.durable.rbegin(), store.durable.rend(), is_of_the_lobby);
+    REQUIRE(last != store.durable.rend());
+    CHECK(std::holds_alternative<MatchForgotten>(*last));
+}
+
+TEST_CASE_FIXTURE(CoreWorld, "A-6, A-7: the 5 s of an answer begin when the server is asked, the 25 s when Muster is") {
+    const TestServer one = join(*this, 7777);
+    const TestServer two = join(*this, 7778);
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    const auto stay_alive = [&] {
+        for (const TestServer& server : {one, two}) send(server.link, beat_of(server));
+        for (const TestServer& server : {one, two}) forget_frames(server.link);
+    };
+    store.holding = true;
+    send(matchmaker, request_for(1));
+    advance(9s);
+    stay_alive();
+    advance(9s);
+    stay_alive();
+    CHECK(quiet(matchmaker));
+    commit();
+    next<AllocateMatch>(one.link);
+    advance(4'999ms);
+    CHECK(quiet(one.link));
+    advance(1ms);
+    CHECK(next<AbortMatch>(one.link).lobby == LobbyId(1));
+    CHECK(quiet(two.link));  // its record is on the way to the disk
+    advance(1'999ms);
+    CHECK(quiet(matchmaker));
+    advance(1ms);
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Store unavailable");
+    commit();
+    CHECK(quiet(two.link));
+}
+
+TEST_CASE_FIXTURE(
+    CoreWorld,
+    "A-7, F-5, F-9: a server that went, came back, drains or ran full while its offer waits is passed over, unheard") {
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    int lobby = 0;
+    const std::vector<std::function<void(const TestServer&)>> changes = {
+        [this](const TestServer& server) { disconnect(server.link); },
+        [this](const TestServer& server) { send(server.link, SetDraining{server.id, true}); },
+        [this](const TestServer& server) { CHECK(core->drain(server.id, true)); },
+        [this](const TestServer& server) { send(server.link, ServerGoodbye{server.id}); },
+        [this](const TestServer& server) { send(server.link, beat_of(server, 10)); },  // full, of others' matches
+        [this, &lobby](const TestServer& server) {
+            disconnect(server.link);
+            (void)join(*this, 7000 + lobby, RegionId(1));
+        },
+    };
+    for (const auto& change : changes) {
+        ++lobby;
+        const TestServer best = join(*this, 7000 + lobby, RegionId(1));
+        store.holding = true;
+        send(matchmaker, request_for(lobby, RegionId(1)));
+        const TestServer next_best = join(*this, 8000 + lobby, RegionId(1));
+        const std::size_t owed_before = core->fleet().owed_aborts().size();
+        change(best);
+        commit();
+        commit();
+        CHECK(std::none_of(links.peers[best.link].frames.begin(), links.peers[best.link].frames.end(),
+                           [](const auto& frame) { return frame.code == AllocateMatch::code; }));
+        const auto offer = next<AllocateMatch>(next_best.link);
+        send(next_best.link, AllocateMatchAck{true, offer.lobby});
+        CHECK(error_of(next<AllocationResponse>(matchmaker)) == "");
+        store.holding = false;
+        settle();
+        CHECK(core->fleet().owed_aborts().size() == owed_before);  // nobody has to drop anything
+        send(next_best.link, ServerGoodbye{next_best.id});
+        in_pass([this, &best](const Pass& pass) { (void)core->remove_server(pass, best.id); });
+        forget_frames(matchmaker);
+    }
 }
 
 TEST_CASE_FIXTURE(CoreWorld, "A-9: a match that nobody used when its token expires is withdrawn") {
@@ -179,7 +295,7 @@ TEST_CASE_FIXTURE(CoreWorld, "A-13, invariant 20: requests are successes, failur
     for (int lobby = 1; lobby <= 3; ++lobby) allocate(*this, matchmaker, server, lobby);
     CHECK(request_error(*this, matchmaker, {LobbyId(-1), 0, 0, eu, 10, 0}) == "Invalid match lobby ID");
     send(matchmaker, request_for(9));
-    const Telemetry::OfRegion& figures = core->telemetry().of(eu);
+    const RegionFigures::OfRegion& figures = core->region_figures().of(eu);
     CHECK(core->matches().figures().requests.at(eu) == 5);
     CHECK(figures.allocations == 3);
     CHECK(figures.failures.at("invalid_match_lobby_id") == 1);

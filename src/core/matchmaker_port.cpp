@@ -1,11 +1,24 @@
 #include "core/matchmaker_port.h"
 
+#include <string>
+#include <string_view>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "base/check.h"
 #include "protocol/dispatch.h"
 
 namespace muster {
+namespace {
+
+// A certificate's matchmakers have its name for their id, or begin with it and a dot: "eu", "eu.1" (S-2). Another's id
+// would give them the other's matches.
+bool is_of(std::string_view id, std::string_view certified) {
+    return id.starts_with(certified) && (id.size() == certified.size() || id[certified.size()] == '.');
+}
+
+}  // namespace
 
 MatchmakerPort::MatchmakerPort(LinkTable& links, Replies& replies, Matchmakers& matchmakers, Fleet& fleet,
                                Matches& matches, IssuedTime& issued, WrongSecrets& wrong_secrets,
@@ -59,9 +72,14 @@ void MatchmakerPort::handshake(const Pass& pass, Link& link, const MatchmakerHan
         const MatchmakerHandshakeResponse refused{Refused{ErrorText(text(Refusal::invalid_token))}};
         return wrong_secrets_.refuse(pass, link, refused);
     }
-    const auto greeting = matchmakers_.handshake(pass, link.id, hello);
+    const std::string_view certified = links_.proven_name(link);
+    const bool anothers = link.proven && !is_of(hello.matchmaker.view(), certified);
+    const Result<Matchmakers::Greeting, Refusal> greeting =
+        anothers ? Failure(Refusal::invalid_matchmaker_id) : matchmakers_.handshake(pass, link.id, hello);
     if (!greeting) {
-        refused_.note(pass.now, {Port::matchmakers, link.peer, hello.matchmaker.string(), {}, greeting.error()});
+        std::string claimed = hello.matchmaker.string();
+        if (anothers) claimed += fmt::format(" by {}'s certificate", certified);
+        refused_.note(pass.now, {Port::matchmakers, link.peer, std::move(claimed), {}, greeting.error()});
         links_.send(link.id, MatchmakerHandshakeResponse{Refused{ErrorText(text(greeting.error()))}});
         return links_.close(link);
     }

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 #include "core/link_table.h"
+#include "core/operator_name.h"
 
 namespace muster {
 namespace {
@@ -21,6 +24,11 @@ bool is_matchmaker_id(std::string_view id) {
 
 bool Matchmaker::serves(RegionId region) const {
     return std::find(regions.begin(), regions.end(), region) != regions.end();
+}
+
+std::string http_matchmaker_id(std::string_view operator_name) {
+    const bool is_nobodys = operator_name.empty() || operator_name == http_matchmaker_name;
+    return fmt::format("@{}", is_nobodys ? unnamed_matchmaker : operator_name);
 }
 
 Matchmakers::Matchmakers(MatchmakersConfig config, Timers& timers) : config_(std::move(config)), timers_(timers) {}

@@ -27,8 +27,12 @@ struct MatchmakersConfig {
     Duration heartbeat_timeout = std::chrono::seconds(90);
 };
 
-// Who asks for matches over HTTP. No peer can name itself so: the letters of a matchmaker's id do not allow it.
-inline constexpr const char* operator_matchmaker = "@http";
+// Who asks for matches over HTTP: each operator by name, "@alice"; who has none, and who holds the config's token for
+// matchmakers, is "@http". No peer can name itself so: the letters of a matchmaker's id do not allow it.
+std::string http_matchmaker_id(std::string_view operator_name);
+inline bool is_http_matchmaker(std::string_view id) {
+    return id.starts_with('@');
+}
 
 struct Matchmaker {
     std::string id;
@@ -56,6 +60,7 @@ public:
 
     // Links of those that were silent for too long since the last call, to be closed.
     std::vector<ConnectionId> take_silent() { return std::exchange(silent_, {}); }
+    bool has_silent() const { return !silent_.empty(); }
 
     struct Greeting {
         MatchmakerNumber number;

@@ -30,6 +30,24 @@ TEST_CASE_FIXTURE(CoreWorld, "A-1: a matchmaker's handshake is checked in the or
     CHECK(error(hello) == "");  // the first has been silent for 1.5 intervals
 }
 
+TEST_CASE_FIXTURE(CoreWorld, "S-2: a certificate's matchmakers have its name, and no other's matches") {
+    const auto error = [this](std::string certificate, std::string_view id) {
+        const ConnectionId link = connect(Port::matchmakers, "10.0.0.1", std::move(certificate));
+        MatchmakerHandshake hello{"", "", {{eu}}};
+        hello.matchmaker = id;
+        send(link, hello);
+        const std::string text = error_of(next<MatchmakerHandshakeResponse>(link));
+        CHECK(closed(link) == !text.empty());
+        return text;
+    };
+    CHECK(error("mm-1", "mm-1") == "");
+    CHECK(error("mm-1", "mm-1.eu") == "");
+    for (const std::string_view anothers : {"mm-2", "mm-10", "mm", "mm-", "MM-1", "", "x.mm-1"})
+        CHECK(error("mm-1", anothers) == "Invalid Chat Server ID");
+    CHECK(log_lines.has("Invalid Chat Server ID"));
+    CHECK(core->matchmakers().size() == 2);
+}
+
 TEST_CASE_FIXTURE(CoreWorld, "A-1: a matchmaker that says nothing for 90 s is dropped, and any message keeps it") {
     const ConnectionId matchmaker = join_matchmaker(*this);
     advance(89'999ms);

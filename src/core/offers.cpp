@@ -29,33 +29,54 @@ std::optional<Refusal> Offers::make(Match& match, int retries, UnixMs now) {
     record.server_ip = server.endpoint.ip.to_string();
     record.server_port = server.endpoint.port;
     record.token = make_match_token(parts_.entropy, match.lobby(), now);
+    match.sent = false;
     parts_.matches.offered(match);
-    // Written before anybody knows of it, but not waited for: after a crash the offer is known and can be taken back.
-    parts_.ledger.write(record);
-    parts_.links.send(server.link,
-                      AllocateMatch{match.lobby(), record.game_type, record.game_mode, MatchTokenText(record.token)});
     parts_.events.publish(event::MatchOffered{match.lobby(), record.region, server.id, static_cast<int>(match.offers()),
                                               match.request_id, reservation->choice});
     return std::nullopt;
 }
 
+bool Offers::send(Match& match) {
+    const MatchRecord& record = match.record;
+    const Server* server = parts_.fleet.find(record.server);
+    const bool as_chosen = server && server->epoch == record.server_epoch;
+    const bool takes_matches = as_chosen && server->status() != ServerStatus::offline && !server->draining();
+    // By its own word it may have run full meanwhile, of matches that Muster does not know (F-7).
+    if (!takes_matches || server->reported_matches - server->ended_since_report >= server->max_matches) {
+        over(match);
+        return false;
+    }
+    match.sent = true;
+    // What it was to drop of this lobby, it holds again from now on.
+    parts_.fleet.owe_abort_no_more(server->endpoint, match.lobby());
+    parts_.links.send(server->link,
+                      AllocateMatch{match.lobby(), record.game_type, record.game_mode, MatchTokenText(record.token)});
+    return true;
+}
+
 void Offers::take_back(Match& match, Reason reason) {
-    const ServerId id = match.record.server;
+    const bool sent = match.sent;
     over(match);
-    old_.add(id, match.lobby());
-    if (const Server* server = parts_.fleet.find(id);
-        server && server->connected() && !planted(Bug::withdrawn_offer_untold))
-        parts_.links.send(server->link, AbortMatch{match.lobby(), ReasonText(text(reason))});
+    if (!sent) return;
+    old_.add(match.record.server, match.lobby());
+    if (!planted(Bug::withdrawn_offer_untold)) drop(match.record.server, match.lobby(), text(reason));
 }
 
 void Offers::lost(Match& match, const Endpoint& endpoint) {
-    parts_.fleet.owe_abort(endpoint, match.lobby());
+    if (match.sent) parts_.fleet.owe_abort(endpoint, match.lobby());
     over(match);
+}
+
+void Offers::drop(ServerId id, LobbyId lobby, std::string_view reason) {
+    const Server* server = parts_.fleet.find(id);
+    if (!server) return;  // removed: its endpoint is owed the abort
+    parts_.fleet.owe_abort(server->endpoint, lobby, server->connected());
+    if (server->connected()) parts_.links.send(server->link, AbortMatch{lobby, ReasonText::cut(reason)});
 }
 
 Offers::Answer Offers::answered(const Server& from, const AllocateMatchAck& ack) {
     Match* match = parts_.matches.find(ack.lobby);
-    const bool awaited = match && match->offering() &&
+    const bool awaited = match && match->offering() && match->sent &&
                          (planted(Bug::late_ack_accepted) ||
                           (match->record.server == from.id && match->record.server_epoch == from.epoch));
     if (!awaited) {
@@ -83,11 +104,13 @@ void Offers::over(Match& match) {
 
 void Offers::unexpected(const Server& from, const AllocateMatchAck& ack) {
     ++parts_.figures.bad_acks;
-    old_.answered(from.id, ack.lobby);
+    const bool was_owed = old_.answered(from.id, ack.lobby);
     const Match* match = parts_.matches.find(ack.lobby);
     const bool holds_it = match && !match->offering() && match->record.server == from.id;
-    if (ack.accepted && !holds_it && !planted(Bug::late_ack_kept))
-        parts_.links.send(from.link, AbortMatch{ack.lobby, ReasonText(text(Reason::offer_withdrawn))});
+    if (!ack.accepted || holds_it || planted(Bug::late_ack_kept)) return;
+    if (was_owed) return drop(from.id, ack.lobby, text(Reason::offer_withdrawn));
+    // Asked for by nobody: it is told, and nothing is written down for it.
+    parts_.links.send(from.link, AbortMatch{ack.lobby, ReasonText(text(Reason::offer_withdrawn))});
 }
 
 }  // namespace muster

@@ -1,9 +1,11 @@
 // Offers of matches to game servers: choosing a server, asking it, taking the question back, and its answer (A-4 …
-//
+// A server is asked once the record of its offer is durable, so that no crash leaves it with a match that nobody
+// knows of.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "base/entropy.h"
 #include "base/ids.h"
@@ -21,7 +23,7 @@
 
 namespace muster {
 
-// Game thread only. A match has one offer at a time, and keeps its slot on that server from the moment it is asked.
+// Game thread only. A match has one offer at a time, and keeps its slot on that server from the moment it is chosen.
 class Offers {
 public:
     // All of them outlive the offers.
@@ -38,19 +40,27 @@ public:
 
     explicit Offers(const Parts& parts) : parts_(parts) {}
 
-    // Asks the best server that the match has not tried. Why it cannot: all retries are used, or no server is left.
-    // The caller starts the timer match.offer, which ends with the offer.
+    // Chooses the best server that the match has not tried, and takes its slot. Why it cannot: all retries are used, or
+    // no server is left. The caller makes match.record durable, then calls send().
     std::optional<Refusal> make(Match& match, int retries, UnixMs now);
+    // Asks the server. The caller starts the timer match.offer, which ends with the offer.
+    // False when the server may not be asked any more: it is gone, drains, or says that it is full. Then the offer is
+    // over, and unheard.
+    bool send(Match& match);
 
-    // The server is told to drop the match, and still owes its answer.
+    // If the server was asked, it is told to drop the match, and still owes its answer.
     void take_back(Match& match, Reason reason);
-    // The server is away: it has to be told when it comes back.
+    // The server is away: if it was asked, it has to be told when it comes back.
     void lost(Match& match, const Endpoint& endpoint);
 
     enum class Answer : std::uint8_t { yes, no, not_awaited };
     // Late, twice, or for a match that it was not asked about: only counted (fault 61), and if it says yes, it is told
     // to drop the match.
     Answer answered(const Server& from, const AllocateMatchAck& ack);
+
+    // The server is to drop the match: it hears so now if it is there, and again when it comes back, unless it has
+    // surely heard it (F-6).
+    void drop(ServerId server, LobbyId lobby, std::string_view reason);
 
     // It registered anew, or is gone: what it owed is void.
     void forget(ServerId server) { old_.forget(server); }

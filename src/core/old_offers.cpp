@@ -17,11 +17,12 @@ void OldOffers::add(ServerId server, LobbyId lobby) {
     by_lobby_[lobby].push_back(server);
 }
 
-void OldOffers::answered(ServerId server, LobbyId lobby) {
+bool OldOffers::answered(ServerId server, LobbyId lobby) {
     const auto found = by_server_.find(server);
-    if (found == by_server_.end() || std::erase(found->second, lobby) == 0) return;
+    if (found == by_server_.end() || std::erase(found->second, lobby) == 0) return false;
     if (found->second.empty()) by_server_.erase(found);
     forget_one(lobby, server);
+    return true;
 }
 
 void OldOffers::forget(ServerId server) {

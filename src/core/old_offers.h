@@ -19,8 +19,8 @@ public:
     static constexpr std::size_t of_server_max = 256;
 
     void add(ServerId server, LobbyId lobby);
-    // It has answered, late.
-    void answered(ServerId server, LobbyId lobby);
+    // It has answered, late. False when it owed no answer.
+    bool answered(ServerId server, LobbyId lobby);
     // It registered anew, or is gone: whatever it owed is void (F-9).
     void forget(ServerId server);
 

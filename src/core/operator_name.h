@@ -12,6 +12,8 @@ inline constexpr std::size_t operator_name_bytes_max = 64;
 // Who holds the config's own tokens, so that no operator can be taken for them in the history.
 inline constexpr std::string_view admin_name = "admin";
 inline constexpr std::string_view http_matchmaker_name = "matchmaker";
+// What the matches of that one, and of who needs no token, are asked for by.
+inline constexpr std::string_view unnamed_matchmaker = "http";
 
 // Letters, digits and . _ @ - in ASCII: a name that looks like another one cannot be made.
 constexpr bool is_operator_name(std::string_view name) {

@@ -28,7 +28,7 @@ Operators::Verdict Operators::remove(std::uint64_t question, std::string_view na
 void Operators::write(const Record& record, Change change) {
     const std::uint64_t number = ++last_change_;
     changes_.emplace(number, std::move(change));
-    ledger_.write_promised(record, [this, number](bool durable) { settled(number, durable); });
+    ledger_.write_promised(record, [this, number](Kept kept) { settled(number, kept == Kept::durable); });
 }
 
 void Operators::settled(std::uint64_t number, bool durable) {

@@ -38,7 +38,7 @@ void PlayerLists::set(const Pass& pass, const ReplyTo& reply_to, const std::stri
 
     const std::uint64_t number = next_number_++;
     parts_.ledger.write_promised(PlayersRecord{lobby, matchmaker, accounts},
-                                 [this, lobby, number](bool durable) { settled(lobby, number, durable); });
+                                 [this, lobby, number](Kept kept) { settled(lobby, number, kept == Kept::durable); });
     const auto [place, is_new] = lists_.try_emplace(lobby);
     if (is_new) ++counts_[matchmaker];  // another's is refused above
     PlayerList& known = place->second;
@@ -150,7 +150,7 @@ bool PlayerLists::belongs_to_another(LobbyId lobby, std::string_view matchmaker)
 }
 
 void PlayerLists::tell_to_come(const Match& match) {
-    if (match.record.state != MatchState::ready || !match.durable) return;
+    if (match.record.state != MatchState::ready) return;
     if (const auto* listed = accounts(match.lobby())) parts_.notices.match_ready(match.record, *listed);
 }
 

@@ -70,6 +70,7 @@ public:
     const std::vector<AccountId>* accounts(LobbyId lobby) const;
     // Lobbies with a match whose list has become durable since the last call.
     std::vector<LobbyId> take_listed() { return std::exchange(listed_, {}); }
+    bool has_listed() const { return !listed_.empty(); }
     // Another matchmaker has given the list.
     bool belongs_to_another(LobbyId lobby, std::string_view matchmaker) const;
 

@@ -10,13 +10,14 @@
 #include "base/ids.h"
 #include "base/ip_address.h"
 #include "base/time.h"
+#include "protocol/process_state.h"
 
 namespace muster {
 
 // How far a match has come. The numbers are stored: never renumber.
 enum class MatchState : std::uint8_t {
-    offering = 0,   // a server was chosen and asked
-    allocated = 1,  // it acknowledged; the matchmaker may be answered
+    offering = 0,   // a server was chosen, and is asked once this is durable
+    allocated = 1,  // it acknowledged, and the matchmaker was answered
     ready = 2,
     started = 3,
     ended = 4,
@@ -78,7 +79,8 @@ struct MatchRecord {
     friend bool operator==(const MatchRecord&, const MatchRecord&) = default;
 };
 
-// A request that failed before any server acknowledged: its lobby may be asked for again, so nothing but history stays.
+// A request that failed before a server acknowledged in time: its lobby may be asked for again, so nothing but history
+// stays.
 struct MatchForgotten {
     LobbyId lobby;
     friend bool operator==(const MatchForgotten&, const MatchForgotten&) = default;
@@ -118,7 +120,7 @@ struct EventTold {
     friend bool operator==(const EventTold&, const EventTold&) = default;
 };
 
-// A match was aborted while its server was away: whoever registers at the endpoint is told (F-6).
+// The endpoint's server is to drop the lobby, and has not surely heard so: whoever registers there is told (F-6).
 struct AbortOwed {
     IpAddress ip;
     std::uint16_t port = 0;
@@ -126,7 +128,15 @@ struct AbortOwed {
     friend bool operator==(const AbortOwed&, const AbortOwed&) = default;
 };
 
-// The endpoint was told of all that it was owed, or is given up.
+// The endpoint has heard of this one, or is offered the lobby anew.
+struct AbortSettled {
+    IpAddress ip;
+    std::uint16_t port = 0;
+    LobbyId lobby;
+    friend bool operator==(const AbortSettled&, const AbortSettled&) = default;
+};
+
+// The endpoint has heard of all that it was owed, or is given up.
 struct AbortsTold {
     IpAddress ip;
     std::uint16_t port = 0;
@@ -202,10 +212,54 @@ struct BlockRemoved {
     friend bool operator==(const BlockRemoved&, const BlockRemoved&) = default;
 };
 
+// A host whose agent has told of it; replaces what was known under the name (G-12).
+struct HostRecord {
+    std::string name;
+    std::string address;  // where players reach it; empty: not known
+    RegionId region;
+    std::string version;
+    bool draining = false;
+    UnixMs joined_at;
+    UnixMs lost_at;  // 0: its agent had a link
+    friend bool operator==(const HostRecord&, const HostRecord&) = default;
+};
+
+// The host and its processes.
+struct HostForgotten {
+    std::string name;
+    friend bool operator==(const HostForgotten&, const HostForgotten&) = default;
+};
+
+// A process of a known host, as its agent told it last; replaces what was known under both names. Nothing of its output
+// is kept: that may hold secrets.
+struct HostProcessRecord {
+    std::string host;
+    std::string name;
+    std::string run;
+    ProcessState state = ProcessState::starting;
+    std::int32_t pid = 0;  // 0: it did not run; so have the next two no value
+    std::int32_t port = 0;
+    ServerId server;
+    UnixMs started_at;
+    std::int32_t restarts = 0;
+    UnixMs exit_at;               // 0: it had never ended
+    std::int32_t exit_code = -1;  // -1: a signal, or nobody knows
+    std::int32_t exit_signal = 0;
+    std::string exit_reason;
+    friend bool operator==(const HostProcessRecord&, const HostProcessRecord&) = default;
+};
+
+struct HostProcessForgotten {
+    std::string host;
+    std::string name;
+    friend bool operator==(const HostProcessForgotten&, const HostProcessForgotten&) = default;
+};
+
 using Record =
     std::variant<ServerRecord, ServerRemoved, MatchRecord, MatchForgotten, PlayersRecord, TokenUsed, NumbersReserved,
                  ClockRecord, AccountRecord, EventRecord, PlayersForgotten, TokenReleased, EventTold, AbortOwed,
-                 AbortsTold, OperatorRecord, OperatorRemoved, BlockRecord, BlockRemoved>;
+                 AbortsTold, OperatorRecord, OperatorRemoved, BlockRecord, BlockRemoved, HostRecord, HostForgotten,
+                 HostProcessRecord, HostProcessForgotten, AbortSettled>;
 
 // The records of one pass or of several: all of them become durable, in order, or none.
 struct RecordBatch {
@@ -228,6 +282,9 @@ struct BatchOutcome {
     std::uint64_t number = 0;
     StoreFault fault = StoreFault::none;
     std::vector<Record> records{};  // of a batch that failed: given back
+    // Of a durable batch: places, ascending, of the records that were left out, since another cell has what they name
+    // (N-8).
+    std::vector<std::size_t> anothers{};
 };
 
 // The last batch that failed, as a store remembers it: a batch that follows it fails too.
@@ -259,8 +316,10 @@ struct RecoveredState {
     std::vector<AccountRecord> accounts;
     std::vector<LobbyOver> over;  // oldest first
     std::vector<AbortOwed> owed_aborts;
-    std::vector<OperatorRecord> operators;  // by name
-    std::vector<BlockRecord> blocks;        // by kind and value
+    std::vector<OperatorRecord> operators;          // by name
+    std::vector<BlockRecord> blocks;                // by kind and value
+    std::vector<HostRecord> hosts;                  // by name
+    std::vector<HostProcessRecord> host_processes;  // by host and name
     bool has_clock = false;
     ClockRecord clock;
 };

@@ -6,11 +6,13 @@
 #include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
 #include "base/utf8.h"
 #include "core/block_value.h"
+#include "core/known_host.h"
 #include "core/operator_name.h"
 #include "protocol/text.h"
 
@@ -37,6 +39,8 @@ public:
         accounts();
         operators();
         blocks();
+        hosts();
+        host_processes();
         for (const LobbyOver& over : state_.over) {
             lobby("matches", over.lobby);
             time("matches", over.at);
@@ -57,15 +61,19 @@ private:
     }
 
     void servers() {
-        std::set<std::pair<IpAddress, std::uint16_t>> endpoints;
+        std::vector<std::pair<IpAddress, std::uint16_t>> endpoints;
+        endpoints.reserve(state_.servers.size());
         for (const ServerRecord& server : state_.servers) {
             given_out("id", server.id.value, state_.numbers.server_ids_below);
             given_out("epoch", server.epoch, state_.numbers.epochs_below);
             number("servers", "capacity", server.max_matches, 1, capacity_max);
             time("servers", server.registered_at);
-            if (!endpoints.emplace(server.ip, server.port).second)
-                expect(false, "servers", fmt::format("{} port {} twice", server.ip.to_string(), server.port));
+            endpoints.emplace_back(server.ip, server.port);
         }
+        std::sort(endpoints.begin(), endpoints.end());
+        const auto twice = std::adjacent_find(endpoints.begin(), endpoints.end());
+        if (twice != endpoints.end())
+            expect(false, "servers", fmt::format("{} port {} twice", twice->first.to_string(), twice->second));
     }
 
     void matches() {
@@ -119,6 +127,39 @@ private:
         }
     }
 
+    void hosts() {
+        for (const HostRecord& host : state_.hosts) {
+            host_name<HostNameText>("hosts", host.name);
+            expect(host.address.empty() || IpAddress::parse(host.address), "hosts", "an address that is none");
+            text<VersionText>("hosts", "version", host.version);
+            time("hosts", host.joined_at);
+            time("hosts", host.lost_at);
+        }
+    }
+
+    void host_processes() {
+        constexpr std::string_view table = "host_processes";
+        constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+        for (const HostProcessRecord& process : state_.host_processes) {
+            host_name<HostNameText>(table, process.host);
+            host_name<ProcessNameText>(table, process.name);
+            host_name<RunNameText>(table, process.run);
+            number(table, "pid", process.pid, 0, most);
+            number(table, "port", process.port, 0, std::numeric_limits<std::uint16_t>::max());
+            number(table, "server", process.server.value, 0, most);
+            number(table, "restarts", process.restarts, 0, most);
+            number(table, "exit code", process.exit_code, -1, most);
+            number(table, "exit signal", process.exit_signal, 0, most);
+            text<ReasonText>(table, "reason", process.exit_reason);
+            time(table, process.started_at);
+            time(table, process.exit_at);
+        }
+    }
+
+    template <class Field>
+    void host_name(std::string_view table, std::string_view name) {
+        expect(is_host_name(name) && Field::fits(name), table, "a name that is none");
+    }
     void given_out(std::string_view what, std::int64_t value, std::int64_t below) {
         if (value < 1 || value >= below)
             expect(false, "servers", fmt::format("{} {}, which was never given out", what, value));

@@ -37,6 +37,14 @@ RecoveredState whole_state() {
     state.accounts.push_back({"ann", AccountId(1)});
     state.over.push_back({UnixMs{0}, LobbyId(2), ServerId(0), MatchState::ended});
     state.owed_aborts.push_back({server.ip, server.port, LobbyId(3)});
+    state.hosts.push_back({"eu-1", "10.0.0.1", RegionId(2), "1.0", false, UnixMs{1}, UnixMs{}});
+    HostProcessRecord process;
+    process.host = "eu-1";
+    process.name = std::string(80, 'p');
+    process.run = "arena";
+    process.port = 65535;
+    process.exit_reason = "exit code 1";
+    state.host_processes.push_back(process);
     state.has_clock = true;
     return state;
 }
@@ -57,6 +65,20 @@ TEST_CASE("fault 6: a recovered value that core cannot have written is told by i
         {[](auto& s) { s.numbers.epochs_below = greatest; },
          "numbers_reserved holds epochs 9223372036854775807, which is out of range"},
         {[](auto& s) { s.numbers.event_ids_below = -1; }, "numbers_reserved holds event ids -1, which is out of range"},
+        {[](auto& s) { s.hosts[0].name = "a/b"; }, "hosts holds a name that is none"},
+        {[](auto& s) { s.hosts[0].name = std::string(65, 'a'); }, "hosts holds a name that is none"},
+        {[](auto& s) { s.hosts[0].address = "example.com"; }, "hosts holds an address that is none"},
+        {[](auto& s) { s.hosts[0].version = "\xFF"; }, "hosts holds a version that is none"},
+        {[](auto& s) { s.hosts[0].lost_at = UnixMs{-1}; }, "hosts holds time -1, which is out of range"},
+        {[](auto& s) { s.host_processes[0].host = ".."; }, "host_processes holds a name that is none"},
+        {[](auto& s) { s.host_processes[0].name += 'p'; }, "host_processes holds a name that is none"},
+        {[](auto& s) { s.host_processes[0].run = ""; }, "host_processes holds a name that is none"},
+        {[](auto& s) { s.host_processes[0].pid = -1; }, "host_processes holds pid -1, which is out of range"},
+        {[](auto& s) { s.host_processes[0].port = 65536; }, "host_processes holds port 65536, which is out of range"},
+        {[](auto& s) { s.host_processes[0].exit_code = -2; },
+         "host_processes holds exit code -2, which is out of range"},
+        {[](auto& s) { s.host_processes[0].exit_reason = std::string(257, 'r'); },
+         "host_processes holds a reason that is none"},
         {[](auto& s) { s.servers[0].id = ServerId(10); }, "servers holds id 10, which was never given out"},
         {[](auto& s) { s.servers[0].id = ServerId(0); }, "servers holds id 0, which was never given out"},
         {[](auto& s) { s.servers[0].epoch = 20; }, "servers holds epoch 20, which was never given out"},

@@ -11,11 +11,12 @@ ReplyTo Replies::expect(ConnectionId link, LobbyId lobby) {
     return to;
 }
 
-void Replies::answer(const ReplyTo& to, LobbyId lobby, const AllocationVerdict& verdict) {
+void Replies::answer(const ReplyTo& to, LobbyId lobby, const AllocationVerdict& verdict, bool first) {
+    if (verdict) promised_ = true;
     if (!to.over_link()) {
         answered_.push_back({to.number, verdict});
     } else if (verdict) {
-        answer(to, AllocationResponse{*verdict});
+        put(to, AllocationResponse{*verdict}, first);
     } else {
         answer(to, AllocationResponse{LobbyRefused{lobby, ErrorText(text(verdict.error()))}});
     }
@@ -40,6 +41,11 @@ Replies::Place* Replies::find(const ReplyTo& to) {
     const auto place = std::lower_bound(order->second.begin(), order->second.end(), to.number,
                                         [](const Place& one, std::uint64_t number) { return one.number < number; });
     return place == order->second.end() || place->number != to.number ? nullptr : &*place;
+}
+
+bool Replies::holds_back(ConnectionId link, LobbyId lobby) const {
+    const auto order = waiting_.find({link, lobby});
+    return order != waiting_.end() && std::ranges::any_of(order->second, &Place::before_news);
 }
 
 void Replies::leave(const Order& order) {

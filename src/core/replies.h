@@ -48,14 +48,11 @@ public:
     // The answer is known. It may come after its link is gone: then nothing happens.
     template <class M>
     void answer(const ReplyTo& to, const M& message) {
-        Place* place = find(to);
-        if (!place) return;
-        place->known = true;
-        encode(message, links_.order(M::port), place->frame);
-        leave({to.link, to.lobby});
+        put(to, message, false);
     }
-    // The same for a request for a server, which may have been asked inside this process, too.
-    void answer(const ReplyTo& to, LobbyId lobby, const AllocationVerdict& verdict);
+    // The same for a request for a server, which may have been asked inside this process, too. `first`: no success of
+    // the match was answered before, so news of the lobby wait for this one.
+    void answer(const ReplyTo& to, LobbyId lobby, const AllocationVerdict& verdict, bool first = false);
 
     // The same for a list of players: taken, or why not. A question gets a verdict that names the lobby alone.
     void answer_list(const ReplyTo& to, LobbyId lobby, const Result<void, Refusal>& verdict);
@@ -72,8 +69,20 @@ public:
         answer(expect(link, lobby), message);
     }
 
+    // News of the lobby: they overtake neither the first success that is known and waits for an answer before it, nor
+    // earlier news.
+    template <class M>
+    void tell(ConnectionId link, LobbyId lobby, const M& message) {
+        if (!holds_back(link, lobby)) return links_.send(link, message);
+        put(expect(link, lobby), message, true);
+    }
+
     // The link is gone, and nobody waits on it any more.
     void closed(ConnectionId link);
+
+    // Whether an allocation's success was answered since the last call: a promise, which may not leave before its time
+    // (N-4).
+    bool take_promised() { return std::exchange(promised_, false); }
 
     // The questions that were answered since the last call.
     std::vector<AnsweredQuestion> take_answered() { return std::exchange(answered_, {}); }
@@ -85,17 +94,29 @@ private:
     struct Place {
         std::uint64_t number = 0;
         bool known = false;
+        bool before_news = false;  // news of the lobby wait for it
         std::vector<std::byte> frame{};
     };
     using Order = std::pair<ConnectionId, LobbyId>;
 
+    template <class M>
+    void put(const ReplyTo& to, const M& message, bool before_news) {
+        Place* place = find(to);
+        if (!place) return;
+        place->known = true;
+        place->before_news = before_news;
+        encode(message, links_.order(M::port), place->frame);
+        leave({to.link, to.lobby});
+    }
     Place* find(const ReplyTo& to);
+    bool holds_back(ConnectionId link, LobbyId lobby) const;
     void leave(const Order& order);
 
     LinkTable& links_;
     std::map<Order, std::deque<Place>> waiting_;  // only orders in which something waits
     std::vector<AnsweredQuestion> answered_;
     std::uint64_t next_number_ = 1;
+    bool promised_ = false;
 };
 
 }  // namespace muster

@@ -20,7 +20,7 @@ ValidateTokenResponse seat_refused(LobbyId lobby, AccountId account, Refusal why
 std::optional<Refusal> Seats::refusal(const Pass& pass, const Server& from, const ValidateToken& request) {
     Match* match = parts_.matches.find(request.lobby);
     // Only the exact text counts; whatever the stamp inside says is never read.
-    if (!match || match->offering() || match->ended_early || !same_text(match->record.token, request.token.view())) {
+    if (!match || match->offering() || !same_text(match->record.token, request.token.view())) {
         wrong_token(pass, from, request.lobby, match ? match->wrong_tokens : wrong_tokens_elsewhere_);
         return Refusal::invalid_match_token;
     }
@@ -58,9 +58,9 @@ void Seats::take(const ReplyTo& reply_to, Match& match, AccountId account, Durat
     const std::uint64_t number = next_number_++;
     const TimerId timer = parts_.timers.start({.first_delay = limit, .base = TimeBase::real},
                                               [this, number](const TimerFired&) { too_late(number); });
-    in_flight_[number] = {reply_to, match.lobby(), match.serial, match.offers(), account, timer};
+    in_flight_[number] = {reply_to, match.lobby(), match.serial, account, timer};
     parts_.ledger.write_promised(TokenUsed{match.lobby(), account},
-                                 [this, number](bool durable) { settled(number, durable); });
+                                 [this, number](Kept kept) { settled(number, kept == Kept::durable); });
 }
 
 void Seats::settled(std::uint64_t number, bool durable) {
@@ -75,7 +75,7 @@ void Seats::settled(std::uint64_t number, bool durable) {
         return parts_.replies.answer(use.reply_to,
                                      ValidateTokenResponse{ValidateTokenResponse::Accepted{use.lobby, use.account}});
     }
-    // Either the disk did not take it, or the match is over or with another server by now.
+    // Either the disk did not take it, or the match is over.
     if (match) give_back(*match, use.account);
     refuse(use, durable ? Refusal::invalid_match_token : Refusal::store_unavailable);
 }
@@ -98,21 +98,15 @@ void Seats::refuse(const InFlight& use, Refusal why) {
     parts_.replies.answer(use.reply_to, seat_refused(use.lobby, use.account, why));
 }
 
-// Null when the match that the use was for is over, or was moved to another server.
+// Null when the match that the use was for is over.
 Match* Seats::match_of(const InFlight& use) {
     Match* match = parts_.matches.find(use.lobby);
-    const bool same = match && match->serial == use.serial && match->offers() == use.offers && !match->offering();
-    return same ? match : nullptr;
+    return match && match->serial == use.serial ? match : nullptr;
 }
 
 void Seats::give_back(Match& match, AccountId account) {
     std::erase(match.used, account);
     vacated_.push_back(match.lobby());
-}
-
-void Seats::release_all(Match& match) {
-    for (const AccountId account : match.used) parts_.ledger.write(TokenReleased{match.lobby(), account});
-    match.used.clear();
 }
 
 }  // namespace muster

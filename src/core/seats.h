@@ -47,8 +47,6 @@ public:
     void refuse(const ReplyTo& reply_to, const ValidateToken& request, Refusal why);
     // Takes a seat that refusal() had no objection to. Answered when it is durable, or after `limit`.
     void take(const ReplyTo& reply_to, Match& match, AccountId account, Duration limit);
-    // The match goes to another server with another token: nobody has used that one.
-    void release_all(Match& match);
 
     // Matches that lost a seat again because it could not be made durable: perhaps nobody is left in them.
     std::vector<LobbyId> take_vacated() { return std::exchange(vacated_, {}); }
@@ -59,7 +57,6 @@ private:
         ReplyTo reply_to;
         LobbyId lobby;
         std::uint64_t serial = 0;  // of the request
-        std::size_t offers = 0;
         AccountId account;
         TimerId limit;  // of the wait for the disk
     };

@@ -126,8 +126,8 @@ void ServerPort::handshake(const Pass& pass, Link& link, const ServerHandshake& 
 
 void ServerPort::heartbeat(const Pass& pass, Link& link, const ServerHeartbeat& beat, const PeerFrame& frame) {
     const auto heard = fleet_.heartbeat(pass, link.id, beat, frame.received, frame.rtt_us);
-    if (heard) return links_.send(link.id, ServerHeartbeatAck{ServerHeartbeatAck::Accepted{issued_.at(pass.now)}});
-    links_.send(link.id, ServerHeartbeatAck{Refused{error(heard.error())}});
+    if (heard) return links_.send(link, ServerHeartbeatAck{ServerHeartbeatAck::Accepted{issued_.at(pass.now)}});
+    links_.send(link, ServerHeartbeatAck{Refused{error(heard.error())}});
 }
 
 void ServerPort::set_draining(const Pass& pass, Link& link, const SetDraining& wish) {

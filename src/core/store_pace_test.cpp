@@ -101,8 +101,8 @@ struct Overload {
                     continue;
                 }
                 for (int i = 1; i < records; ++i) ledger.write(MatchForgotten{LobbyId(1)});
-                ledger.write_promised(MatchForgotten{LobbyId(1)}, [this, asked = clock.now()](bool durable) {
-                    if (!durable) return;
+                ledger.write_promised(MatchForgotten{LobbyId(1)}, [this, asked = clock.now()](Kept fate) {
+                    if (fate != Kept::durable) return;
                     ++kept;
                     waits_ms.push_back(to_milliseconds(clock.now() - asked));
                 });

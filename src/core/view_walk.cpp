@@ -25,7 +25,7 @@ ServerRow row_of(const Server& server, const Pass& pass) {
     row.connected = server.connected();
     row.drained_by_server = server.drained_by_server;
     row.drained_by_operator = server.drained_by_operator;
-    row.drain = server.drain;
+    row.drain = server.drain();
     row.braked = server.braked;
     row.load = server.load();
     row.reported_matches = server.reported_matches;
@@ -34,7 +34,7 @@ ServerRow row_of(const Server& server, const Pass& pass) {
     row.max_matches = server.max_matches;
     row.cpu_percent = server.cpu_percent;
     row.memory_percent = server.memory_percent;
-    row.jitter_ms = static_cast<float>(server.jitter_ms);
+    row.jitter_ms = server.jitter_ms;
     row.rtt_us = server.rtt_us;
     row.epoch = server.epoch;
     row.last_heartbeat_ms_ago = std::max<std::int64_t>(whole_ms(pass.running - server.last_heartbeat), 0);
@@ -56,7 +56,7 @@ void add(Distribution& sum, const Histogram& one) {
 
 void add_regions(const Core& core, const Pass& pass, FleetView& view) {
     const auto lost = core.losses().servers(pass.now);
-    core.telemetry().for_each_region([&](RegionId id, const Telemetry::OfRegion& figures) {
+    core.region_figures().for_each_region([&](RegionId id, const RegionFigures::OfRegion& figures) {
         add(view.allocation_seconds, figures.allocation_seconds);
         for (const auto& [label, count] : figures.failures) view.failures[std::string(label)] += count;
         if (id.value < 0) return;  // what named no region of ours
@@ -81,7 +81,7 @@ ProcessRow row_of(const HostProcess& process) {
     row.state = last.state;
     row.pid = last.pid;
     row.port = last.game_port;
-    row.server = process.own_server.value != 0 ? process.own_server : last.server;
+    row.server = process.server();
     row.started_at = last.started_at;
     row.restarts = last.restarts;
     row.exit_at = last.exit_at;
@@ -112,10 +112,10 @@ HostTroubles troubles_of(const Core& core) {
     constexpr std::size_t lost_told_max = 20;
     HostTroubles troubles;
     core.hosts().for_each([&](const KnownHost& host) {
-        if (!host.connected() && troubles.lost.size() < lost_told_max) {
+        if (host.lost() && troubles.lost.size() < lost_told_max) {
             HostTroubles::Lost lost{host.name};
             for (const auto& [name, process] : host.processes) {
-                const ServerId id = process.own_server.value != 0 ? process.own_server : process.last.server;
+                const ServerId id = process.server();
                 if (id.value == 0) continue;
                 ++lost.servers;
                 if (const Server* server = core.fleet().find(id))

@@ -148,7 +148,7 @@ struct HostRow {
     float cpu_percent = 0;
     float memory_percent = 0;
     UnixMs joined_at;
-    UnixMs lost_at;                     // 0 while it is connected
+    UnixMs lost_at;                     // 0 while it is connected, or awaited after a restart of Muster
     std::vector<ProcessRow> processes;  // by ascending name
 };
 

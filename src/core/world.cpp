@@ -43,7 +43,7 @@ void World::set(const Pass& pass, std::optional<GameTime> time, std::optional<st
     const GameTime now = game_time_of(told_);
     events_.publish(event::ClockJump{now.day, now.hour, now.minute, clock_.speed()});
     announce_whole(now);
-    save_in_time(pass);
+    save(pass);  // now: the operator's answer waits for it
     plan_next(pass.now);
 }
 

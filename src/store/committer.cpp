@@ -71,6 +71,8 @@ void Committer::shorten_log() {
 
 void Committer::empty_log() {
     checkpoint(SQLITE_CHECKPOINT_TRUNCATE);
+    // Idle: what the cache holds is read again from the kernel's when it is needed.
+    sqlite3_db_release_memory(file_.database().handle());
 }
 
 template <class Value, class Call>

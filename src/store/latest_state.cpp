@@ -5,6 +5,11 @@
 #include <tuple>
 
 namespace muster {
+namespace {
+
+constexpr UnixMs any_time{std::numeric_limits<std::int64_t>::min()};
+
+}  // namespace
 
 void LatestState::apply(const Record& record, UnixMs now) {
     std::visit([&](const auto& one) { apply_one(one, now); }, record);
@@ -16,8 +21,11 @@ void LatestState::apply(const RecordBatch& batch, UnixMs now) {
 
 void LatestState::prune(const KeptPast& kept) {
     const UnixMs matches_since = std::min(kept.since, lobbies_since(kept));
-    std::erase_if(matches_, [&](const auto& entry) { return is_past(entry.second, matches_since); });
+    if (matches_since > any_time)
+        std::erase_if(matches_, [&](const auto& entry) { return is_past(entry.second, matches_since); });
     std::erase_if(players_, [&](const auto& entry) { return is_past(entry.second, kept.since); });
+    if (oldest_event_ >= kept.since) return;
+    oldest_event_ = kept.since;
     std::erase_if(events_, [&](const auto& entry) { return entry.second.time < kept.since; });
 }
 
@@ -46,6 +54,8 @@ RecoveredState LatestState::recovered(const KeptPast& kept) const {
         state.owed_aborts.push_back({*IpAddress::parse(ip), port, lobby});
     for (const auto& [name, known] : operators_) state.operators.push_back(known);
     for (const auto& [key, block] : blocks_) state.blocks.push_back(block);
+    for (const auto& [name, host] : hosts_) state.hosts.push_back(host);
+    for (const auto& [key, process] : host_processes_) state.host_processes.push_back(process);
     state.has_clock = has_clock_;
     state.clock = clock_;
     return state;
@@ -105,6 +115,10 @@ void LatestState::apply_one(const AbortsTold& told, UnixMs) {
                   [&](const auto& owed) { return std::get<0>(owed) == ip && std::get<1>(owed) == told.port; });
 }
 
+void LatestState::apply_one(const AbortSettled& settled, UnixMs) {
+    owed_aborts_.erase({settled.ip.to_string(), settled.port, settled.lobby});
+}
+
 void LatestState::apply_one(const NumbersReserved& numbers, UnixMs) {
     numbers_.server_ids_below = std::max(numbers_.server_ids_below, numbers.server_ids_below);
     numbers_.epochs_below = std::max(numbers_.epochs_below, numbers.epochs_below);
@@ -124,6 +138,7 @@ void LatestState::apply_one(const EventRecord& event, UnixMs) {
     if (event.id <= last_event_) return;
     last_event_ = event.id;
     events_.emplace(event.id, event);
+    oldest_event_ = std::min(oldest_event_, event.time);
 }
 
 void LatestState::apply_one(const OperatorRecord& added, UnixMs) {
@@ -142,6 +157,23 @@ void LatestState::apply_one(const BlockRemoved& removed, UnixMs) {
     blocks_.erase({removed.kind, removed.value});
 }
 
+void LatestState::apply_one(const HostRecord& host, UnixMs) {
+    hosts_.insert_or_assign(host.name, host);
+}
+
+void LatestState::apply_one(const HostForgotten& forgotten, UnixMs) {
+    hosts_.erase(forgotten.name);
+    std::erase_if(host_processes_, [&](const auto& entry) { return entry.first.first == forgotten.name; });
+}
+
+void LatestState::apply_one(const HostProcessRecord& process, UnixMs) {
+    if (hosts_.contains(process.host)) host_processes_.insert_or_assign({process.host, process.name}, process);
+}
+
+void LatestState::apply_one(const HostProcessForgotten& forgotten, UnixMs) {
+    host_processes_.erase({forgotten.host, forgotten.name});
+}
+
 bool LatestState::is_alive(LobbyId lobby) const {
     const auto match = matches_.find(lobby);
     return match != matches_.end() && !is_over(match->second.state);
@@ -150,10 +182,11 @@ bool LatestState::is_alive(LobbyId lobby) const {
 // The earlier of what was asked for and of the end of the last of the latest `lobbies_least`.
 UnixMs LatestState::lobbies_since(const KeptPast& kept) const {
     if (kept.lobbies_least == 0) return kept.lobbies_since;
+    if (matches_.size() < kept.lobbies_least) return any_time;
     std::vector<UnixMs> ends;
     for (const auto& [lobby, match] : matches_)
         if (is_over(match.state)) ends.push_back(match.ended_at);
-    if (ends.size() < kept.lobbies_least) return UnixMs{std::numeric_limits<std::int64_t>::min()};
+    if (ends.size() < kept.lobbies_least) return any_time;
     const auto last = ends.end() - static_cast<std::ptrdiff_t>(kept.lobbies_least);
     std::nth_element(ends.begin(), last, ends.end());
     return std::min(kept.lobbies_since, *last);

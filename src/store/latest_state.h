@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -25,11 +26,15 @@ constexpr bool is_over(MatchState state) {
 // - A token use counts only while its match lives, and once per account, until it is released.
 // - MatchForgotten removes the lobby's match and its token uses. The list of players stays: it was given to the lobby,
 //   not to the request, and counts for the next one. PlayersForgotten removes the list.
-// - EventTold says that nothing of the lobby is untold. An abort is owed to an endpoint until AbortsTold.
+// - EventTold says that nothing of the lobby is untold. An abort is owed to an endpoint until AbortsTold or
+// AbortSettled.
 // - Ids of events grow: an event whose id is not greater than the last one is skipped.
 // - Reserved numbers only grow. The latest clock counts, and the latest account of a name.
 // - The latest operator of a name counts, until it is removed; so does the latest block of a kind and value. A block
 //   whose time is over stays until it is removed.
+// - The latest record of a host counts until it is forgotten, with its processes. A process counts only while its host
+// is
+//   known.
 //
 // `now` is Unix time. What is over is kept until it is older than the history; so is a list of players that was given
 // and never asked for. Nothing here reads a clock.
@@ -64,6 +69,7 @@ private:
     void apply_one(const EventTold& told, UnixMs now);
     void apply_one(const AbortOwed& owed, UnixMs now);
     void apply_one(const AbortsTold& told, UnixMs now);
+    void apply_one(const AbortSettled& settled, UnixMs now);
     void apply_one(const NumbersReserved& numbers, UnixMs now);
     void apply_one(const ClockRecord& clock, UnixMs now);
     void apply_one(const AccountRecord& account, UnixMs now);
@@ -72,6 +78,10 @@ private:
     void apply_one(const OperatorRemoved& removed, UnixMs now);
     void apply_one(const BlockRecord& block, UnixMs now);
     void apply_one(const BlockRemoved& removed, UnixMs now);
+    void apply_one(const HostRecord& host, UnixMs now);
+    void apply_one(const HostForgotten& forgotten, UnixMs now);
+    void apply_one(const HostProcessRecord& process, UnixMs now);
+    void apply_one(const HostProcessForgotten& forgotten, UnixMs now);
 
     bool is_alive(LobbyId lobby) const;
     UnixMs lobbies_since(const KeptPast& kept) const;
@@ -87,8 +97,11 @@ private:
     std::set<std::tuple<std::string, std::uint16_t, LobbyId>> owed_aborts_;
     std::map<std::string, OperatorRecord> operators_;
     std::map<std::pair<BlockKind, std::string>, BlockRecord> blocks_;
+    std::map<std::string, HostRecord> hosts_;
+    std::map<std::pair<std::string, std::string>, HostProcessRecord> host_processes_;  // by host and name
     std::map<std::int64_t, EventRecord> events_;
     std::int64_t last_event_ = 0;
+    UnixMs oldest_event_{std::numeric_limits<std::int64_t>::max()};  // no event is older
     bool has_clock_ = false;
     ClockRecord clock_;
 };

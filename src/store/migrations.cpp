@@ -228,11 +228,41 @@ CREATE TABLE blocks (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
+// Hosts, as their agents told of them last.
+constexpr const char* version_8 = R"sql(
+CREATE TABLE hosts (
+    name TEXT PRIMARY KEY,
+    address TEXT NOT NULL,            -- where players reach it; empty: not known
+    region INTEGER NOT NULL,
+    version TEXT NOT NULL,            -- of its agent
+    draining INTEGER NOT NULL,
+    joined_at INTEGER NOT NULL,
+    lost_at INTEGER NOT NULL          -- 0: its agent had a link
+) STRICT, WITHOUT ROWID;
+CREATE TABLE host_processes (
+    host TEXT NOT NULL REFERENCES hosts (name) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    run TEXT NOT NULL,
+    state INTEGER NOT NULL,           -- 0 starting, 1 ready, 2 allocated, 3 unhealthy, 4 stopping, 5 backoff,
+                                      -- 6 crash_loop, 7 stopped
+    pid INTEGER NOT NULL,             -- 0: none; so are the next two
+    port INTEGER NOT NULL,
+    server INTEGER NOT NULL,
+    started_at INTEGER NOT NULL,
+    restarts INTEGER NOT NULL,
+    exit_at INTEGER NOT NULL,         -- 0: it had never ended
+    exit_code INTEGER NOT NULL,       -- -1: a signal, or nobody knows
+    exit_signal INTEGER NOT NULL,     -- 0: none
+    exit_reason TEXT NOT NULL,
+    PRIMARY KEY (host, name)
+) STRICT, WITHOUT ROWID;
+)sql";
+
 }  // namespace
 
 Migrations muster_migrations() {
-    static const std::array<std::string, 7> steps{version_1, version_2, version_3, version_4,
-                                                  version_5, version_6, version_7};
+    static const std::array<std::string, 8> steps{version_1, version_2, version_3, version_4,
+                                                  version_5, version_6, version_7, version_8};
     return steps;
 }
 

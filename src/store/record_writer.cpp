@@ -46,8 +46,9 @@ RecordWriter::RecordWriter(Database& database)
           " player_count = ?6, average_rating = ?7, state = ?8, reason = ?9, server = ?10, server_epoch = ?11,"
           " server_ip = ?12, server_port = ?13, token = ?14, requested_at = ?15, allocated_at = ?16, ready_at = ?17,"
           " started_at = ?18, ended_at = ?19, untold_event = ?20, open = ?21")),
-      drop_old_uses_(database.prepare(
-          "DELETE FROM token_uses WHERE lobby IN (SELECT lobby FROM matches WHERE lobby = ?1 AND state >= 4)")),
+      find_old_use_(database.prepare("SELECT 1 FROM token_uses JOIN matches USING (lobby)"
+                                     " WHERE token_uses.lobby = ?1 AND state >= 4 LIMIT 1")),
+      drop_old_uses_(database.prepare("DELETE FROM token_uses WHERE lobby = ?1")),
       end_player_list_(database.prepare("UPDATE player_lists SET over = 1 WHERE lobby = ?1")),
       keep_failed_request_(database.prepare(
           "INSERT INTO failed_requests (lobby, matchmaker, region, game_type, game_mode, player_count,"
@@ -58,16 +59,18 @@ RecordWriter::RecordWriter(Database& database)
       put_player_list_(
           database.prepare("INSERT INTO player_lists (lobby, matchmaker, given_at, over) VALUES (?1, ?2, ?3, 0)"
                            " ON CONFLICT (lobby) DO UPDATE SET matchmaker = ?2, given_at = ?3, over = 0")),
+      find_player_(database.prepare("SELECT 1 FROM match_players WHERE lobby = ?1 LIMIT 1")),
       drop_players_(database.prepare("DELETE FROM match_players WHERE lobby = ?1")),
       put_player_(database.prepare("INSERT INTO match_players (lobby, position, account) VALUES (?1, ?2, ?3)")),
       drop_player_list_(database.prepare("DELETE FROM player_lists WHERE lobby = ?1 AND over = 0")),
       put_token_use_(database.prepare("INSERT OR IGNORE INTO token_uses (lobby, account, used_at)"
                                       " SELECT lobby, ?2, ?3 FROM matches WHERE lobby = ?1 AND state < 4")),
-      drop_token_use_(database.prepare("DELETE FROM token_uses WHERE lobby IN (SELECT lobby FROM matches"
-                                       " WHERE lobby = ?1 AND state < 4) AND account = ?2")),
+      drop_token_use_(database.prepare("DELETE FROM token_uses WHERE lobby = ?1 AND account = ?2"
+                                       " AND EXISTS (SELECT 1 FROM matches WHERE lobby = ?1 AND state < 4)")),
       end_event_(database.prepare("UPDATE matches SET untold_event = 0, open = state < 4 WHERE lobby = ?1")),
       put_owed_abort_(database.prepare("INSERT OR IGNORE INTO owed_aborts (ip, port, lobby) VALUES (?1, ?2, ?3)")),
       drop_owed_aborts_(database.prepare("DELETE FROM owed_aborts WHERE ip = ?1 AND port = ?2")),
+      drop_owed_abort_(database.prepare("DELETE FROM owed_aborts WHERE ip = ?1 AND port = ?2 AND lobby = ?3")),
       put_numbers_(database.prepare(
           "INSERT INTO numbers_reserved (one, server_ids_below, epochs_below, event_ids_below) VALUES (1, ?1, ?2, ?3)"
           " ON CONFLICT (one) DO UPDATE SET server_ids_below = max(server_ids_below, ?1),"
@@ -80,7 +83,19 @@ RecordWriter::RecordWriter(Database& database)
       drop_operator_(database.prepare("DELETE FROM operators WHERE name = ?1")),
       put_block_(database.prepare("INSERT OR REPLACE INTO blocks (kind, value, reason, blocked_by, blocked_at, until)"
                                   " VALUES (?1, ?2, ?3, ?4, ?5, ?6)")),
-      drop_block_(database.prepare("DELETE FROM blocks WHERE kind = ?1 AND value = ?2")) {}
+      drop_block_(database.prepare("DELETE FROM blocks WHERE kind = ?1 AND value = ?2")),
+      put_host_(database.prepare(
+          "INSERT INTO hosts (name, address, region, version, draining, joined_at, lost_at)"
+          " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (name) DO UPDATE SET address = ?2, region = ?3,"
+          " version = ?4, draining = ?5, joined_at = ?6, lost_at = ?7")),
+      drop_host_(database.prepare("DELETE FROM hosts WHERE name = ?1")),
+      put_host_process_(database.prepare(
+          "INSERT INTO host_processes (host, name, run, state, pid, port, server, started_at, restarts, exit_at,"
+          " exit_code, exit_signal, exit_reason)"
+          " SELECT name, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13 FROM hosts WHERE name = ?1"
+          " ON CONFLICT (host, name) DO UPDATE SET run = ?3, state = ?4, pid = ?5, port = ?6, server = ?7,"
+          " started_at = ?8, restarts = ?9, exit_at = ?10, exit_code = ?11, exit_signal = ?12, exit_reason = ?13")),
+      drop_host_process_(database.prepare("DELETE FROM host_processes WHERE host = ?1 AND name = ?2")) {}
 
 void RecordWriter::write(const Record& record, UnixMs now) {
     std::visit([&](const auto& one) { write_one(one, now); }, record);
@@ -155,8 +170,15 @@ void RecordWriter::put(PutOff& put_off) {
         if (database_.changes() > 0) return;
     }
     // A lobby that comes again after its end starts without the uses of the match before.
-    if (!over || put_off.was_alive) drop_old_uses_.run(match.lobby.value);
+    if (!over || put_off.was_alive) drop_if_any(find_old_use_, drop_old_uses_, match.lobby);
     run(put_match_, open);
+}
+
+void RecordWriter::drop_if_any(Statement& find, Statement& drop, LobbyId lobby) {
+    find.bind(lobby.value);
+    const bool any = find.step();
+    find.reset();
+    if (any) drop.run(lobby.value);
 }
 
 void RecordWriter::write_one(const MatchForgotten& forgotten, UnixMs now) {
@@ -168,7 +190,7 @@ void RecordWriter::write_one(const MatchForgotten& forgotten, UnixMs now) {
 void RecordWriter::write_one(const PlayersRecord& players, UnixMs now) {
     settle(players.lobby);
     put_player_list_.run(players.lobby.value, players.matchmaker, now.value);
-    drop_players_.run(players.lobby.value);
+    drop_if_any(find_player_, drop_players_, players.lobby);
     std::int64_t position = 0;
     for (const AccountId account : players.accounts) put_player_.run(players.lobby.value, ++position, account.value);
 }
@@ -199,6 +221,10 @@ void RecordWriter::write_one(const AbortOwed& owed, UnixMs) {
 
 void RecordWriter::write_one(const AbortsTold& told, UnixMs) {
     drop_owed_aborts_.run(told.ip.to_string(), told.port);
+}
+
+void RecordWriter::write_one(const AbortSettled& settled, UnixMs) {
+    drop_owed_abort_.run(settled.ip.to_string(), settled.port, settled.lobby.value);
 }
 
 void RecordWriter::write_one(const NumbersReserved& numbers, UnixMs) {
@@ -232,6 +258,25 @@ void RecordWriter::write_one(const BlockRecord& block, UnixMs) {
 
 void RecordWriter::write_one(const BlockRemoved& removed, UnixMs) {
     drop_block_.run(static_cast<int>(removed.kind), removed.value);
+}
+
+void RecordWriter::write_one(const HostRecord& host, UnixMs) {
+    put_host_.run(host.name, host.address, host.region.value, host.version, host.draining, host.joined_at.value,
+                  host.lost_at.value);
+}
+
+void RecordWriter::write_one(const HostForgotten& forgotten, UnixMs) {
+    drop_host_.run(forgotten.name);
+}
+
+void RecordWriter::write_one(const HostProcessRecord& process, UnixMs) {
+    put_host_process_.run(process.host, process.name, process.run, static_cast<int>(process.state), process.pid,
+                          process.port, process.server.value, process.started_at.value, process.restarts,
+                          process.exit_at.value, process.exit_code, process.exit_signal, process.exit_reason);
+}
+
+void RecordWriter::write_one(const HostProcessForgotten& forgotten, UnixMs) {
+    drop_host_process_.run(forgotten.host, forgotten.name);
 }
 
 }  // namespace muster

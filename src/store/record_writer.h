@@ -46,6 +46,9 @@ private:
     // Before a record that means something else for the lobby, whatever was put off for it is written.
     void settle(LobbyId lobby);
     void put(PutOff& put_off);
+    // A DELETE of several rows of a table with foreign keys makes a table of its own first, even if nothing is there to
+    // delete. That cost the store as much as the rest of a match.
+    static void drop_if_any(Statement& find, Statement& drop, LobbyId lobby);
     void write_one(const MatchForgotten& forgotten, UnixMs now);
     void write_one(const PlayersRecord& players, UnixMs now);
     void write_one(const TokenUsed& use, UnixMs now);
@@ -54,6 +57,7 @@ private:
     void write_one(const EventTold& told, UnixMs now);
     void write_one(const AbortOwed& owed, UnixMs now);
     void write_one(const AbortsTold& told, UnixMs now);
+    void write_one(const AbortSettled& settled, UnixMs now);
     void write_one(const NumbersReserved& numbers, UnixMs now);
     void write_one(const ClockRecord& clock, UnixMs now);
     void write_one(const AccountRecord& account, UnixMs now);
@@ -62,6 +66,10 @@ private:
     void write_one(const OperatorRemoved& removed, UnixMs now);
     void write_one(const BlockRecord& block, UnixMs now);
     void write_one(const BlockRemoved& removed, UnixMs now);
+    void write_one(const HostRecord& host, UnixMs now);
+    void write_one(const HostForgotten& forgotten, UnixMs now);
+    void write_one(const HostProcessRecord& process, UnixMs now);
+    void write_one(const HostProcessForgotten& forgotten, UnixMs now);
 
     Database& database_;
     EventWriter events_;
@@ -72,11 +80,13 @@ private:
     Statement remove_server_;
     Statement change_match_;
     Statement put_match_;
+    Statement find_old_use_;
     Statement drop_old_uses_;
     Statement end_player_list_;
     Statement keep_failed_request_;
     Statement drop_match_;
     Statement put_player_list_;
+    Statement find_player_;
     Statement drop_players_;
     Statement put_player_;
     Statement drop_player_list_;
@@ -85,6 +95,7 @@ private:
     Statement end_event_;
     Statement put_owed_abort_;
     Statement drop_owed_aborts_;
+    Statement drop_owed_abort_;
     Statement put_numbers_;
     Statement put_clock_;
     Statement put_account_;
@@ -92,6 +103,10 @@ private:
     Statement drop_operator_;
     Statement put_block_;
     Statement drop_block_;
+    Statement put_host_;
+    Statement drop_host_;
+    Statement put_host_process_;
+    Statement drop_host_process_;
 };
 
 }  // namespace muster

@@ -2,61 +2,31 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "store/history.h"
-#include "store/store_fault.h"
+#include "store/stored_row.h"
 
 namespace muster {
 namespace {
 
-// A row under a statement that stands on it. Every number is checked against what its field can hold.
-class Row {
+// The fields of the row that a statement stands on, one after the other.
+class RowFields {
 public:
-    Row(const Statement& statement, const std::string& path, const char* table)
-        : statement_(statement), path_(path), table_(table) {}
+    explicit RowFields(const Statement& statement) : statement_(statement) {}
 
-    template <class Number>
-    Number number(int column) const {
-        const std::int64_t stored = statement_.integer(column);
-        if (!std::in_range<Number>(stored)) refuse(fmt::format("{}, which is out of range", stored));
-        return static_cast<Number>(stored);
-    }
-    bool flag(int column) const { return statement_.integer(column) != 0; }
-    UnixMs time(int column) const { return UnixMs{statement_.integer(column)}; }
-    std::string text(int column) const { return statement_.text(column); }
-
-    IpAddress ip(int column) const {
-        const auto parsed = IpAddress::parse(text(column));
-        if (!parsed) refuse(fmt::format("\"{}\", which is no IP address", text(column)));
-        return *parsed;
-    }
-    MatchState state(int column) const {
-        const auto stored = number<std::uint8_t>(column);
-        if (stored > static_cast<std::uint8_t>(MatchState::aborted))
-            refuse(fmt::format("state {}, which is none", stored));
-        return static_cast<MatchState>(stored);
-    }
-
-    // A number that the enumeration has, from 0 to `last`.
-    template <class Enum>
-    Enum one_of(int column, Enum last, const char* what) const {
-        const auto stored = number<std::uint8_t>(column);
-        if (stored > static_cast<std::uint8_t>(last)) refuse(fmt::format("{} {}, which is none", what, stored));
-        return static_cast<Enum>(stored);
-    }
+    std::int64_t integer() { return statement_.integer(next_++); }
+    bool flag() { return integer() != 0; }
+    std::string bytes() { return statement_.text(next_++); }
 
 private:
-    [[noreturn]] void refuse(const std::string& what) const {
-        throw StoreError(exit_damaged, fmt::format("{} is damaged: {} holds {}", path_, table_, what));
-    }
-
     const Statement& statement_;
-    const std::string& path_;
-    const char* table_;
+    int next_ = 0;
 };
+using Row = StoredRow<RowFields>;
 
 class Reader {
 public:
@@ -75,6 +45,8 @@ public:
         read_owed_aborts();
         read_operators();
         read_blocks();
+        read_hosts();
+        read_host_processes();
         return std::move(state_);
     }
 
@@ -85,153 +57,114 @@ private:
         return std::min(kept_.lobbies_since, end_of_latest(database_, kept_.lobbies_least).value_or(always));
     }
 
+    // Large tables get their room at once, so that their records do not move each time it doubles.
+    std::size_t count(const std::string& query) { return static_cast<std::size_t>(database_.integer(query)); }
+
+    // Calls visit(row) for each row of the query, which is of that table.
+    template <class Visit, class... Values>
+    void each(std::string_view table, const std::string& sql, Visit visit, Values... values) {
+        Statement query = database_.prepare(sql);
+        if constexpr (sizeof...(values) > 0) query.bind(values...);
+        while (query.step()) {
+            RowFields fields(query);
+            visit(Row(fields, {path_, table}));
+        }
+    }
+
     void read_numbers() {
-        Statement query =
-            database_.prepare("SELECT server_ids_below, epochs_below, event_ids_below FROM numbers_reserved");
-        const Row row(query, path_, "numbers_reserved");
-        while (query.step())
-            state_.numbers = {row.number<std::int32_t>(0), row.number<std::int64_t>(1), row.number<std::int64_t>(2)};
+        each("numbers_reserved", fmt::format("SELECT {} FROM numbers_reserved", numbers_columns),
+             [&](const Row& row) { state_.numbers = numbers_of(row); });
     }
 
     void read_clock() {
-        Statement query = database_.prepare("SELECT elapsed_game_ms, speed FROM world_clock");
-        const Row row(query, path_, "world_clock");
-        while (query.step()) {
+        each("world_clock", fmt::format("SELECT {} FROM world_clock", clock_columns), [&](const Row& row) {
             state_.has_clock = true;
-            state_.clock = {row.number<std::int64_t>(0), row.number<std::int32_t>(1)};
-        }
+            state_.clock = clock_of(row);
+        });
     }
 
     void read_servers() {
-        Statement query = database_.prepare(
-            "SELECT id, ip, port, region, epoch, max_matches, drained_by_server, drained_by_operator, registered_at,"
-            " drained_by, drained_because, drained_at, name"
-            " FROM servers WHERE removed_at IS NULL ORDER BY id");
-        const Row row(query, path_, "servers");
-        while (query.step()) {
-            ServerRecord& server = state_.servers.emplace_back();
-            server.id = ServerId(row.number<std::int32_t>(0));
-            server.ip = row.ip(1);
-            server.port = row.number<std::uint16_t>(2);
-            server.region = RegionId(row.number<std::int8_t>(3));
-            server.epoch = row.number<std::int64_t>(4);
-            server.max_matches = row.number<std::int32_t>(5);
-            server.drained_by_server = row.flag(6);
-            server.drained_by_operator = row.flag(7);
-            server.registered_at = row.time(8);
-            server.drain = {row.text(9), row.text(10), row.time(11)};
-            server.name = row.text(12);
-        }
+        state_.servers.reserve(count("SELECT count(*) FROM servers WHERE removed_at IS NULL"));
+        each("servers", fmt::format("SELECT {} FROM servers WHERE removed_at IS NULL ORDER BY id", server_columns),
+             [&](const Row& row) { read_server(row, state_.servers.emplace_back()); });
     }
 
     void read_matches() {
-        Statement query = database_.prepare(
-            "SELECT lobby, matchmaker, region, game_type, game_mode, player_count, average_rating, state, reason,"
-            " server, server_epoch, server_ip, server_port, token, requested_at, allocated_at, ready_at, started_at,"
-            " ended_at, untold_event FROM matches"
-            " WHERE open = 1 AND (state < 4 OR ended_at >= ?1) ORDER BY lobby");
-        query.bind(lobbies_since_.value);
-        const Row row(query, path_, "matches");
-        while (query.step()) {
-            MatchRecord& match = state_.matches.emplace_back();
-            match.lobby = LobbyId(row.number<std::int32_t>(0));
-            match.matchmaker = row.text(1);
-            match.region = RegionId(row.number<std::int8_t>(2));
-            match.game_type = row.number<std::int8_t>(3);
-            match.game_mode = row.number<std::int8_t>(4);
-            match.player_count = row.number<std::int8_t>(5);
-            match.average_rating = row.number<std::int32_t>(6);
-            match.state = row.state(7);
-            match.reason = row.text(8);
-            match.server = ServerId(row.number<std::int32_t>(9));
-            match.server_epoch = row.number<std::int64_t>(10);
-            match.server_ip = row.text(11);
-            match.server_port = row.number<std::int32_t>(12);
-            match.token = row.text(13);
-            match.requested_at = row.time(14);
-            match.allocated_at = row.time(15);
-            match.ready_at = row.time(16);
-            match.started_at = row.time(17);
-            match.ended_at = row.time(18);
-            match.untold_event = row.number<std::uint8_t>(19);
-        }
+        state_.matches.reserve(count("SELECT count(*) FROM matches WHERE open = 1"));
+        each(
+            "matches",
+            fmt::format("SELECT {} FROM matches WHERE open = 1 AND (state < 4 OR ended_at >= ?1) ORDER BY lobby",
+                        match_columns),
+            [&](const Row& row) { read_match(row, state_.matches.emplace_back()); }, lobbies_since_.value);
     }
 
     void read_over() {
-        Statement query = database_.prepare(
-            "SELECT lobby, ended_at, server, state FROM matches WHERE state >= 4 AND ended_at >= ?1"
-            " ORDER BY ended_at DESC LIMIT ?2");
-        query.bind(lobbies_since_.value, kept_.lobbies_most);
-        const Row row(query, path_, "matches");
-        while (query.step()) {
-            state_.over.push_back({row.time(1), LobbyId(row.number<std::int32_t>(0)),
-                                   ServerId(row.number<std::int32_t>(2)), row.state(3)});
-        }
+        each(
+            "matches",
+            fmt::format("SELECT {} FROM matches WHERE state >= 4 AND ended_at >= ?1 ORDER BY ended_at DESC LIMIT ?2",
+                        over_columns),
+            [&](const Row& row) { state_.over.push_back(over_of(row)); }, lobbies_since_.value, kept_.lobbies_most);
         std::sort(state_.over.begin(), state_.over.end());
     }
 
     void read_token_uses() {
-        Statement query = database_.prepare(
-            "SELECT lobby, account FROM token_uses WHERE lobby IN (SELECT lobby FROM matches WHERE open = 1 AND state "
-            "< 4)"
-            " ORDER BY lobby, account");
-        const Row row(query, path_, "token_uses");
-        while (query.step())
-            state_.tokens_used.push_back(
-                {LobbyId(row.number<std::int32_t>(0)), AccountId(row.number<std::int32_t>(1))});
+        each("token_uses",
+             fmt::format("SELECT {} FROM token_uses WHERE lobby IN (SELECT lobby FROM matches WHERE open = 1 AND"
+                         " state < 4) ORDER BY lobby, account",
+                         use_columns),
+             [&](const Row& row) { state_.tokens_used.push_back(use_of(row)); });
     }
 
     void read_players() {
-        Statement query = database_.prepare(
+        each(
+            "player_lists",
             "SELECT lobby, matchmaker FROM player_lists WHERE over = 0 AND (given_at >= ?1"
-            " OR EXISTS (SELECT 1 FROM matches WHERE matches.lobby = player_lists.lobby AND state < 4)) ORDER BY "
-            "lobby");
+            " OR EXISTS (SELECT 1 FROM matches WHERE matches.lobby = player_lists.lobby AND state < 4))"
+            " ORDER BY lobby",
+            [&](Row row) {
+                PlayersRecord& players = state_.players.emplace_back();
+                players.lobby = LobbyId(row.number<std::int32_t>());
+                players.matchmaker = row.text();
+            },
+            kept_.since.value);
         Statement accounts = database_.prepare("SELECT account FROM match_players WHERE lobby = ?1 ORDER BY position");
-        query.bind(kept_.since.value);
-        const Row list(query, path_, "player_lists");
-        const Row player(accounts, path_, "match_players");
-        while (query.step()) {
-            PlayersRecord& players = state_.players.emplace_back();
-            players.lobby = LobbyId(list.number<std::int32_t>(0));
-            players.matchmaker = list.text(1);
+        for (PlayersRecord& players : state_.players) {
             accounts.bind(players.lobby.value);
-            while (accounts.step()) players.accounts.emplace_back(player.number<std::int32_t>(0));
+            while (accounts.step()) {
+                RowFields fields(accounts);
+                players.accounts.emplace_back(Row(fields, {path_, "match_players"}).number<std::int32_t>());
+            }
         }
     }
 
     void read_accounts() {
-        Statement query = database_.prepare("SELECT name, account FROM accounts ORDER BY account, name");
-        const Row row(query, path_, "accounts");
-        while (query.step()) state_.accounts.push_back({row.text(0), AccountId(row.number<std::int32_t>(1))});
+        each("accounts", fmt::format("SELECT {} FROM accounts ORDER BY account, name", account_columns),
+             [&](const Row& row) { state_.accounts.push_back(account_of(row)); });
     }
 
     void read_owed_aborts() {
-        Statement query = database_.prepare("SELECT ip, port, lobby FROM owed_aborts ORDER BY ip, port, lobby");
-        const Row row(query, path_, "owed_aborts");
-        while (query.step()) {
-            state_.owed_aborts.push_back(
-                {row.ip(0), row.number<std::uint16_t>(1), LobbyId(row.number<std::int32_t>(2))});
-        }
+        each("owed_aborts", fmt::format("SELECT {} FROM owed_aborts ORDER BY ip, port, lobby", owed_abort_columns),
+             [&](const Row& row) { state_.owed_aborts.push_back(owed_abort_of(row)); });
     }
 
     void read_operators() {
-        Statement query =
-            database_.prepare("SELECT name, role, token_hash, added_by, added_at FROM operators ORDER BY name");
-        const Row row(query, path_, "operators");
-        while (query.step()) {
-            state_.operators.push_back(
-                {row.text(0), row.one_of(1, OperatorRole::admin, "role"), row.text(2), row.text(3), row.time(4)});
-        }
+        each("operators", fmt::format("SELECT {} FROM operators ORDER BY name", operator_columns),
+             [&](const Row& row) { state_.operators.push_back(operator_of(row)); });
     }
 
     void read_blocks() {
-        Statement query = database_.prepare(
-            "SELECT kind, value, reason, blocked_by, blocked_at, until FROM blocks ORDER BY kind, value");
-        const Row row(query, path_, "blocks");
-        while (query.step()) {
-            state_.blocks.push_back({row.one_of(0, BlockKind::name, "kind"), row.text(1), row.text(2), row.text(3),
-                                     row.time(4), row.time(5)});
-        }
+        each("blocks", fmt::format("SELECT {} FROM blocks ORDER BY kind, value", block_columns),
+             [&](const Row& row) { state_.blocks.push_back(block_of(row)); });
+    }
+
+    void read_hosts() {
+        each("hosts", fmt::format("SELECT {} FROM hosts ORDER BY name", host_columns),
+             [&](const Row& row) { state_.hosts.push_back(host_of(row)); });
+    }
+
+    void read_host_processes() {
+        each("host_processes", fmt::format("SELECT {} FROM host_processes ORDER BY host, name", host_process_columns),
+             [&](const Row& row) { state_.host_processes.push_back(host_process_of(row)); });
     }
 
     Database& database_;

@@ -65,6 +65,36 @@ BlockRecord random_block(Random& random, UnixMs now) {
     return block;
 }
 
+HostRecord random_host(Random& random, UnixMs now) {
+    HostRecord host;
+    host.name = random_text(random);
+    host.address = random.chance(0.5) ? "10.0.0.7" : "";
+    host.region = RegionId(static_cast<std::int8_t>(random.between(-128, 127)));
+    host.version = random_text(random);
+    host.draining = random.chance(0.3);
+    host.joined_at = random_time(random, now);
+    if (random.chance(0.5)) host.lost_at = random_time(random, now);
+    return host;
+}
+
+HostProcessRecord random_host_process(Random& random, UnixMs now) {
+    HostProcessRecord process;
+    process.host = random_text(random);
+    process.name = random_text(random);
+    process.run = random_text(random);
+    process.state = static_cast<ProcessState>(random.below(process_state_count));
+    process.pid = static_cast<std::int32_t>(random.between(0, INT32_MAX));
+    process.port = static_cast<std::int32_t>(random.between(0, 65535));
+    process.server = ServerId(static_cast<std::int32_t>(random.between(0, 6)));
+    process.started_at = random_time(random, now);
+    process.restarts = static_cast<std::int32_t>(random.between(0, INT32_MAX));
+    if (random.chance(0.5)) process.exit_at = random_time(random, now);
+    process.exit_code = static_cast<std::int32_t>(random.between(-1, 255));
+    process.exit_signal = static_cast<std::int32_t>(random.between(0, 64));
+    process.exit_reason = random_text(random);
+    return process;
+}
+
 MatchRecord random_match(Random& random, UnixMs now) {
     const auto lobby = static_cast<std::int32_t>(random.between(1, 8));
     MatchRecord match = sample_match(lobby, static_cast<MatchState>(random.below(6)), random_time(random, now));
@@ -141,7 +171,7 @@ Record random_record(Random& random, UnixMs now) {
     const LobbyId lobby(static_cast<std::int32_t>(random.between(1, 8)));
     const AccountId account(static_cast<std::int32_t>(random.between(1, 5)));
     const auto port = static_cast<std::uint16_t>(random.between(7000, 7002));
-    switch (random.below(21)) {
+    switch (random.below(27)) {
         case 0:
             return random_server(random, now);
         case 1:
@@ -180,6 +210,18 @@ Record random_record(Random& random, UnixMs now) {
             return random_block(random, now);
         case 18:
             return BlockRemoved{static_cast<BlockKind>(random.below(3)), random_text(random)};
+        case 19:
+        case 20:
+            return random_host(random, now);
+        case 21:
+            return HostForgotten{random_text(random)};
+        case 22:
+        case 23:
+            return random_host_process(random, now);
+        case 24:
+            return HostProcessForgotten{random_text(random), random_text(random)};
+        case 25:
+            return AbortSettled{*IpAddress::parse("10.0.0.1"), port, lobby};
         default:
             return random_match(random, now);
     }
@@ -233,6 +275,15 @@ std::string as_text(const RecoveredState& state) {
     for (const BlockRecord& b : state.blocks)
         text += fmt::format("block {} \"{}\" reason \"{}\" by \"{}\" at {} until {}\n", static_cast<int>(b.kind),
                             b.value, b.reason, b.blocked_by, b.blocked_at.value, b.until.value);
+    for (const HostRecord& h : state.hosts)
+        text += fmt::format("host \"{}\" address {} region {} version \"{}\" draining {} joined {} lost {}\n", h.name,
+                            h.address, h.region.value, h.version, h.draining, h.joined_at.value, h.lost_at.value);
+    for (const HostProcessRecord& p : state.host_processes)
+        text += fmt::format(
+            "process \"{}\" of \"{}\" run \"{}\" state {} pid {} port {} server {} started {} restarts {} exit {} {} "
+            "{} \"{}\"\n",
+            p.name, p.host, p.run, static_cast<int>(p.state), p.pid, p.port, p.server.value, p.started_at.value,
+            p.restarts, p.exit_at.value, p.exit_code, p.exit_signal, p.exit_reason);
     if (state.has_clock) text += fmt::format("clock {} {}\n", state.clock.elapsed_game_ms, state.clock.speed);
     // A zero byte would end the text where it is shown.
     std::replace(text.begin(), text.end(), '\0', '~');

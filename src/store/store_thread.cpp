@@ -132,7 +132,7 @@ void StoreThread::write_group(std::span<RecordBatch> group, std::size_t records)
     if (fault == StoreFault::none) {
         for (const RecordBatch& batch : group) {
             if (on_durable_) on_durable_(batch);
-            on_outcome_({batch.number, fault});
+            on_outcome_({batch.number, fault, {}, engine_.anothers(batch)});
         }
         return;
     }

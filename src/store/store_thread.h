@@ -23,6 +23,8 @@ public:
     // Makes all of the group durable in one transaction. After any fault nothing of it was written. Throws the
     // StoreError to end with.
     virtual StoreFault commit(std::span<const RecordBatch> group, std::size_t records) = 0;
+    // Of a batch of the group that was just made durable: as BatchOutcome::anothers.
+    virtual std::vector<std::size_t> anothers(const RecordBatch&) const { return {}; }
     // Upkeep, after the answers: no promise waits for it. `idle` when no batch came for the time of patience().
     virtual void keep_up(bool idle) = 0;
     // How long to wait for a batch before the next upkeep.

@@ -13,7 +13,7 @@
 namespace muster {
 
 // Game thread only. Listens for as long as it lives.
-class Telemetry {
+class RegionFigures {
 public:
     struct OfRegion {
         std::string_view name;
@@ -24,8 +24,8 @@ public:
         Histogram uptime_seconds{{60, 600, 3600, 21600, 86400, 604800, 2592000}};
     };
 
-    // The regions outlive the telemetry. What names another region is counted under "unknown".
-    Telemetry(Events& events, const Regions& regions);
+    // The regions outlive it. What names another region is counted under "unknown".
+    RegionFigures(Events& events, const Regions& regions);
 
     template <class Visit>
     void for_each_region(Visit visit) const {

@@ -24,7 +24,7 @@ namespace muster {
 
 class Core;
 
-struct CoreSnapshot {
+struct CoreFigures {
     struct OfRegion {
         std::string name;
         std::array<std::uint64_t, 4> servers{};  // by ServerStatus
@@ -73,6 +73,6 @@ struct CoreSnapshot {
 };
 
 // Looks at every server and match once: about once a second, not more.
-CoreSnapshot snapshot_of(const Core& core);
+CoreFigures figures_of(const Core& core);
 
 }  // namespace muster

@@ -1,11 +1,11 @@
-#include "core/telemetry.h"
+#include "core/region_figures.h"
 
 #include "base/time.h"
 #include "core/events.h"
 
 namespace muster {
 
-Telemetry::Telemetry(Events& events, const Regions& regions) {
+RegionFigures::RegionFigures(Events& events, const Regions& regions) {
     for (const Region& region : regions) regions_[region.id].name = region.name;
     unknown_.name = "unknown";
     events.subscribe<event::MatchAllocated>([this](const event::MatchAllocated& allocated) {
@@ -21,12 +21,12 @@ Telemetry::Telemetry(Events& events, const Regions& regions) {
     events.subscribe_all([this](const EventView&) { ++events_seen_; });
 }
 
-const Telemetry::OfRegion& Telemetry::of(RegionId region) const {
+const RegionFigures::OfRegion& RegionFigures::of(RegionId region) const {
     const auto found = regions_.find(region);
     return found == regions_.end() ? unknown_ : found->second;
 }
 
-Telemetry::OfRegion& Telemetry::at(RegionId region) {
+RegionFigures::OfRegion& RegionFigures::at(RegionId region) {
     const auto found = regions_.find(region);
     return found == regions_.end() ? unknown_ : found->second;
 }
