@@ -25,4 +25,10 @@ private:
     std::atomic<Duration::rep> until_{0};
 };
 
+// Whether an owner commits though it has nothing to write: answers wait for it, or the others have not heard of it for
+// half of the lease (N-3, N-4).
+inline bool must_commit(const AnswerWindow& window, Duration now, Duration since_last, Duration lease) {
+    return !window.is_open(now) || since_last >= lease / 2;
+}
+
 }  // namespace muster

@@ -36,6 +36,8 @@ public:
 
     // Unchanged for as long as the silence allows, as far as we could see.
     bool may_take() const { return last_ && *last_ - since_ >= silence_; }
+    // The same for a node that leaves it to another first.
+    bool may_take_out_of_turn() const { return silent_for() >= 2 * silence_; }
     // How long it has been unchanged.
     Duration silent_for() const { return last_ ? *last_ - since_ : Duration{0}; }
 

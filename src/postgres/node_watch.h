@@ -1,9 +1,12 @@
 // Which nodes are alive, by their beats, as far as we could see. No clock of another machine is looked at. No I/O.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "base/time.h"
@@ -66,16 +69,21 @@ inline bool prefers(const NodeRow& node, const std::string& cell) {
     return ("," + node.prefers + ",").find("," + cell + ",") != std::string::npos;
 }
 
-// Who is to have the cell when `node` leaves: a node that is alive, those that prefer the cell first, then by name.
-// Empty when there is none.
+// How many cells a node owns, or is to take; 0 when it is not there.
+using CellCounts = std::map<std::string, std::size_t>;
+
+// Who is to have the cell when `node` leaves or is lost (N-12): a node that is alive, those that prefer the cell first,
+// then those with the fewest cells, then by name. Empty when there is none.
 inline std::string successor_of(const std::string& node, const std::string& cell, const std::vector<NodeRow>& rows,
-                                const NodeWatch& watch) {
+                                const NodeWatch& watch, const CellCounts& counts) {
+    const auto rank = [&](const NodeRow& row) {
+        const auto owned = counts.find(row.name);
+        return std::tuple(!prefers(row, cell), owned == counts.end() ? 0 : owned->second, std::string_view(row.name));
+    };
     const NodeRow* best = nullptr;
     for (const NodeRow& row : rows) {
         if (row.name == node || !watch.is_alive(row.name)) continue;
-        const bool is_better = !best || (prefers(row, cell) && !prefers(*best, cell)) ||
-                               (prefers(row, cell) == prefers(*best, cell) && row.name < best->name);
-        if (is_better) best = &row;
+        if (!best || rank(row) < rank(*best)) best = &row;
     }
     return best ? best->name : std::string();
 }

@@ -51,16 +51,20 @@ TEST_CASE("N-9, N-11: while the engine was away nobody could beat, so nobody is 
     CHECK(watch.is_alive("one"));
 }
 
-TEST_CASE("N-6: the successor is alive, prefers the cell if any does, and is the first by name") {
+TEST_CASE("N-6, N-12: the successor is alive, prefers the cell if any does, has fewest cells, is the first by name") {
     NodeWatch watch(5s);
     NodeRow gone = node("a", 1, "main");
     gone.has_left = true;
     const std::vector<NodeRow> rows{gone, node("b", 1), node("c", 1, "x,main"), node("d", 1, "main"), node("e", 1)};
     watch.seen(Time{1h}, rows);
-    CHECK(successor_of("e", "main", rows, watch) == "c");
-    CHECK(successor_of("c", "main", rows, watch) == "d");
-    CHECK(successor_of("c", "x", rows, watch) == "b");
-    CHECK(successor_of("b", "y", {node("b", 1), gone}, watch).empty());
+    CHECK(successor_of("e", "main", rows, watch, {}) == "c");
+    CHECK(successor_of("c", "main", rows, watch, {}) == "d");
+    CHECK(successor_of("c", "x", rows, watch, {}) == "b");
+    CHECK(successor_of("b", "y", {node("b", 1), gone}, watch, {}).empty());
+    CHECK(successor_of("", "y", rows, watch, {{"b", 1}, {"c", 2}, {"d", 1}}) == "e");
+    CHECK(successor_of("e", "y", rows, watch, {{"b", 2}, {"c", 2}, {"d", 1}}) == "d");
+    CHECK(successor_of("e", "y", rows, watch, {{"b", 1}, {"c", 1}, {"d", 1}}) == "b");
+    CHECK(successor_of("e", "main", rows, watch, {{"c", 2}, {"d", 1}}) == "d");
 }
 
 TEST_CASE("N-12: a cell goes back to a living node that prefers it, unless its owner prefers it too") {

@@ -1,5 +1,7 @@
 #include "postgres/pg_cell.h"
 
+#include "postgres/cell_claim.h"
+
 namespace muster {
 namespace {
 
@@ -9,47 +11,34 @@ constexpr const char* own_start = "(SELECT backend_start::text FROM pg_stat_acti
 }  // namespace
 
 CellRow PgCell::look(PgConnection& connection) const {
-    const auto read = [&] {
-        return connection.run("SELECT term, batch, owner, instance, handed_to FROM muster.cells WHERE name = $1",
-                              PgValues(name_));
-    };
-    PgRows row = read();
-    if (row.empty()) {
-        connection.run(
-            "INSERT INTO muster.cells (name, term, owner, batch, pid, pid_started, settled)"
-            " VALUES ($1, 0, '', 0, 0, '', 0) ON CONFLICT DO NOTHING",
-            PgValues(name_));
-        row = read();
-    }
+    const PgRows row = connection.run(
+        "SELECT term, batch, owner, instance, handed_to FROM muster.cells WHERE name = $1", PgValues(name_));
+    if (row.empty()) throw PgError::refused("02000", "muster.cells has no row of cell " + name_);
     return {{row.integer(0, 0), row.integer(0, 1)},
             std::string(row.text(0, 2)),
             std::string(row.text(0, 3)),
             std::string(row.text(0, 4))};
 }
 
+// One statement: a node that stands still in the middle holds no lock.
 bool PgCell::take(PgConnection& connection, CellMark seen) {
-    connection.run("BEGIN");
+    const std::string sql = std::string("UPDATE muster.cells SET term = term + 1, owner = $4, instance = $5,") +
+                            " handed_to = '', owned_since = (extract(epoch FROM now()) * 1000)::bigint," +
+                            " pid = pg_backend_pid(), pid_started = " + own_start +
+                            " WHERE name = (SELECT name FROM muster.cells WHERE name = $1 AND term = $2 AND batch = $3"
+                            " FOR UPDATE NOWAIT) RETURNING settled";
     try {
-        const PgRows locked =
-            connection.run("SELECT 1 FROM muster.cells WHERE name = $1 AND term = $2 AND batch = $3 FOR UPDATE NOWAIT",
-                           PgValues(name_, seen.term, seen.batch));
-        if (locked.empty()) {
-            connection.run("ROLLBACK");
-            return false;
-        }
-        const std::string sql = std::string("UPDATE muster.cells SET term = term + 1, owner = $2, instance = $3,") +
-                                " handed_to = '', owned_since = (extract(epoch FROM now()) * 1000)::bigint," +
-                                " pid = pg_backend_pid(), pid_started = " + own_start + " WHERE name = $1";
-        connection.run(sql.c_str(), PgValues(name_, node_, instance_));
-        connection.run("COMMIT");
+        connection.take_warning();
+        const PgRows taken = connection.run(sql.c_str(), PgValues(name_, seen.term, seen.batch, node_, instance_));
+        // No standby has confirmed the term: another node may yet get the same one from a standby that is promoted.
+        if (taken.empty() || connection.take_warning()) return false;
+        settled_ = taken.integer(0, 0);
     } catch (const PgError& error) {
-        if (error.is_unreachable()) throw;
-        connection.run("ROLLBACK");
-        if (error.sqlstate != "55P03") throw;
+        if (error.is_unreachable() || error.sqlstate != "55P03") throw;
         connection.run(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity JOIN muster.cells USING (pid)"
-            " WHERE name = $1 AND backend_start::text = pid_started",
-            PgValues(name_));
+            " WHERE name = $1 AND term = $2 AND batch = $3 AND backend_start::text = pid_started",
+            PgValues(name_, seen.term, seen.batch));
         return false;
     }
     mark_ = {seen.term + 1, seen.batch};
@@ -63,8 +52,13 @@ bool PgCell::renew(PgConnection& connection) {
                        " batch = $3 - 1 RETURNING 1) SELECT 1 / count(*) FROM passed");
     connection.prepare("hand_over", "UPDATE muster.cells SET owner = '', handed_to = $2 WHERE name = $1");
     const std::string sql = std::string("UPDATE muster.cells SET pid = pg_backend_pid(), pid_started = ") + own_start +
-                            " WHERE name = $1 AND term = $2 RETURNING 1";
-    return !connection.run(sql.c_str(), PgValues(name_, mark_.term)).empty();
+                            " WHERE name = $1 AND term = $2 AND instance = $3 RETURNING 1";
+    return !connection.run(sql.c_str(), PgValues(name_, mark_.term, instance_)).empty();
+}
+
+bool PgCell::is_lost(PgConnection& connection) const {
+    const CellRow row = look(connection);
+    return shows_loss({row.mark, row.instance}, {mark_, instance_});
 }
 
 void PgCell::send_fence(PgConnection& connection) const {
@@ -75,28 +69,27 @@ void PgCell::send_hand_over(PgConnection& connection, const std::string& success
     connection.send("hand_over", PgValues(name_, successor));
 }
 
-bool PgCell::keep(PgConnection& connection, const std::string& name, std::int64_t term) {
+bool PgCell::keep(PgConnection& connection, const CellKept& kept) {
     return !connection
-                .run("UPDATE muster.cells SET batch = batch + 1 WHERE name = $1 AND term = $2 RETURNING 1",
-                     PgValues(name, term))
+                .run(
+                    "UPDATE muster.cells SET batch = batch + 1 WHERE name = $1 AND term = $2 AND settled = $3 "
+                    "RETURNING 1",
+                    PgValues(kept.name, kept.term, kept.settled))
                 .empty();
 }
 
 bool PgCell::catch_up(PgConnection& connection) {
-    const PgRows row =
-        connection.run("UPDATE muster.cells SET settled = settled + 1 WHERE name = $1 AND term = $2 RETURNING batch",
-                       PgValues(name_, mark_.term));
-    if (row.empty()) return false;
-    mark_.batch = row.integer(0, 0);
-    return true;
+    const auto last = settle(connection);
+    if (last) mark_.batch = *last;
+    return last.has_value();
 }
 
-PgCell::Outcome PgCell::settle(PgConnection& connection) const {
+std::optional<std::int64_t> PgCell::settle(PgConnection& connection) const {
     const PgRows row =
         connection.run("UPDATE muster.cells SET settled = settled + 1 WHERE name = $1 AND term = $2 RETURNING batch",
                        PgValues(name_, mark_.term));
-    if (row.empty()) return Outcome::over;
-    return row.integer(0, 0) == mark_.batch ? Outcome::not_applied : Outcome::applied;
+    if (row.empty()) return std::nullopt;
+    return row.integer(0, 0);
 }
 
 }  // namespace muster

@@ -200,7 +200,7 @@ void PgConnection::enter_pipeline() {
     in_pipeline_ = true;
 }
 
-void PgConnection::send(const char* prepared, const PgValues& values) {
+std::size_t PgConnection::send(const char* prepared, const PgValues& values) {
     enter_pipeline();
     const auto pointers = values.pointers();
     const auto lengths = values.lengths();
@@ -208,7 +208,7 @@ void PgConnection::send(const char* prepared, const PgValues& values) {
     if (libpq().PQsendQueryPrepared(connection_.get(), prepared, static_cast<int>(values.size()), pointers.data(),
                                     lengths.data(), formats.data(), 0) != 1)
         broke(libpq().PQerrorMessage(connection_.get()));
-    ++unanswered_;
+    return unanswered_++;
 }
 
 void PgConnection::send_sql(const char* sql, const PgValues& values) {
@@ -222,13 +222,14 @@ void PgConnection::send_sql(const char* sql, const PgValues& values) {
     ++unanswered_;
 }
 
-void PgConnection::answers() {
+void PgConnection::answers(const std::function<void(std::size_t place, const PgRows& rows)>& visit) {
     enter_pipeline();
     if (libpq().PQpipelineSync(connection_.get()) != 1) broke(libpq().PQerrorMessage(connection_.get()));
     const Deadline limit = deadline();
     std::unique_ptr<PgError> failed;
+    std::size_t place = 0;
     for (bool synced = false; !synced;) {
-        const PgAnswer answer(next(limit));
+        PgAnswer answer(next(limit));
         if (!answer) {
             // Between two statements; twice in a row when the connection is gone.
             if (libpq().PQstatus(connection_.get()) == CONNECTION_BAD) broke(libpq().PQerrorMessage(connection_.get()));
@@ -240,6 +241,11 @@ void PgConnection::answers() {
             failed = std::make_unique<PgError>(error_of(answer.get()));
         if (failed && (is_parting(*failed) || libpq().PQstatus(connection_.get()) == CONNECTION_BAD))
             broke(failed->what());
+        if (status == PGRES_TUPLES_OK && visit) {
+            const PgRows rows(answer.release());
+            if (!rows.empty()) visit(place, rows);
+        }
+        ++place;
     }
     unanswered_ = 0;
     if (libpq().PQexitPipelineMode(connection_.get()) != 1) broke(libpq().PQerrorMessage(connection_.get()));

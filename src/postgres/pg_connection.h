@@ -63,10 +63,12 @@ public:
 
     // Statements that are sent one after the other and answered together: send() as many as wanted, then answers().
     // After the first one that fails, the engine does none of the rest.
-    void send(const char* prepared, const PgValues& values = PgValues());
+    // Returns its place among them.
+    std::size_t send(const char* prepared, const PgValues& values = PgValues());
     void send_sql(const char* sql, const PgValues& values = PgValues());
-    // Throws PgError for the first that failed, once all answers are here.
-    void answers();
+    // Throws PgError for the first that failed, once all answers are here. `visit` sees the rows of those that have
+    // any, by their places.
+    void answers(const std::function<void(std::size_t place, const PgRows& rows)>& visit = {});
 
     // Rows of `query`, in binary; `visit` sees one row at a time. Throws PgError.
     void copy(const std::string& query, const std::function<void(class PgCopyRow&)>& visit);

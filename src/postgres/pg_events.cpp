@@ -61,10 +61,9 @@ void send_pg_pruning(PgConnection& connection, const std::string& cell, const Ke
         " ORDER BY removed_at LIMIT $3)",
         PgValues(cell, kept.since.value, rows));
     connection.send_sql(
-        "DELETE FROM muster.player_lists WHERE lobby IN (SELECT lobby FROM muster.player_lists AS list WHERE cell = $1"
-        " AND given_at < $2 AND NOT EXISTS (SELECT 1 FROM muster.matches WHERE matches.lobby = list.lobby AND state < "
-        "4)"
-        " ORDER BY given_at LIMIT $3)",
+        "DELETE FROM muster.player_lists WHERE cell = $1 AND lobby IN (SELECT lobby FROM muster.player_lists AS list"
+        " WHERE cell = $1 AND given_at < $2 AND NOT EXISTS (SELECT 1 FROM muster.matches WHERE"
+        " matches.lobby = list.lobby AND matches.cell = list.cell AND state < 4) ORDER BY given_at LIMIT $3)",
         PgValues(cell, kept.since.value, rows));
     // The latest lobbies are remembered whatever their age.
     const std::int64_t since = std::min(kept.since.value, kept.lobbies_since.value);

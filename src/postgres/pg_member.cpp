@@ -121,9 +121,12 @@ PgMemberView PgMember::view() const {
     return view_;
 }
 
-std::string PgMember::successor(const std::string& cell) const {
+std::string PgMember::next_owner(const std::string& cell, const std::string& before) const {
     const std::lock_guard lock(mutex_);
-    return successor_of(options_.node.name, cell, view_.nodes, watch_);
+    CellCounts counts;
+    for (const CellState& state : view_.cells)
+        if (state.name != cell) ++counts[state.owner.empty() ? state.handed_to : state.owner];
+    return successor_of(before, cell, view_.nodes, watch_, counts);
 }
 
 std::string PgMember::preferred(const std::string& cell) const {

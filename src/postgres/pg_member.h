@@ -54,7 +54,9 @@ public:
     void refresh();
     PgMemberView view() const;
     // Who is to have the cell when we leave; empty when there is nobody.
-    std::string successor(const std::string& cell) const;
+    std::string successor(const std::string& cell) const { return next_owner(cell, options_.node.name); }
+    // Who is to have it when that node has lost it; empty: when nobody had it.
+    std::string next_owner(const std::string& cell, const std::string& before) const;
     // Who is alive and prefers the cell, while we do not; empty when there is nobody.
     std::string preferred(const std::string& cell) const;
 

@@ -159,7 +159,54 @@ constexpr const char* version_4 = R"sql(
 ALTER TABLE muster.nodes ADD COLUMN node_address text NOT NULL DEFAULT '';
 )sql";
 
-constexpr std::array<const char*, pg_schema_version> steps{version_1, version_2, version_3, version_4};
+// Which part of the state a cell is. A cell that an older version made is one with everything.
+constexpr const char* version_5 = R"sql(
+ALTER TABLE muster.cells
+    ADD COLUMN regions text NOT NULL DEFAULT '*',        -- ids, ascending, separated by commas; *: all
+    ADD COLUMN players boolean NOT NULL DEFAULT true;
+)sql";
+
+// Hosts, as their agents told of them last. An older node that owns the cell leaves the rows as they are.
+constexpr const char* version_6 = R"sql(
+CREATE TABLE muster.hosts (
+    cell text NOT NULL,
+    name text NOT NULL,
+    address text NOT NULL,           -- where players reach it; empty: not known
+    region integer NOT NULL,
+    version text NOT NULL,           -- of its agent
+    draining boolean NOT NULL,
+    joined_at bigint NOT NULL,
+    lost_at bigint NOT NULL,         -- 0: its agent had a link
+    PRIMARY KEY (cell, name)
+);
+CREATE TABLE muster.host_processes (
+    cell text NOT NULL,
+    host text NOT NULL,
+    name text NOT NULL,
+    run text NOT NULL,
+    state integer NOT NULL,          -- 0 starting, 1 ready, 2 allocated, 3 unhealthy, 4 stopping, 5 backoff,
+                                     -- 6 crash_loop, 7 stopped
+    pid integer NOT NULL,            -- 0: none; so are the next two
+    port integer NOT NULL,
+    server integer NOT NULL,
+    started_at bigint NOT NULL,
+    restarts integer NOT NULL,
+    exit_at bigint NOT NULL,         -- 0: it had never ended
+    exit_code integer NOT NULL,      -- -1: a signal, or nobody knows
+    exit_signal integer NOT NULL,    -- 0: none
+    exit_reason text NOT NULL,
+    PRIMARY KEY (cell, host, name),
+    FOREIGN KEY (cell, host) REFERENCES muster.hosts (cell, name) ON DELETE CASCADE
+);
+)sql";
+
+// Which cell gave a name its account; empty: an older version wrote it.
+constexpr const char* version_7 = R"sql(
+ALTER TABLE muster.accounts ADD COLUMN cell text NOT NULL DEFAULT '';
+)sql";
+
+constexpr std::array<const char*, pg_schema_version> steps{version_1, version_2, version_3, version_4,
+                                                           version_5, version_6, version_7};
 
 bool has_table(PgConnection& connection, const char* name) {
     return !connection.run("SELECT 1 FROM pg_tables WHERE schemaname = 'muster' AND tablename = $1", PgValues(name))

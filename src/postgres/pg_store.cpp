@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <ctime>
 #include <limits>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -10,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/thread_name.h"
+#include "postgres/pg_cells.h"
 #include "postgres/pg_events.h"
 #include "postgres/pg_recovery.h"
 #include "postgres/pg_schema.h"
@@ -59,6 +61,7 @@ PgStore::PgStore(const Clock& clock, const PgStoreOptions& options)
         connection_ = connection_to_any();
         warnings_ = judge_pg_settings(*connection_);
         prepare_pg_schema(*connection_);
+        plan_pg_cells(*connection_, options.cells);
     } catch (const PgError& error) {
         throw cannot_reach(error);
     }
@@ -68,7 +71,7 @@ PgStore::~PgStore() {
     thread_.end();
 }
 
-CellOwnership PgStore::try_to_own() {
+CellOwnership PgStore::try_to_own(const IsOurTurn& is_our_turn) {
     MUSTER_CHECK(!thread_.has_started(), "a cell is taken before the store starts");
     try {
         if (!connection_) connection_ = connection_to_any();
@@ -76,7 +79,8 @@ CellOwnership PgStore::try_to_own() {
         const CellRow row = cell_.look(*connection_);
         watch_.seen(asked, row.mark);
         const bool is_gone = row.owner == options_.node && options_.has_ended && options_.has_ended(row.instance);
-        if (!may_claim({row.owner, row.handed_to, is_gone}, options_.node, watch_))
+        const bool is_our = !is_our_turn || is_our_turn(row.owner);
+        if (!may_claim({row.owner, row.handed_to, is_gone, is_our}, options_.node, watch_))
             return {false, row.owner, {}, row.mark.term};
         if (!cell_.take(*connection_, row.mark)) return {false, row.owner, {}, row.mark.term};
         last_commit_ = asked;
@@ -91,8 +95,8 @@ CellOwnership PgStore::try_to_own() {
 // Shows the others that the owner is there while it reads: that may take longer than their patience.
 class PgStore::Keeper {
 public:
-    Keeper(const PgStoreOptions& options, const std::vector<PgHost>& hosts, std::int64_t term)
-        : thread_([this, &options, &hosts, term] { run(options, hosts, term); }) {}
+    Keeper(const PgStoreOptions& options, const std::vector<PgHost>& hosts, const CellKept& kept)
+        : thread_([this, &options, &hosts, kept] { run(options, hosts, kept); }) {}
     ~Keeper() {
         {
             const std::lock_guard lock(mutex_);
@@ -105,7 +109,7 @@ public:
     Keeper& operator=(const Keeper&) = delete;
 
 private:
-    void run(const PgStoreOptions& options, const std::vector<PgHost>& hosts, std::int64_t term) {
+    void run(const PgStoreOptions& options, const std::vector<PgHost>& hosts, const CellKept& kept) {
         name_this_thread("keeper");
         std::unique_ptr<PgConnection> connection;
         std::size_t host = 0;
@@ -113,7 +117,7 @@ private:
         while (!end_.wait_for(lock, options.lease / 2, [this] { return ends_; })) {
             try {
                 if (!connection) connection = connect_to_any(options.connection, hosts, host);
-                if (!PgCell::keep(*connection, options.cell, term)) return;  // the first batch finds the term over
+                if (!PgCell::keep(*connection, kept)) return;  // the first batch finds the term over
             } catch (const PgError&) {
                 connection.reset();
             }
@@ -130,7 +134,9 @@ RecoveredState PgStore::recover() {
     MUSTER_CHECK(!thread_.has_started() && cell_.mark().term > 0, "a cell is recovered by its owner, before it starts");
     try {
         RecoveredState state = read_state();
+        connection_->take_warning();
         if (!cell_.catch_up(*connection_)) give_up();
+        if (connection_->take_warning()) throw PgError::unreachable("no standby confirms what it holds");
         return state;
     } catch (const PgError& error) {
         throw cannot_reach(error);
@@ -138,8 +144,8 @@ RecoveredState PgStore::recover() {
 }
 
 RecoveredState PgStore::read_state() {
-    const Keeper keeper(options_, hosts_, cell_.mark().term);
-    if (!connection_ && !connect()) throw StoreError(exit_io, "the database cannot be reached");
+    const Keeper keeper(options_, hosts_, cell_.kept());
+    if (!connection_ && connect() != BatchReply::done) throw StoreError(exit_io, "the database cannot be reached");
     const PgRows latest = connection_->run(
         "SELECT coalesce(max(last_id), 0), coalesce(max(last_time), 0) FROM muster.event_blocks WHERE cell = $1",
         PgValues(options_.cell));
@@ -191,6 +197,7 @@ StoreFault PgStore::commit(std::span<const RecordBatch> group, std::size_t recor
     const Time began = clock_.now();
     const StoreFault fault = settled([&](PgConnection& to) {
         const UnixMs now = clock_.wall();
+        writer_.begin();
         for (const RecordBatch& batch : group)
             for (const Record& record : batch.records) writer_.write(to, record, now);
         writer_.finish(to);
@@ -205,101 +212,131 @@ StoreFault PgStore::commit(std::span<const RecordBatch> group, std::size_t recor
     return fault;
 }
 
-// Between the statements and the commit the connection may break without harm: the engine undoes what was not
-// committed. Only a commit without an answer is unknown.
-template <class Send>
-PgStore::Attempt PgStore::transact(Send send) {
-    if (!connect()) return Attempt::unreachable;
-    const Time began = clock_.now();
-    const Duration began_boot = boot_time();
-    try {
-        connection_->take_warning();
-        connection_->send_sql("BEGIN");
-        cell_.send_fence(*connection_);
-        send(*connection_);
-        connection_->answers();
-    } catch (const PgError& error) {
-        if (error.is_unreachable()) {
-            connection_.reset();
-            return Attempt::unreachable;
-        }
-        connection_->run("ROLLBACK");
-        if (PgCell::is_fence(error)) give_up();
-        throw;
-    }
-    try {
-        connection_->run("COMMIT");
-        // Such as: a standby that has to confirm did not, and somebody ended the wait.
-        if (connection_->take_warning()) return Attempt::unknown;
-    } catch (const PgError& error) {
-        if (!error.is_unreachable()) throw;
-        connection_.reset();
-        return Attempt::unknown;
-    }
-    cell_.committed();
-    last_commit_ = began;
-    window_.committed(began_boot);
-    return Attempt::committed;
+std::vector<std::size_t> PgStore::anothers(const RecordBatch& batch) const {
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; writer_.has_anothers() && i < batch.records.size(); ++i)
+        if (writer_.is_anothers(batch.records[i])) places.push_back(i);
+    return places;
 }
 
 template <class Send>
 StoreFault PgStore::settled(Send send) {
-    try {
-        const Attempt attempt = transact(send);
-        is_away_.store(attempt != Attempt::committed, std::memory_order_relaxed);
-        switch (attempt) {
-            case Attempt::committed:
-                return StoreFault::none;
-            case Attempt::unreachable:
-                return StoreFault::transient;
-            case Attempt::unknown:
+    BatchCourse course(connection_ != nullptr);
+    StoreFault fault = StoreFault::transient;
+    Time began{};
+    Duration began_boot{};
+    while (course.step() != BatchStep::end) {
+        switch (course.step()) {
+            case BatchStep::connect:
+            case BatchStep::reconnect:
+                course.replied(connect());
+                break;
+            case BatchStep::send:
+                began = clock_.now();
+                began_boot = boot_time();
+                course.replied(tried(fault, [&] { send_batch(send); }));
+                break;
+            case BatchStep::commit:
+                course.replied(tried(fault, [&] { connection_->run("COMMIT"); }));
+                break;
+            case BatchStep::settle: {
+                std::optional<std::int64_t> last;
+                BatchReply reply = tried(fault, [&] { last = cell_.settle(*connection_); });
+                if (reply == BatchReply::done && !last) reply = refused_by(std::move(connection_));
+                if (reply == BatchReply::refused) connection_.reset();
+                course.settled(reply, last.value_or(0), cell_.mark().batch + 1);
+                break;
+            }
+            case BatchStep::wait:
+                if (thread_.abandoned())
+                    throw StoreError(exit_io, "the database did not tell whether it kept the last batch");
+                std::this_thread::sleep_for(connect_again);
+                course.replied(BatchReply::done);
+                break;
+            case BatchStep::end:
                 break;
         }
-    } catch (const PgError& error) {
-        if (error.is_unreachable()) {  // while it was rolled back
-            connection_.reset();
+        if (course.is_unknown()) is_away_.store(true, std::memory_order_relaxed);
+    }
+    is_away_.store(connection_ == nullptr, std::memory_order_relaxed);
+    switch (course.end()) {
+        case BatchEnd::committed:
+            last_commit_ = began;
+            window_.committed(began_boot);
+            [[fallthrough]];
+        case BatchEnd::settled:
+            cell_.committed();
+            return StoreFault::none;
+        case BatchEnd::failed:
+            return fault;
+        case BatchEnd::not_applied:
             return StoreFault::transient;
-        }
-        return judge(error);
+        case BatchEnd::over:
+            break;
     }
-    const PgCell::Outcome outcome = settle_commit();
-    is_away_.store(false, std::memory_order_relaxed);
-    if (outcome == PgCell::Outcome::not_applied) return StoreFault::transient;
-    cell_.committed();
-    return StoreFault::none;
+    give_up();
 }
 
-// Asks until the engine tells, however long it is away: nobody may be answered before it is known.
-PgCell::Outcome PgStore::settle_commit() {
-    for (;;) {
-        if (thread_.abandoned()) throw StoreError(exit_io, "the database did not tell whether it kept the last batch");
-        try {
-            if (connect()) {
-                const PgCell::Outcome outcome = cell_.settle(*connection_);
-                if (outcome == PgCell::Outcome::over) give_up();
-                if (!connection_->take_warning()) return outcome;
-            }
-        } catch (const PgError& error) {
-            if (!error.is_unreachable()) static_cast<void>(judge(error));
+// Does one step and says how the engine answered; `fault` becomes what a refusal means.
+template <class Do>
+BatchReply PgStore::tried(StoreFault& fault, Do step) {
+    connection_->take_warning();
+    try {
+        step();
+        return connection_->take_warning() ? BatchReply::warned : BatchReply::done;
+    } catch (const PgError& error) {
+        if (error.is_unreachable()) {
             connection_.reset();
+            return BatchReply::broke;
         }
-        std::this_thread::sleep_for(connect_again);
+        if (PgCell::is_fence(error)) return refused_by(std::move(connection_));
+        fault = judge(error);
+        return BatchReply::refused;
     }
 }
 
-bool PgStore::connect() {
-    if (connection_) return true;
-    if (clock_.now() < next_connect_) return false;
+// The row at the other end of this connection is not ours. That of a primary which was replaced proves nothing.
+BatchReply PgStore::refused_by(std::unique_ptr<PgConnection> connection) {
+    try {
+        if (cell_.is_lost(*connection)) return BatchReply::fenced;
+    } catch (const PgError&) {
+        // As one that is behind.
+    }
+    return BatchReply::broke;
+}
+
+// What the engine refuses is rolled back.
+template <class Send>
+void PgStore::send_batch(Send send) {
+    try {
+        connection_->send_sql("BEGIN");
+        cell_.send_fence(*connection_);
+        send(*connection_);
+        connection_->answers([this](std::size_t place, const PgRows& rows) { writer_.answered(place, rows); });
+    } catch (const PgError& error) {
+        if (!error.is_unreachable()) connection_->run("ROLLBACK");
+        throw;
+    }
+}
+
+BatchReply PgStore::connect() {
+    if (connection_) return BatchReply::done;
+    if (clock_.now() < next_connect_) return BatchReply::broke;
     next_connect_ = clock_.now() + connect_again;
     try {
         auto connection = connection_to_any();
-        if (!cell_.renew(*connection)) give_up();
+        ++next_host_;  // a primary that takes connections and nothing else is not the first to be tried again
+        connection->take_warning();
+        if (!cell_.renew(*connection)) return refused_by(std::move(connection));
+        if (connection->take_warning()) return BatchReply::broke;  // no standby listens to it
         PgWriter::prepare(*connection);
         connection_ = std::move(connection);
-        return true;
+        --next_host_;
+        return BatchReply::done;
     } catch (const PgError& error) {
-        if (!error.is_unreachable()) static_cast<void>(judge(error));
-        return false;
+        if (error.is_unreachable()) return BatchReply::broke;
+        static_cast<void>(judge(error));
+        return BatchReply::refused;
     }
 }
 
@@ -323,8 +360,7 @@ void PgStore::keep_up(bool) {
         prune_more_ = true;
     }
     if (prune_more_) prune();
-    const bool answers_wait = !window_.is_open(boot_time());
-    if (answers_wait || clock_.now() - last_commit_ >= options_.lease / 2)
+    if (must_commit(window_, boot_time(), clock_.now() - last_commit_, options_.lease))
         static_cast<void>(settled([](PgConnection&) {}));
 }
 

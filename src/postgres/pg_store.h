@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "base/time.h"
+#include "core/cell_plan.h"
 #include "postgres/answer_window.h"
+#include "postgres/batch_course.h"
 #include "postgres/cell_claim.h"
 #include "postgres/cell_watch.h"
 #include "postgres/pg_cell.h"
@@ -29,7 +31,8 @@ namespace muster {
 
 struct PgStoreOptions {
     PgOptions connection{};
-    std::string cell = "main";
+    std::string cell = "main";    // the one that this store is of
+    CellPlans cells{CellPlan{}};  // all that the nodes share
     std::string node{};
     std::string instance{};                               // our process
     std::function<bool(const std::string&)> has_ended{};  // whether that process certainly has; none: nobody knows
@@ -52,7 +55,8 @@ public:
     static constexpr std::chrono::milliseconds look_every{250};
 
     // Connects, judges the engine's settings (N-10) and prepares the tables. Throws StoreError: 65 when the database is
-    // not ours or newer, 74 when it cannot be reached or rights are missing, 78 when its settings lose promises.
+    // not ours or newer, 74 when it cannot be reached or rights are missing, 78 when its settings lose promises or its
+    // cells are not ours.
     PgStore(const Clock& clock, const PgStoreOptions& options);
     ~PgStore() override;
 
@@ -60,8 +64,10 @@ public:
     const std::vector<std::string>& warnings() const { return warnings_; }
 
     // Takes the cell when nobody has it, or its owner was silent for long enough. Call it every `look_every` until the
-    // cell is ours; then recover().
-    CellOwnership try_to_own();
+    // cell is ours; then recover(). `is_our_turn` says of the owner that it has, empty for nobody, whether this node is
+    // to be the next (N-12); none: it is.
+    using IsOurTurn = std::function<bool(const std::string& owner)>;
+    CellOwnership try_to_own(const IsOurTurn& is_our_turn = {});
 
     RecoveredState recover() override;
     void on_durable(OnDurable on_durable) override { thread_.on_durable(std::move(on_durable)); }
@@ -79,22 +85,25 @@ public:
 
 private:
     StoreFault commit(std::span<const RecordBatch> group, std::size_t records) override;
+    std::vector<std::size_t> anothers(const RecordBatch& batch) const override;
     void keep_up(bool idle) override;
     Duration patience() const override { return options_.lease; }
     void close(Time by, bool hurried) override;
     void died() override { connection_.reset(); }
 
-    enum class Attempt : std::uint8_t { committed, unreachable, unknown };
-    // One fenced transaction of whatever `send` sends. Throws PgError::refused, rolled back, and StoreError.
-    template <class Send>
-    Attempt transact(Send send);
-    // As it is answered to the batch: waits until an unknown outcome is known.
+    // One fenced transaction of whatever `send` sends, as it is answered to the batch: waits until an unknown outcome
+    // is known. Throws StoreError.
     template <class Send>
     StoreFault settled(Send send);
-    PgCell::Outcome settle_commit();
+    template <class Do>
+    BatchReply tried(StoreFault& fault, Do step);
+    template <class Send>
+    void send_batch(Send send);
+    // One there is stays.
+    BatchReply connect();
+    BatchReply refused_by(std::unique_ptr<PgConnection> connection);
     class Keeper;
     RecoveredState read_state();
-    bool connect();
     std::unique_ptr<PgConnection> connection_to_any() {
         return connect_to_any(options_.connection, hosts_, next_host_);
     }

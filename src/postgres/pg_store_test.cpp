@@ -2,8 +2,10 @@
 // seconds.
 #include "postgres/pg_store.h"
 
+#include <atomic>
 #include <memory>
 #include <set>
+#include <thread>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -44,6 +46,7 @@ struct Node {
         options.lease = lease;
         store = std::make_unique<PgStore>(clock, options);
     }
+    Node(const Clock& clock, const PgStoreOptions& options) : store(std::make_unique<PgStore>(clock, options)) {}
 
     bool own() { return store->try_to_own().ours; }
     RecoveredState begin() {
@@ -85,6 +88,16 @@ Record without_nul(Record record) {
         for (std::string* text : {&block->value, &block->reason, &block->blocked_by}) clean(*text);
     } else if (auto* unblocked = std::get_if<BlockRemoved>(&record)) {
         clean(unblocked->value);
+    } else if (auto* host = std::get_if<HostRecord>(&record)) {
+        clean(host->name);
+        clean(host->version);
+    } else if (auto* host_gone = std::get_if<HostForgotten>(&record)) {
+        clean(host_gone->name);
+    } else if (auto* process = std::get_if<HostProcessRecord>(&record)) {
+        for (std::string* text : {&process->host, &process->name, &process->run, &process->exit_reason}) clean(*text);
+    } else if (auto* gone = std::get_if<HostProcessForgotten>(&record)) {
+        clean(gone->host);
+        clean(gone->name);
     }
     return record;
 }
@@ -261,6 +274,104 @@ TEST_CASE("N-5, fault 82: a connection that breaks anywhere in a transaction lea
     std::set<std::int32_t> found;
     for (const ServerRecord& server : next.store->recover().servers) found.insert(server.id.value);
     CHECK(found == kept);
+}
+
+TEST_CASE("N-7, fault 86: a store keeps the cells it was made with, and refuses a node that plans others") {
+    NEEDS_ENGINE();
+    TestEngine engine;
+    const SystemClock clock;
+    const auto ends_with = [&](const std::string& url, const CellPlans& cells) {
+        PgStoreOptions options = options_for(url, "one");
+        options.cell = cells.front().name;
+        options.cells = cells;
+        return exit_of([&] { PgStore(clock, options); });
+    };
+    const std::vector<RegionId> some{RegionId(2), RegionId(9)};
+    const std::string planned = engine.url("planned");
+    const CellPlans two{{"eu", some, false}, {"people", std::vector<RegionId>(), true}};
+    CHECK(ends_with(planned, two) == 0);
+    CHECK(ends_with(planned, two) == 0);
+    CHECK(ends_with(planned, {CellPlan{}}) == exit_config);
+    CHECK(ends_with(planned, {two[0]}) == exit_config);
+    CHECK(ends_with(planned, {{"eu", some, true}, two[1]}) == exit_config);
+    CHECK(ends_with(planned, {{"eu", std::vector<RegionId>{RegionId(2)}, false}, two[1]}) == exit_config);
+    CHECK(ends_with(planned, two) == 0);
+    // A cell that an older version made has everything.
+    const std::string older = engine.url("older");
+    CHECK(ends_with(older, {CellPlan{}}) == 0);
+    PgOptions plain;
+    plain.url = older;
+    PgConnection(plain, pg_hosts_of(older).value().front())
+        .run_script(
+            "ALTER TABLE muster.accounts DROP COLUMN cell;"
+            "DROP TABLE muster.host_processes, muster.hosts;"
+            "ALTER TABLE muster.cells DROP COLUMN regions, DROP COLUMN players;"
+            "UPDATE muster.version SET version = 4");
+    CHECK(ends_with(older, {{"main", some, true}}) == exit_config);
+    CHECK(ends_with(older, {CellPlan{}}) == 0);
+}
+
+TEST_CASE("N-3, N-5, fault 82: neither a term nor a batch counts whose commit no standby has confirmed") {
+    NEEDS_ENGINE();
+    TestEngine engine;
+    const std::string url = engine.url("unconfirmed");
+    HandClock clock;
+    PgOptions plain;
+    plain.url = url;
+    PgConnection operators(plain, pg_hosts_of(url).value().front());
+    const auto end_wait = [&] {
+        while (
+            operators.run("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").empty())
+            std::this_thread::sleep_for(5ms);
+    };
+    // Each process of the engine learns of it when it comes to it; afterwards every commit waits for that standby.
+    PgConnection another(plain, pg_hosts_of(url).value().front());
+    const auto demand_standby = [&](const std::string& name) {
+        operators.run(("ALTER SYSTEM SET synchronous_standby_names = '" + name + "'").c_str());
+        operators.run("SELECT pg_reload_conf()");
+        for (bool has_waited = name.empty(); !has_waited;) {
+            std::atomic<bool> is_over{false};
+            std::thread commit([&] {
+                another.run("SELECT pg_logical_emit_message(true, 'test', 'does this wait?')");
+                is_over = true;
+            });
+            while (!is_over) {
+                operators.run(
+                    "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND pid = $1",
+                    PgValues(another.backend_pid()));
+                std::this_thread::sleep_for(5ms);
+            }
+            commit.join();
+            has_waited = another.take_warning();
+        }
+    };
+    Node one(clock, url, "one", 1h);
+    REQUIRE_FALSE(one.store->try_to_own().engine.size() > 0);  // the row is there
+    Node two(clock, url, "two", 1h);
+    int tries = 0;
+    demand_standby("nobody");
+    bool is_ours = true;
+    std::thread taking([&] {
+        while (!two.own() && ++tries <= 21) clock.advance(250ms);
+        is_ours = tries <= 21;
+    });
+    end_wait();
+    taking.join();
+    CHECK_FALSE(is_ours);
+
+    demand_standby("");
+    while (!two.own()) clock.advance(250ms);
+    two.begin();
+    REQUIRE(two.write({sample_server(1)}) == StoreFault::none);
+    demand_standby("nobody");
+    REQUIRE(two.store->submit({++two.number, {sample_server(2)}, 0}));
+    end_wait();  // the batch
+    end_wait();  // what is to settle it
+    CHECK(two.outcomes.all().size() == 1);
+    demand_standby("");
+    REQUIRE(two.outcomes.wait_for(2));
+    CHECK(two.outcomes.last().fault == StoreFault::none);
+    CHECK(two.store->stop(30s));
 }
 
 TEST_CASE("N-9, N-10, fault 83: an engine that is away, unsafe or not ours is told by name, and heals by itself") {

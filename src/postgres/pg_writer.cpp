@@ -1,5 +1,6 @@
 #include "postgres/pg_writer.h"
 
+#include <algorithm>
 #include <array>
 #include <variant>
 
@@ -31,19 +32,20 @@ void PgWriter::prepare(PgConnection& connection) {
                        " drained_because = excluded.drained_because, drained_at = excluded.drained_at,"
                        " name = excluded.name");
     connection.prepare("remove_server",
-                       "UPDATE muster.servers SET removed_at = $2 WHERE id = $1 AND removed_at IS NULL");
+                       "UPDATE muster.servers SET removed_at = $3 WHERE cell = $1 AND id = $2 AND removed_at IS NULL");
+    // By its name, since the key is the lobby where there is one cell, and the cell and the lobby where there are more.
     connection.prepare("put_lists",
                        "INSERT INTO muster.player_lists (lobby, cell, matchmaker, accounts, given_at)"
                        " SELECT l, $1, m, a::integer[], g FROM"
                        " unnest($2::integer[], $3::text[], $4::text[], $5::bigint[]) AS row (l, m, a, g)"
-                       " ON CONFLICT (lobby) DO UPDATE SET cell = excluded.cell, matchmaker = excluded.matchmaker,"
+                       " ON CONFLICT ON CONSTRAINT player_lists_pkey DO UPDATE SET matchmaker = excluded.matchmaker,"
                        " accounts = excluded.accounts, given_at = excluded.given_at");
-    connection.prepare("drop_lists", "DELETE FROM muster.player_lists WHERE lobby = ANY ($1::integer[])");
+    connection.prepare("drop_lists", "DELETE FROM muster.player_lists WHERE cell = $1 AND lobby = ANY ($2::integer[])");
     // A lobby that comes again after its end starts without the uses of the match before.
     connection.prepare("drop_old_uses",
                        "DELETE FROM muster.token_uses USING muster.matches WHERE token_uses.lobby = matches.lobby"
-                       " AND matches.lobby = ANY ($1::integer[]) AND matches.state >= 4");
-    // Another cell's lobby is not changed: a row is missing then, which fails the transaction (N-8).
+                       " AND matches.cell = $1 AND matches.lobby = ANY ($2::integer[]) AND matches.state >= 4");
+    // Another cell's lobby is not changed, and comes back (N-8).
     connection.prepare(
         "put_matches",
         "WITH put AS (INSERT INTO muster.matches SELECT l, $1, m, r, gt, gm, pc, ar, st, re, s, se, si, sp, tk, qa, aa,"
@@ -58,22 +60,25 @@ void PgWriter::prepare(PgConnection& connection) {
         " server_port = excluded.server_port, token = excluded.token, requested_at = excluded.requested_at,"
         " allocated_at = excluded.allocated_at, ready_at = excluded.ready_at, started_at = excluded.started_at,"
         " ended_at = excluded.ended_at, untold_event = excluded.untold_event"
-        " WHERE muster.matches.cell = excluded.cell RETURNING 1)"
-        " SELECT sqrt(CASE WHEN count(*) = cardinality($2::integer[]) THEN 1 ELSE -1 END) FROM put");
+        " WHERE muster.matches.cell = excluded.cell RETURNING lobby)"
+        " SELECT l FROM unnest($2::integer[]) AS asked (l) WHERE l NOT IN (SELECT lobby FROM put)");
     connection.prepare("put_uses",
                        "INSERT INTO muster.token_uses SELECT l, a, u FROM"
-                       " unnest($1::integer[], $2::integer[], $3::bigint[]) AS row (l, a, u)"
-                       " JOIN muster.matches ON lobby = l AND state < 4 ON CONFLICT DO NOTHING");
+                       " unnest($2::integer[], $3::integer[], $4::bigint[]) AS row (l, a, u)"
+                       " JOIN muster.matches ON lobby = l AND cell = $1 AND state < 4 ON CONFLICT DO NOTHING");
     connection.prepare("drop_uses",
-                       "DELETE FROM muster.token_uses USING unnest($1::integer[], $2::integer[]) AS row (l, a),"
+                       "DELETE FROM muster.token_uses USING unnest($2::integer[], $3::integer[]) AS row (l, a),"
                        " muster.matches WHERE token_uses.lobby = l AND token_uses.account = a"
-                       " AND matches.lobby = l AND matches.state < 4");
-    connection.prepare("end_events", "UPDATE muster.matches SET untold_event = 0 WHERE lobby = ANY ($1::integer[])");
-    connection.prepare("drop_matches", "DELETE FROM muster.matches WHERE lobby = ANY ($1::integer[])");
+                       " AND matches.lobby = l AND matches.cell = $1 AND matches.state < 4");
+    connection.prepare("end_events",
+                       "UPDATE muster.matches SET untold_event = 0 WHERE cell = $1 AND lobby = ANY ($2::integer[])");
+    connection.prepare("drop_matches", "DELETE FROM muster.matches WHERE cell = $1 AND lobby = ANY ($2::integer[])");
     connection.prepare("put_owed_abort",
                        "INSERT INTO muster.owed_aborts (ip, port, lobby, cell) VALUES ($1, $2, $3, $4)"
                        " ON CONFLICT DO NOTHING");
-    connection.prepare("drop_owed_aborts", "DELETE FROM muster.owed_aborts WHERE ip = $1 AND port = $2");
+    connection.prepare("drop_owed_aborts", "DELETE FROM muster.owed_aborts WHERE cell = $1 AND ip = $2 AND port = $3");
+    connection.prepare("drop_owed_abort",
+                       "DELETE FROM muster.owed_aborts WHERE cell = $1 AND ip = $2 AND port = $3 AND lobby = $4");
     connection.prepare("put_numbers",
                        "INSERT INTO muster.numbers_reserved AS kept VALUES ($1, $2, $3, $4) ON CONFLICT (cell)"
                        " DO UPDATE SET server_ids_below = greatest(kept.server_ids_below, excluded.server_ids_below),"
@@ -82,9 +87,12 @@ void PgWriter::prepare(PgConnection& connection) {
     connection.prepare("put_clock",
                        "INSERT INTO muster.world_clock VALUES (1, $1, $2) ON CONFLICT (one) DO UPDATE SET"
                        " elapsed_game_ms = excluded.elapsed_game_ms, speed = excluded.speed");
+    // A name that another cell has given an account keeps it, and comes back. An older version named no cell.
     connection.prepare("put_account",
-                       "INSERT INTO muster.accounts VALUES ($1, $2)"
-                       " ON CONFLICT (name) DO UPDATE SET account = excluded.account");
+                       "WITH put AS (INSERT INTO muster.accounts (name, account, cell) VALUES ($2, $3, $1)"
+                       " ON CONFLICT (name) DO UPDATE SET account = excluded.account, cell = excluded.cell"
+                       " WHERE muster.accounts.cell IN ('', excluded.cell) RETURNING 1)"
+                       " SELECT $2::text WHERE NOT EXISTS (SELECT 1 FROM put)");
     connection.prepare("put_operator",
                        "INSERT INTO muster.operators VALUES ($1, $2, $3, $4, $5) ON CONFLICT (name) DO UPDATE SET"
                        " role = excluded.role, token_hash = excluded.token_hash, added_by = excluded.added_by,"
@@ -95,6 +103,22 @@ void PgWriter::prepare(PgConnection& connection) {
                        " DO UPDATE SET reason = excluded.reason, blocked_by = excluded.blocked_by,"
                        " blocked_at = excluded.blocked_at, until = excluded.until");
     connection.prepare("drop_block", "DELETE FROM muster.blocks WHERE kind = $1 AND value = $2");
+    connection.prepare("put_host",
+                       "INSERT INTO muster.hosts VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (cell, name)"
+                       " DO UPDATE SET address = excluded.address, region = excluded.region,"
+                       " version = excluded.version, draining = excluded.draining, joined_at = excluded.joined_at,"
+                       " lost_at = excluded.lost_at");
+    connection.prepare("drop_host", "DELETE FROM muster.hosts WHERE cell = $1 AND name = $2");
+    connection.prepare("put_host_process",
+                       "INSERT INTO muster.host_processes SELECT cell, name, $3, $4, $5::integer, $6::integer,"
+                       " $7::integer, $8::integer, $9::bigint, $10::integer, $11::bigint, $12::integer, $13::integer,"
+                       " $14 FROM muster.hosts WHERE cell = $1 AND name = $2 ON CONFLICT (cell, host, name)"
+                       " DO UPDATE SET run = excluded.run, state = excluded.state, pid = excluded.pid,"
+                       " port = excluded.port, server = excluded.server, started_at = excluded.started_at,"
+                       " restarts = excluded.restarts, exit_at = excluded.exit_at, exit_code = excluded.exit_code,"
+                       " exit_signal = excluded.exit_signal, exit_reason = excluded.exit_reason");
+    connection.prepare("drop_host_process",
+                       "DELETE FROM muster.host_processes WHERE cell = $1 AND host = $2 AND name = $3");
     connection.prepare("put_events",
                        "INSERT INTO muster.event_blocks VALUES ($1, $2, $3, $4, $5, $6, $7::bytea)"
                        " ON CONFLICT (cell, first_id) DO NOTHING");
@@ -107,6 +131,28 @@ void PgWriter::write(PgConnection& connection, const Record& record, UnixMs now)
 void PgWriter::finish(PgConnection& connection) {
     send_lobbies(connection);
     send_events(connection);
+}
+
+void PgWriter::begin() {
+    lobbies_at_.clear();
+    names_at_.clear();
+    lobbies_of_others_.clear();
+    names_of_others_.clear();
+}
+
+void PgWriter::answered(std::size_t place, const PgRows& rows) {
+    const bool are_lobbies = std::ranges::binary_search(lobbies_at_, place);
+    const bool are_names = std::ranges::binary_search(names_at_, place);
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+        if (are_lobbies) lobbies_of_others_.insert(LobbyId(static_cast<std::int32_t>(rows.integer(row, 0))));
+        if (are_names) names_of_others_.emplace(rows.text(row, 0));
+    }
+}
+
+bool PgWriter::is_anothers(const Record& record) const {
+    if (const auto* match = std::get_if<MatchRecord>(&record)) return lobbies_of_others_.contains(match->lobby);
+    const auto* account = std::get_if<AccountRecord>(&record);
+    return account && names_of_others_.contains(pg_text(account->name));
 }
 
 void PgWriter::rolled_back() {
@@ -134,8 +180,8 @@ void PgWriter::send_lobbies(PgConnection& to) {
     send_lists(to);
     send_matches(to);
     send_uses(to);
-    if (!told_.empty()) to.send("end_events", PgValues(lobbies_text(told_)));
-    if (!forgotten_.empty()) to.send("drop_matches", PgValues(lobbies_text(forgotten_)));
+    if (!told_.empty()) to.send("end_events", PgValues(cell_, lobbies_text(told_)));
+    if (!forgotten_.empty()) to.send("drop_matches", PgValues(cell_, lobbies_text(forgotten_)));
     forget_collected();
 }
 
@@ -157,7 +203,7 @@ void PgWriter::send_lists(PgConnection& to) {
         accounts.add(of_lobby.text());
         given.add(list.given_at.value);
     }
-    if (!dropped.empty()) to.send("drop_lists", PgValues(lobbies_text(dropped)));
+    if (!dropped.empty()) to.send("drop_lists", PgValues(cell_, lobbies_text(dropped)));
     if (!lobbies.empty())
         to.send("put_lists", PgValues(cell_, lobbies.text(), matchmakers.text(), accounts.text(), given.text()));
 }
@@ -193,14 +239,14 @@ void PgWriter::send_matches(PgConnection& to) {
         add(match->ended_at.value);
         add(static_cast<int>(match->untold_event));
     }
-    if (!alive.empty()) to.send("drop_old_uses", PgValues(lobbies_text(alive)));
+    if (!alive.empty()) to.send("drop_old_uses", PgValues(cell_, lobbies_text(alive)));
     PgValues values(cell_);
     for (const PgArray& column : columns) values.add(column.text());
-    to.send("put_matches", values);
+    lobbies_at_.push_back(to.send("put_matches", values));
     // What was said of a match that is over is of the past.
     if (!over.empty()) {
-        to.send("drop_old_uses", PgValues(lobbies_text(over)));
-        to.send("drop_lists", PgValues(lobbies_text(over)));
+        to.send("drop_old_uses", PgValues(cell_, lobbies_text(over)));
+        to.send("drop_lists", PgValues(cell_, lobbies_text(over)));
     }
 }
 
@@ -215,8 +261,10 @@ void PgWriter::send_uses(PgConnection& to) {
         (at ? used_accounts : released_accounts).add(use.second.value);
         if (at) used_at.add(at->value);
     }
-    if (!released_lobbies.empty()) to.send("drop_uses", PgValues(released_lobbies.text(), released_accounts.text()));
-    if (!used_lobbies.empty()) to.send("put_uses", PgValues(used_lobbies.text(), used_accounts.text(), used_at.text()));
+    if (!released_lobbies.empty())
+        to.send("drop_uses", PgValues(cell_, released_lobbies.text(), released_accounts.text()));
+    if (!used_lobbies.empty())
+        to.send("put_uses", PgValues(cell_, used_lobbies.text(), used_accounts.text(), used_at.text()));
 }
 
 void PgWriter::send_events(PgConnection& to) {
@@ -236,7 +284,7 @@ void PgWriter::write_one(PgConnection& to, const ServerRecord& server, UnixMs) {
 }
 
 void PgWriter::write_one(PgConnection& to, const ServerRemoved& removed, UnixMs now) {
-    to.send("remove_server", PgValues(removed.id.value, now.value));
+    to.send("remove_server", PgValues(cell_, removed.id.value, now.value));
 }
 
 void PgWriter::write_one(PgConnection& to, const MatchRecord& match, UnixMs) {
@@ -282,7 +330,11 @@ void PgWriter::write_one(PgConnection& to, const AbortOwed& owed, UnixMs) {
 }
 
 void PgWriter::write_one(PgConnection& to, const AbortsTold& told, UnixMs) {
-    to.send("drop_owed_aborts", PgValues(told.ip.to_string(), told.port));
+    to.send("drop_owed_aborts", PgValues(cell_, told.ip.to_string(), told.port));
+}
+
+void PgWriter::write_one(PgConnection& to, const AbortSettled& settled, UnixMs) {
+    to.send("drop_owed_abort", PgValues(cell_, settled.ip.to_string(), settled.port, settled.lobby.value));
 }
 
 void PgWriter::write_one(PgConnection& to, const NumbersReserved& numbers, UnixMs) {
@@ -294,7 +346,7 @@ void PgWriter::write_one(PgConnection& to, const ClockRecord& clock, UnixMs) {
 }
 
 void PgWriter::write_one(PgConnection& to, const AccountRecord& account, UnixMs) {
-    to.send("put_account", PgValues(account.name, account.account.value));
+    names_at_.push_back(to.send("put_account", PgValues(cell_, account.name, account.account.value)));
 }
 
 void PgWriter::write_one(PgConnection& to, const OperatorRecord& added, UnixMs) {
@@ -313,6 +365,26 @@ void PgWriter::write_one(PgConnection& to, const BlockRecord& block, UnixMs) {
 
 void PgWriter::write_one(PgConnection& to, const BlockRemoved& removed, UnixMs) {
     to.send("drop_block", PgValues(static_cast<int>(removed.kind), removed.value));
+}
+
+void PgWriter::write_one(PgConnection& to, const HostRecord& host, UnixMs) {
+    to.send("put_host", PgValues(cell_, host.name, host.address, host.region.value, host.version, host.draining,
+                                 host.joined_at.value, host.lost_at.value));
+}
+
+void PgWriter::write_one(PgConnection& to, const HostForgotten& forgotten, UnixMs) {
+    to.send("drop_host", PgValues(cell_, forgotten.name));
+}
+
+void PgWriter::write_one(PgConnection& to, const HostProcessRecord& process, UnixMs) {
+    to.send("put_host_process",
+            PgValues(cell_, process.host, process.name, process.run, static_cast<int>(process.state), process.pid,
+                     process.port, process.server.value, process.started_at.value, process.restarts,
+                     process.exit_at.value, process.exit_code, process.exit_signal, process.exit_reason));
+}
+
+void PgWriter::write_one(PgConnection& to, const HostProcessForgotten& forgotten, UnixMs) {
+    to.send("drop_host_process", PgValues(cell_, forgotten.host, forgotten.name));
 }
 
 void PgWriter::write_one(PgConnection& to, const EventRecord& event, UnixMs) {

@@ -6,9 +6,11 @@
 // what was collected goes out first.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,10 +29,19 @@ public:
     // The statements that it sends, on a new connection. Throws PgError.
     static void prepare(PgConnection& connection);
 
+    // Before the first record of a transaction.
+    void begin();
     // `now` dates what the record itself does not date.
     void write(PgConnection& connection, const Record& record, UnixMs now);
     // Sends what was collected; then the transaction may be committed.
     void finish(PgConnection& connection);
+
+    // What the engine answered to the statement of that place.
+    void answered(std::size_t place, const PgRows& rows);
+    // Whether the record of that transaction was left out: another cell has its lobby or name (N-8). Of a lobby that
+    // was left out once, all are said to be: who wrote them takes them back.
+    bool is_anothers(const Record& record) const;
+    bool has_anothers() const { return !lobbies_of_others_.empty() || !names_of_others_.empty(); }
 
     // What became of the transaction. Events that were known before are skipped, so the last durable id counts.
     void committed() { durable_event_ = last_event_; }
@@ -51,6 +62,7 @@ private:
     void write_one(PgConnection& to, const EventTold& told, UnixMs now);
     void write_one(PgConnection& to, const AbortOwed& owed, UnixMs now);
     void write_one(PgConnection& to, const AbortsTold& told, UnixMs now);
+    void write_one(PgConnection& to, const AbortSettled& settled, UnixMs now);
     void write_one(PgConnection& to, const NumbersReserved& numbers, UnixMs now);
     void write_one(PgConnection& to, const ClockRecord& clock, UnixMs now);
     void write_one(PgConnection& to, const AccountRecord& account, UnixMs now);
@@ -59,6 +71,10 @@ private:
     void write_one(PgConnection& to, const OperatorRemoved& removed, UnixMs now);
     void write_one(PgConnection& to, const BlockRecord& block, UnixMs now);
     void write_one(PgConnection& to, const BlockRemoved& removed, UnixMs now);
+    void write_one(PgConnection& to, const HostRecord& host, UnixMs now);
+    void write_one(PgConnection& to, const HostForgotten& forgotten, UnixMs now);
+    void write_one(PgConnection& to, const HostProcessRecord& process, UnixMs now);
+    void write_one(PgConnection& to, const HostProcessForgotten& forgotten, UnixMs now);
 
     // The lobby has come so far; what comes before that goes out first when it was further already.
     void reach(PgConnection& to, LobbyId lobby, Stage stage);
@@ -82,6 +98,10 @@ private:
     std::map<std::pair<LobbyId, AccountId>, std::optional<UnixMs>> uses_;  // when used; nothing: released
     std::vector<LobbyId> told_;
     std::vector<LobbyId> forgotten_;
+    std::vector<std::size_t> lobbies_at_;  // places of statements that return others' lobbies; ascending, as are names
+    std::vector<std::size_t> names_at_;
+    std::set<LobbyId> lobbies_of_others_;
+    std::set<std::string> names_of_others_;
     EventBlock events_;
     std::int64_t last_event_ = 0;
     std::int64_t durable_event_ = 0;

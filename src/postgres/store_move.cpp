@@ -34,7 +34,7 @@ struct Table {
 };
 
 // Those that others refer to come first.
-constexpr std::array<Table, 11> tables{{
+constexpr std::array<Table, 13> tables{{
     {"servers",
      "itiiiiiiiittit",
      "SELECT id, ip, port, region, epoch, max_matches, drained_by_server, drained_by_operator, registered_at,"
@@ -119,6 +119,30 @@ constexpr std::array<Table, 11> tables{{
      " ORDER BY kind, value COLLATE \"C\"",
      "INSERT INTO muster.blocks (kind, value, reason, blocked_by, blocked_at, until) VALUES ($1::int, $2, $3, $4,"
      " $5::bigint, $6::bigint)"},
+    {"hosts",
+     "ttitiii",
+     "SELECT name, address, region, version, draining, joined_at, lost_at FROM hosts ORDER BY name",
+     {"INSERT INTO hosts (name, address, region, version, draining, joined_at, lost_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6,"
+      " ?7)",
+      nullptr},
+     "SELECT name, address, region::bigint, version, draining::int::bigint, joined_at, lost_at FROM muster.hosts"
+     " ORDER BY name COLLATE \"C\"",
+     "INSERT INTO muster.hosts (cell, name, address, region, version, draining, joined_at, lost_at) VALUES ('main', $1,"
+     " $2, $3::int, $4, $5::int::boolean, $6::bigint, $7::bigint)"},
+    {"host_processes",
+     "tttiiiiiiiiit",
+     "SELECT host, name, run, state, pid, port, server, started_at, restarts, exit_at, exit_code, exit_signal,"
+     " exit_reason FROM host_processes ORDER BY host, name",
+     {"INSERT INTO host_processes (host, name, run, state, pid, port, server, started_at, restarts, exit_at,"
+      " exit_code, exit_signal, exit_reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+      nullptr},
+     "SELECT host, name, run, state::bigint, pid::bigint, port::bigint, server::bigint, started_at, restarts::bigint,"
+     " exit_at, exit_code::bigint, exit_signal::bigint, exit_reason FROM muster.host_processes"
+     " ORDER BY host COLLATE \"C\", name COLLATE \"C\"",
+     "INSERT INTO muster.host_processes (cell, host, name, run, state, pid, port, server, started_at, restarts, "
+     "exit_at,"
+     " exit_code, exit_signal, exit_reason) VALUES ('main', $1, $2, $3, $4::int, $5::int, $6::int, $7::int,"
+     " $8::bigint, $9::int, $10::bigint, $11::int, $12::int, $13)"},
     {"numbers_reserved",
      "iii",
      "SELECT server_ids_below, epochs_below, event_ids_below FROM numbers_reserved",
@@ -299,12 +323,15 @@ Moved move_to_database(const std::string& path, const PgOptions& database) {
         base->run("BEGIN");
         // Whoever else fills it, or wants to own it, waits, and then finds it full.
         base->run("LOCK TABLE muster.cells IN EXCLUSIVE MODE");
-        bool is_empty = base->run("SELECT 1 FROM muster.cells WHERE owner <> '' LIMIT 1").empty();
+        bool is_empty = base->run("SELECT 1 FROM muster.cells WHERE owner <> '' OR name <> 'main' LIMIT 1").empty();
         for (const Table& table : tables) {
             const std::string sql = fmt::format("SELECT 1 FROM muster.{} LIMIT 1", table.name);
             is_empty = is_empty && base->run(sql.c_str()).empty();
         }
         if (!is_empty) throw StoreError(exit_in_use, "the database holds a store already; nothing was done");
+        base->run(
+            "INSERT INTO muster.cells (name, term, owner, batch, pid, pid_started, settled)"
+            " VALUES ('main', 0, '', 0, 0, '', 0) ON CONFLICT DO NOTHING");
         Moved moved;
         for (const Table& table : tables) {
             write_table(file, *base, table);

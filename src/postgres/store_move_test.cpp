@@ -1,7 +1,9 @@
 #include "postgres/store_move.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include <doctest/doctest.h>
 
@@ -35,6 +37,21 @@ std::unique_ptr<Store> database_at(const Clock& clock, const std::string& url) {
     auto store = std::make_unique<PgStore>(clock, options);
     REQUIRE(store->try_to_own().ours);
     return store;
+}
+
+// Core takes no list for a lobby that is over, but a life of random records has some.
+void forget_lists_of_what_is_over(Store& store) {
+    const RecoveredState state = store.recover();
+    RecordBatch batch{1, {}, 0};
+    for (const PlayersRecord& list : state.players) {
+        const auto is_list = [&](const LobbyOver& over) { return over.lobby == list.lobby; };
+        if (std::ranges::any_of(state.over, is_list)) batch.records.emplace_back(PlayersForgotten{list.lobby});
+    }
+    OutcomeLog outcomes;
+    outcomes.start(store);
+    REQUIRE(store.submit(std::move(batch)));
+    REQUIRE(outcomes.wait_for(1));
+    CHECK(store.stop(30s));
 }
 
 // What it recovers and its events, as text; new records go in between, if wanted.
@@ -83,6 +100,7 @@ TEST_CASE("N-1: a store goes from a file into a database and back, and is the sa
     const std::string first = (folder.path() / "first.db").string();
     const std::string second = (folder.path() / "second.db").string();
     life_of(*file_at(clock, first), &random, clock);
+    forget_lists_of_what_is_over(*file_at(clock, first));
     // PostgreSQL keeps no NUL in a text, which as_text() shows as "~".
     std::string expected = life_of(*file_at(clock, first), nullptr, clock);
     for (std::size_t at = expected.find('~'); at != std::string::npos; at = expected.find('~', at))

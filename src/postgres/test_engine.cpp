@@ -39,12 +39,20 @@ TestEngine::TestEngine() : programs_(programs_folder()) {
     if (!run(fmt::format("cd / && {}{}/initdb -D {}/data -U muster -A trust --no-sync -E UTF8 --locale=C", as_owner_,
                          programs_, folder_.path().string())))
         throw std::runtime_error("cannot make a database for the test");
+    // The watcher hears the end of this pipe. It is nobody's child and in no group, so that it is not ended with us.
+    // The engine may still be starting then.
+    const std::string watch = fmt::format(
+        "exec 3<&0; setsid sh -c 'cat <&3; for i in $(seq 30); do [ -d {0} ] && ! ({1}) && sleep 1 || break; done; "
+        "rm -rf {0}' >/dev/null 2>&1 &",
+        folder_.path().string(), stop_command());
+    watcher_ = popen(watch.c_str(), "we");
+    if (watcher_ == nullptr) throw std::runtime_error("cannot watch over the database for the test");
     start();
 }
 
 TestEngine::~TestEngine() {
-    static_cast<void>(run(fmt::format("cd / && {}{}/pg_ctl -D {}/data -m immediate stop", as_owner_, programs_,
-                                      folder_.path().string())));
+    crash();
+    pclose(watcher_);
 }
 
 void TestEngine::start(const std::string& settings) {
@@ -56,8 +64,7 @@ void TestEngine::start(const std::string& settings) {
 }
 
 void TestEngine::crash() {
-    static_cast<void>(run(fmt::format("cd / && {}{}/pg_ctl -D {}/data -m immediate stop", as_owner_, programs_,
-                                      folder_.path().string())));
+    static_cast<void>(run(stop_command()));
 }
 
 std::string TestEngine::url(const std::string& database) {
@@ -69,6 +76,11 @@ std::string TestEngine::url(const std::string& database) {
 
 std::string TestEngine::url_at(const std::string& folder, const std::string& database) const {
     return fmt::format("postgresql:///{}?host={}&user=muster", database, folder);
+}
+
+std::string TestEngine::stop_command() const {
+    return fmt::format("cd / && {}{}/pg_ctl -D {}/data -m immediate stop", as_owner_, programs_,
+                       folder_.path().string());
 }
 
 bool TestEngine::run(const std::string& command) const {

@@ -1,6 +1,7 @@
 // For tests: a PostgreSQL of one's own in a scratch folder, reached over a Unix socket; gone at the end.
 #pragma once
 
+#include <cstdio>
 #include <string>
 
 #include "store/scratch_directory.h"
@@ -30,11 +31,14 @@ public:
     std::string socket_path() const { return socket_folder() + "/.s.PGSQL.5432"; }
 
 private:
+    std::string stop_command() const;
     bool run(const std::string& command) const;
 
     ScratchDirectory folder_;
     std::string programs_;
     std::string as_owner_;
+    // Stops the engine when this process ends, however it ends.
+    std::FILE* watcher_;
 };
 
 }  // namespace muster

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <pthread.h>
 
+#include "base/check.h"
 #include "base/thread_name.h"
 
 namespace muster {
@@ -24,33 +25,45 @@ void block_all_signals() {
 
 }  // namespace
 
-NodePort::NodePort(const Clock& clock, Log& log, Listener& listener, Network& network, Waiter& loop,
-                   NodePortOptions options, OnQuestion on_question)
+NodePort::NodePort(const Clock& clock, Log& log, Listener& listener, NodePortOptions options)
     : clock_(clock),
       log_(log),
       listener_(listener),
-      network_(network),
-      loop_(loop),
       options_(std::move(options)),
-      on_question_(std::move(on_question)),
-      answers_(std::make_shared<Answers>()),
-      relayed_(network.node_worker_number(), options_.generation_before) {
+      answers_(std::make_shared<Answers>()) {
     answers_->poller = &poller_;
     if (!poller_.add(listener_.socket(), listener_name)) throw std::bad_alloc();
     thread_ = std::thread([this] { run(); });
 }
 
 NodePort::~NodePort() {
-    if (thread_.joinable()) static_cast<void>(end());
-}
-
-std::uint32_t NodePort::end() {
     stop_asked_.store(true, std::memory_order_release);
     poller_.wake();
     thread_.join();
     const std::lock_guard lock(answers_->mutex);
     answers_->is_open = false;
-    return relayed_.generation();
+}
+
+CellDoor& NodePort::open(CellDoorOptions options, CellDoor::Parts parts) {
+    const std::string cell = options.cell;
+    const std::lock_guard lock(turn_mutex_);
+    const auto [door, is_new] =
+        doors_.try_emplace(cell, std::make_unique<CellDoor>(poller_, std::move(options), std::move(parts)));
+    MUSTER_CHECK(is_new, "a cell has one door");
+    return *door->second;
+}
+
+std::uint32_t NodePort::close(CellDoor& door) {
+    const std::lock_guard lock(turn_mutex_);
+    std::erase_if(links_, [&](const auto& entry) {
+        NodeLink& link = *entry.second;
+        // The kernel still sends what was written.
+        if (link.door == &door) static_cast<void>(link.socket.write());
+        return link.door == &door;
+    });
+    const std::uint32_t generation = door.generation();
+    doors_.erase(std::string(door.options().cell));
+    return generation;
 }
 
 void NodePort::run() {
@@ -62,8 +75,9 @@ void NodePort::run() {
         } catch (const std::bad_alloc&) {
             // Whoever needed it reconnects.
             const Time now = clock_.now();
+            const std::lock_guard lock(turn_mutex_);
             for (auto& [number, link] : links_) lose(*link, "there is no memory for it", now);
-            tell_loop();
+            tell_loops();
         }
     }
     // The kernel still sends what was written.
@@ -71,31 +85,26 @@ void NodePort::run() {
 }
 
 void NodePort::turn() {
-    const bool reads = may_read();
     bool is_unread = false;
-    for (const auto& [number, link] : links_) is_unread |= link->socket.is_unread();
-    const auto events = poller_.wait(reads && is_unread ? Duration{0} : Duration{nodes_wait_max});
+    {
+        const std::lock_guard lock(turn_mutex_);
+        for (const auto& [number, link] : links_) is_unread |= link->socket.is_unread() && may_read(*link);
+    }
+    const auto events = poller_.wait(is_unread ? Duration{0} : Duration{nodes_wait_max});
     const Time now = clock_.now();
+    const std::lock_guard lock(turn_mutex_);
     for (const epoll_event& event : events) {
         const ConnectionId name = Poller::name_of(event);
         if (NodeLink* link = find(NodeLinkNumber(name.slot))) link->socket.reported();
     }
     accept_all(now);
-    obey_loop();
+    obey_loops();
     send_answers();
-    if (may_read())
-        for (auto& [number, link] : links_)
-            if (!link->is_over && link->socket.is_unread()) read(*link, now);
+    for (auto& [number, link] : links_)
+        if (!link->is_over && link->socket.is_unread() && may_read(*link)) read(*link, now);
     for (auto& [number, link] : links_) look_after(*link, now);
     std::erase_if(links_, [](const auto& entry) { return entry.second->is_over; });
-    tell_loop();
-}
-
-// A full inbox: what nodes say waits in the kernel, and then at the nodes (B-1).
-bool NodePort::may_read() const {
-    for (const Port port : ports)
-        if (!network_.inbox(port).has_room(batches_[static_cast<std::size_t>(port)])) return false;
-    return true;
+    tell_loops();
 }
 
 void NodePort::accept_all(Time now) {
@@ -128,13 +137,12 @@ bool NodePort::make_room(Time now) {
     return false;
 }
 
-void NodePort::obey_loop() {
-    if (!outbox_.take(orders_)) return;
-    relayed_.obey(orders_, [this](NodeLinkNumber number) -> std::vector<std::byte>* {
-        NodeLink* link = find(number);
-        return link && !link->is_over ? &link->socket.out() : nullptr;
-    });
-    orders_.clear();
+void NodePort::obey_loops() {
+    for (auto& [cell, door] : doors_)
+        door->obey_loop([this](NodeLinkNumber number) -> std::vector<std::byte>* {
+            NodeLink* link = find(number);
+            return link && !link->is_over ? &link->socket.out() : nullptr;
+        });
 }
 
 void NodePort::send_answers() {
@@ -176,21 +184,24 @@ bool NodePort::handle(NodeLink& link, const NodeSplit& message, Time now) {
         if (question) ask(link, *question);
         return question.has_value();
     }
-    return relayed_.heard(link.number, message.kind, message.body, now, batches_);
+    return link.door->heard(link.number, message.kind, message.body, now);
 }
 
 bool NodePort::welcome(NodeLink& link, std::span<const std::byte> body) {
     const auto hello = read_node_hello(body);
     if (!hello || hello->node.empty()) return false;
+    const auto door = doors_.find(hello->cell);
     std::string problem;
     if (options_.is_token && !options_.is_token(hello->token))
         problem = "its node token is wrong (auth.node_token)";
     else if (hello->version != NodeHello::present_version)
         problem = fmt::format("it speaks version {} of the nodes' protocol, and this node {}", hello->version,
                               NodeHello::present_version);
-    else if (hello->cell != options_.cell || hello->term != options_.term)
-        problem = fmt::format("it comes for cell {} in term {}, and this node owns {} in term {}", hello->cell,
-                              hello->term, options_.cell, options_.term);
+    else if (door == doors_.end())
+        problem = fmt::format("it comes for cell {}, which this node does not own", hello->cell);
+    else if (hello->term != door->second->options().term)
+        problem = fmt::format("it comes for cell {} in term {}, and this node owns it in term {}", hello->cell,
+                              hello->term, door->second->options().term);
     if (!problem.empty()) {
         log_.warning("Node port: refused {} ({}): {}", hello->node, link.from.to_string(), problem);
         NodeWriter(link.socket.out()).refused(problem);
@@ -198,29 +209,31 @@ bool NodePort::welcome(NodeLink& link, std::span<const std::byte> body) {
         link.is_over = true;
         return true;
     }
-    // One link for each node: the older one is what a broken network has left.
+    // One link for each node and cell: the older one is what a broken network has left.
     for (auto& [number, other] : links_)
-        if (other->node == hello->node) lose(*other, "the node has made another link", link.opened);
+        if (other->node == hello->node && other->door == door->second.get())
+            lose(*other, "the node has made another link", link.opened);
     link.node = hello->node;
-    log_.info("Node {} ({}) relays its peers to this one", link.node, link.from.to_string());
+    link.door = door->second.get();
+    log_.info("Node {} ({}) relays its peers of cell {} to this one", link.node, link.from.to_string(), hello->cell);
     NodeWriter(link.socket.out()).welcome();
     return true;
 }
 
 void NodePort::ask(NodeLink& link, const NodeQuestion& question) {
-    on_question_(std::string(node_text(question.bytes)),
-                 [answers = answers_, number = link.number, asked = question.number](std::string answer) {
-                     const std::lock_guard lock(answers->mutex);
-                     if (!answers->is_open) return;
-                     answers->waiting.push_back({{number, asked}, std::move(answer)});
-                     answers->poller->wake();
-                 });
+    link.door->ask(std::string(node_text(question.bytes)),
+                   [answers = answers_, number = link.number, asked = question.number](std::string answer) {
+                       const std::lock_guard lock(answers->mutex);
+                       if (!answers->is_open) return;
+                       answers->waiting.push_back({{number, asked}, std::move(answer)});
+                       answers->poller->wake();
+                   });
 }
 
 void NodePort::look_after(NodeLink& link, Time now) {
     if (link.is_over) return;
     if (link.node.empty() && now - link.opened > hello_max) return lose(link, "it said no hello", now);
-    if (!link.node.empty() && now - link.heard > silence_max && may_read())
+    if (!link.node.empty() && now - link.heard > silence_max && may_read(link))
         return lose(link, "it has fallen silent", now);
     if (!link.node.empty() && now - link.beaten >= beat_every) {
         NodeWriter(link.socket.out()).beat();
@@ -237,22 +250,15 @@ void NodePort::lose(NodeLink& link, const std::string& why, Time now) {
         log_.warning("Node port: closed {}: {}", link.from.to_string(), why);
     else
         log_.warning("The link of node {} ({}) is closed: {}", link.node, link.from.to_string(), why);
-    relayed_.lost(link.number, now, batches_);
+    if (link.door) link.door->lost(link.number, now);
 }
 
-void NodePort::tell_loop() {
-    relayed_count_.store(relayed_.size(), std::memory_order_relaxed);
-    bool told = false;
-    for (const Port port : ports) {
-        InboundBatch& batch = batches_[static_cast<std::size_t>(port)];
-        if (batch.empty()) continue;
-        static_cast<void>(network_.inbox(port).publish(batch));
-        told = true;
+void NodePort::tell_loops() {
+    for (auto& [cell, door] : doors_) {
+        std::size_t told = 0;
+        for (const auto& [number, link] : links_) told += link->has_told && link->door == door.get() ? 1 : 0;
+        door->tell_loop(told);
     }
-    std::size_t here = 0;
-    for (const auto& [number, link] : links_) here += link->has_told ? 1 : 0;
-    told_count_.store(here, std::memory_order_release);
-    if (told) loop_.notify();
 }
 
 NodePort::NodeLink* NodePort::find(NodeLinkNumber number) {

@@ -1,7 +1,6 @@
-// The node port of a cell's owner: other nodes come here with what their peers say (N-7).
+// The node port: other nodes come here with what their peers say to the cells that this node owns (N-7).
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -16,34 +15,26 @@
 
 #include "base/log.h"
 #include "base/time.h"
-#include "net/link_worker.h"
 #include "net/listener.h"
-#include "net/network.h"
 #include "net/poller.h"
+#include "relay/cell_door.h"
 #include "relay/node_socket.h"
-#include "relay/relayed_links.h"
 #include "tls/tls_context.h"
 
 namespace muster {
 
 struct NodePortOptions {
-    std::string cell = "main";
-    std::int64_t term = 0;
     std::function<bool(std::string_view)> is_token{};  // none: nobody has to show one
     std::shared_ptr<const TlsServerContext> tls{};     // null: no TLS
-    std::uint32_t generation_before = 0;               // see RelayedLinks
 };
 
-// Made and ended by one thread; serves on a thread of its own, `nodes`, between the two. What it is given outlives it.
-// To the loop it is one more worker of the network. A stranger is told nothing, logged and closed, and nothing else
-// changes; so is a node that says what no node says.
-class NodePort final : public LinkWorker {
+// Made and ended by one thread, which also opens and closes the doors; serves on a thread of its own, `nodes`, between
+// the two. What it is given outlives it. Each link is for the door of one cell. A stranger is told nothing, logged and
+// closed, and nothing else changes; so is a node that says what no node says, or that comes for a cell without a door.
+class NodePort {
 public:
-    // A question of another node's HTTP port; `answer` may be called on any thread, once.
-    using Answer = std::function<void(std::string)>;
-    using OnQuestion = std::function<void(std::string question, Answer answer)>;
-
-    static constexpr std::size_t links_max = 64;
+    // Of all nodes, each with one for each cell that we own.
+    static constexpr std::size_t links_max = 1024;
     static constexpr std::chrono::seconds beat_every{1};
     // A link that says nothing for so long is closed.
     static constexpr std::chrono::seconds silence_max{5};
@@ -52,23 +43,18 @@ public:
     // What a node may leave unread before its link is closed.
     static constexpr std::size_t unsent_max = std::size_t{128} * 1024 * 1024;
 
-    // `listener` and `poller` outlive it: peers of the port wait in the kernel between two of these.
-    NodePort(const Clock& clock, Log& log, Listener& listener, Network& network, Waiter& loop, NodePortOptions options,
-             OnQuestion on_question);
-    // Closes the links; the loop hears of their peers' end, if it still listens.
-    ~NodePort() override;
+    // Peers of the listener wait in the kernel between two of these.
+    NodePort(const Clock& clock, Log& log, Listener& listener, NodePortOptions options);
+    // Closes the links.
+    ~NodePort();
     NodePort(const NodePort&) = delete;
     NodePort& operator=(const NodePort&) = delete;
 
-    Outbox& outbox() override { return outbox_; }
-    void wake() override { poller_.wake(); }
-
-    // Any thread.
-    std::size_t relayed() const { return relayed_count_.load(std::memory_order_relaxed); }
-    // Any thread: nodes that have told of all the peers that they had when they came.
-    std::size_t told() const { return told_count_.load(std::memory_order_acquire); }
-    // Ends the thread and says where the next term's generations begin. Once.
-    std::uint32_t end();
+    // Other nodes may come for this cell from now on. There is one door for a cell.
+    CellDoor& open(CellDoorOptions options, CellDoor::Parts parts);
+    // Closes the links that came for it, once their last words were tried; the loop hears nothing of it any more. Says
+    // where the next term's generations begin.
+    std::uint32_t close(CellDoor& door);
 
 private:
     struct NodeLink {
@@ -81,9 +67,10 @@ private:
         Time opened;
         Time heard;
         Time beaten;
-        std::string node{};     // empty until its hello was accepted
-        bool has_told = false;  // its first beat comes behind all its peers
-        bool is_over = false;   // closed once its last words have been tried
+        std::string node{};        // empty until its hello was accepted
+        CellDoor* door = nullptr;  // of the cell that it came for, from then on
+        bool has_told = false;     // its first beat comes behind all its peers
+        bool is_over = false;      // closed once its last words have been tried
     };
     // What other threads answer.
     struct Answers {
@@ -95,10 +82,10 @@ private:
 
     void run();
     void turn();
-    bool may_read() const;
+    static bool may_read(const NodeLink& link) { return !link.door || link.door->may_read(); }
     void accept_all(Time now);
     bool make_room(Time now);
-    void obey_loop();
+    void obey_loops();
     void send_answers();
     void read(NodeLink& link, Time now);
     bool handle(NodeLink& link, const NodeSplit& message, Time now);
@@ -106,31 +93,24 @@ private:
     void ask(NodeLink& link, const NodeQuestion& question);
     void look_after(NodeLink& link, Time now);
     void lose(NodeLink& link, const std::string& why, Time now);
-    void tell_loop();
+    void tell_loops();
     NodeLink* find(NodeLinkNumber number);
 
     const Clock& clock_;
     Log& log_;
     Listener& listener_;
-    Network& network_;
-    Waiter& loop_;
     const NodePortOptions options_;
-    const OnQuestion on_question_;
 
     // Any thread.
     Poller poller_;
-    Outbox outbox_;
     std::shared_ptr<Answers> answers_;
     std::atomic<bool> stop_asked_{false};
-    std::atomic<std::size_t> relayed_count_{0};
-    std::atomic<std::size_t> told_count_{0};
 
-    // The thread's.
-    RelayedLinks relayed_;
-    RelayedLinks::Batches batches_;
+    // The thread's, for each turn; between turns doors come and go.
+    std::mutex turn_mutex_;
+    std::map<std::string, std::unique_ptr<CellDoor>> doors_;  // by cell; guarded by turn_mutex_, as are the next two
     std::map<NodeLinkNumber, std::unique_ptr<NodeLink>> links_;
     std::uint32_t last_number_ = 0;
-    OutboundBatch orders_;
 
     std::thread thread_;  // last: it uses the others
 };

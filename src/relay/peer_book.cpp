@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "protocol/codec.h"
+#include "protocol/error_texts.h"
+#include "protocol/greeting.h"
 #include "protocol/host_messages.h"
 #include "protocol/matchmaker_messages.h"
 #include "protocol/player_messages.h"
@@ -49,30 +51,6 @@ std::uint64_t key_at(std::span<const std::byte> payload, std::size_t at, std::si
     return key;
 }
 
-bool is_hello(Port port, Code code) {
-    switch (port) {
-        case Port::servers:
-            return code == ServerHandshake::code || code == HostHello::code;
-        case Port::matchmakers:
-            return code == MatchmakerHandshake::code;
-        case Port::players:
-            return code == PlayerLogin::code;
-    }
-    return false;
-}
-
-bool is_hello_answer(Port port, Code code) {
-    switch (port) {
-        case Port::servers:
-            return code == ServerHandshakeResponse::code || code == HostWelcome::code;
-        case Port::matchmakers:
-            return code == MatchmakerHandshakeResponse::code;
-        case Port::players:
-            return code == PlayerLoginResponse::code;
-    }
-    return false;
-}
-
 // Of a cancelled lobby only this event is the answer.
 constexpr std::size_t event_at = ids;
 constexpr std::byte event_aborted{4};
@@ -104,7 +82,7 @@ void PeerBook::closed(ConnectionId id) {
 void PeerBook::heard(ConnectionId id, Code code, std::span<const std::byte> payload) {
     Peer* peer = find(id);
     if (!peer || peer->is_ending) return;
-    if (is_hello(peer->port, code)) {
+    if (is_greeting(peer->port, code)) {
         const bool is_known = peer->state == Peer::State::greeted || peer->state == Peer::State::returning;
         if (is_known) return;
         peer->hello = {code, {payload.begin(), payload.end()}};
@@ -129,7 +107,7 @@ PeerBook::Passing PeerBook::told(ConnectionId id, std::span<const std::byte> fra
     const Code code = order == ByteOrder::little ? wire::get<ByteOrder::little, Code>(code_at)
                                                  : wire::get<ByteOrder::big, Code>(code_at);
     const auto payload = frame.subspan(frame_head_size);
-    if (is_hello_answer(peer->port, code)) {
+    if (is_greeting_answer(peer->port, code)) {
         const bool accepted = !payload.empty() && payload.front() == std::byte{1};
         const bool has_identity = peer->port != Port::matchmakers && code != HostWelcome::code;
         const auto identity =
@@ -145,10 +123,34 @@ PeerBook::Passing PeerBook::told(ConnectionId id, std::span<const std::byte> fra
     for (const Asked& asked : asked_of) {
         if (asked.port != peer->port || asked.answer != code) continue;
         if (code == MatchEventNotice::code && (payload.size() <= event_at || payload[event_at] != event_aborted)) break;
+        const bool amends = code == ValidateTokenResponse::code && is_doubtful(*peer, payload, order);
         said_.push_back({id, code, false, 0, key_at(payload, asked.key_out, asked.key_size)});
-        break;
+        return amends ? Passing::amend : Passing::pass;
     }
     return Passing::pass;
+}
+
+// Whether a refused token may have been used by this very request, asked of the owner before. Then amended_ says so.
+bool PeerBook::is_doubtful(const Peer& peer, std::span<const std::byte> payload, ByteOrder order) {
+    const auto response = decode<ValidateTokenResponse>(payload, order);
+    const auto* refused = response ? std::get_if<ValidateTokenResponse::Refused>(&response->answer) : nullptr;
+    if (!refused || refused->error.view() != text(Refusal::match_token_already_used)) return false;
+    const Peer::Request* request =
+        answered_by(peer, ValidateTokenResponse::code, key_at(payload, behind_success, 2 * ids));
+    if (!request || !request->is_repeated) return false;
+    amended_.clear();
+    encode(ValidateTokenResponse{ValidateTokenResponse::Refused{refused->lobby, refused->account,
+                                                                ErrorText(text(Refusal::store_unavailable))}},
+           order, amended_);
+    return true;
+}
+
+const PeerBook::Peer::Request* PeerBook::answered_by(const Peer& peer, Code code, std::uint64_t key) const {
+    auto before = std::ranges::count_if(
+        said_, [&](const Said& said) { return said.to == peer.id && said.code == code && said.key == key; });
+    for (const Peer::Request& request : peer.unanswered)
+        if (request.answer == code && request.key == key && before-- == 0) return &request;
+    return nullptr;
 }
 
 void PeerBook::flushed() {

@@ -12,7 +12,9 @@
 //                                                                   again; anything else closes the peer
 //
 // A new owner gets the handshake and then the unanswered requests, in their order. A request is one that the protocol
-// answers; each is safe to ask twice, since a peer that reconnects asks again, too.
+// answers; each is safe to ask twice, since a peer that reconnects asks again, too. One of them is not told the second
+// answer as it is: a token's use that the lost owner may have written is no longer free for its own second asking, so
+// "already used" becomes K-3's answer for an unknown outcome, "Store unavailable".
 #pragma once
 
 #include <cstddef>
@@ -60,6 +62,7 @@ public:
             Code answer = 0;
             std::uint64_t key = 0;
             std::vector<std::byte> payload{};
+            bool is_repeated = false;  // an owner was lost that may have done it
         };
         std::deque<Request> unanswered{};
     };
@@ -75,8 +78,10 @@ public:
     void closed(ConnectionId id);
 
     // The owner sends it a frame: what is to be done with it. What it answers counts as answered after flushed().
-    enum class Passing : std::uint8_t { pass, swallow, close };
+    enum class Passing : std::uint8_t { pass, swallow, amend, close };
     [[nodiscard]] Passing told(ConnectionId id, std::span<const std::byte> frame, ByteOrder order);
+    // What leaves instead of the frame that told() amends; until the next told().
+    std::span<const std::byte> amended() const { return amended_; }
     // What told() let pass has left; or it never will, and counts as not said.
     void flushed();
     void discarded() { said_.clear(); }
@@ -88,6 +93,7 @@ public:
         for (auto& [id, peer] : peers_) {
             peer.wants_drained = false;
             if (peer.state == Peer::State::greeted) peer.state = Peer::State::returning;
+            for (Peer::Request& request : peer.unanswered) request.is_repeated = true;
             const bool cannot = peer.needs_more || peer.unanswered.size() >= unanswered_max;
             if (peer.is_ending || !cannot) continue;
             peer.is_ending = true;
@@ -110,12 +116,16 @@ private:
         std::uint64_t key = 0;
     };
     void note(const Said& said);
+    // The request that this frame answers, if all that is said before it has left; null: none.
+    const Peer::Request* answered_by(const Peer& peer, Code code, std::uint64_t key) const;
+    bool is_doubtful(const Peer& peer, std::span<const std::byte> payload, ByteOrder order);
     std::vector<Peer*> to_tell();
 
     std::map<ConnectionId, Peer> peers_;
     std::uint64_t opened_ = 0;
     std::size_t unanswered_ = 0;
     std::vector<Said> said_;
+    std::vector<std::byte> amended_;
 };
 
 }  // namespace muster

@@ -1,7 +1,10 @@
 #include "relay/peer_book.h"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
+#include "protocol/error_texts.h"
 #include "protocol/host_messages.h"
 #include "relay/relay_fixture.h"
 
@@ -127,6 +130,44 @@ TEST_CASE_FIXTURE(Booked, "N-7: a cancelled lobby is answered by its abort, by n
     static_cast<void>(tells(matchmaker, event));
     book.flushed();
     CHECK(unanswered_of(matchmaker).empty());
+}
+
+TEST_CASE_FIXTURE(Booked, "N-7, K-3: a token that a lost owner may have used is told as unknown, not as used") {
+    greet_server(42);
+    const auto comes = [](std::int32_t account) {
+        return ValidateToken{ServerId(42), LobbyId(5), AccountId(account), MatchTokenText("MATCH_5")};
+    };
+    const auto is_refused = [](std::int32_t account, Refusal why) {
+        return ValidateTokenResponse{
+            ValidateTokenResponse::Refused{LobbyId(5), AccountId(account), ErrorText(text(why))}};
+    };
+    const ValidateTokenResponse yes{ValidateTokenResponse::Accepted{LobbyId(5), AccountId(1)}};
+    hears(game_server, comes(1));
+    CHECK(tells(game_server, is_refused(1, Refusal::match_token_already_used)) == Passing::pass);
+    static_cast<void>(closed_by_owner_change());
+    static_cast<void>(tells(game_server, accepted_as(42)));
+    hears(game_server, comes(2));
+    CHECK(tells(game_server, is_refused(1, Refusal::match_token_expired)) == Passing::pass);
+    book.discarded();
+    CHECK(tells(game_server, is_refused(1, Refusal::match_token_already_used)) == Passing::amend);
+    const auto unknown = frame_of(is_refused(1, Refusal::store_unavailable));
+    CHECK(std::ranges::equal(book.amended(), unknown));
+    book.flushed();
+    // What was asked of the new owner only, or comes a second time, is what it is.
+    hears(game_server, comes(1));
+    CHECK(tells(game_server, is_refused(2, Refusal::match_token_already_used)) == Passing::pass);
+    CHECK(tells(game_server, is_refused(1, Refusal::match_token_already_used)) == Passing::pass);
+    book.flushed();
+    CHECK(book.unanswered() == 0);
+
+    hears(game_server, comes(1));
+    static_cast<void>(closed_by_owner_change());
+    static_cast<void>(tells(game_server, accepted_as(42)));
+    hears(game_server, comes(1));
+    CHECK(tells(game_server, yes) == Passing::pass);
+    CHECK(tells(game_server, is_refused(1, Refusal::match_token_already_used)) == Passing::pass);
+    book.flushed();
+    CHECK(book.unanswered() == 0);
 }
 
 TEST_CASE_FIXTURE(Booked, "N-7: a host, which tells more than its handshake, is closed when the owner changes") {

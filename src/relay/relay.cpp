@@ -17,6 +17,7 @@ void Relay::owner_found(std::vector<std::byte>& to_owner) {
 
 void Relay::owner_lost() {
     has_owner_ = false;
+    book_.flushed();  // what was passed to a peer leaves, though its owner is gone
     book_.owner_lost([this](ConnectionId id) { peers_.close(id); });
 }
 
@@ -118,6 +119,8 @@ void Relay::pass(ConnectionId to, std::span<const std::byte> frame) {
             return peers_.send(to, frame);
         case PeerBook::Passing::swallow:
             return;
+        case PeerBook::Passing::amend:
+            return peers_.send(to, book_.amended());
         case PeerBook::Passing::close:
             return end(*peer);
     }

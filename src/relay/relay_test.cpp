@@ -100,6 +100,26 @@ TEST_CASE_FIXTURE(Relaying,
     CHECK(book.unanswered() == 0);
 }
 
+TEST_CASE_FIXTURE(Relaying, "N-7, fault 85: what the owner said just before it was lost is not asked for again") {
+    static_cast<void>(finds_owner());
+    peers_do(Port::matchmakers, [&](InboundBatch& batch) {
+        batch.add_opened(asker, heard_at, {});
+        says(batch, asker, MatchmakerHandshake{});
+        says(batch, asker, asks_for(1));
+    });
+    // Its last words and its end are read in one turn: nothing is flushed between them.
+    for (const auto& frame : {frame_of(yes()), frame_of(refused(1))}) {
+        std::vector<std::byte> bytes;
+        NodeWriter(bytes).send(asker, frame);
+        CHECK(relay.heard(NodeKind::send, std::span(bytes).subspan(node_head_size)));
+    }
+    relay.owner_lost();
+    CHECK(peers.take() == Words{"send 2 8193", "send 2 8195"});
+    CHECK(finds_owner() == Words{"opened", "frame 8192"});
+    CHECK(owner_sends(asker, yes()));
+    CHECK(peers.take().empty());
+}
+
 TEST_CASE_FIXTURE(Relaying, "N-7: a peer that the next owner refuses is closed and not told of again") {
     static_cast<void>(finds_owner());
     peers_do(Port::matchmakers, [&](InboundBatch& batch) {

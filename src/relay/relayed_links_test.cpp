@@ -96,7 +96,7 @@ TEST_CASE_FIXTURE(Owner, "N-7: one frame for many peers goes to each node once")
         names.push_back(name_of_last());
     }
     OutboundBatch orders;
-    orders.bytes.resize(10);
+    std::fill_n(orders.bytes.extend(10), 10, std::byte{});
     for (const ConnectionId name : names) orders.entries.push_back({name, 0, 10, OutboundAction::send});
     orders.entries.push_back({.connection = names[0], .action = OutboundAction::close_after_flush});
     orders.entries.push_back({{names[0].slot, names[0].generation + 50}, 0, 10, OutboundAction::send});
