@@ -14,10 +14,14 @@
 #include <stdexcept>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include "agent/agent_loop.h"
+#include "agent/agent_tls.h"
+#include "agent/life_mark.h"
 #include "agent/metrics_port.h"
+#include "agent/open_files_need.h"
 #include "base/safe_text.h"
 #include "base/system_clock.h"
 #include "process/core_dumps.h"
@@ -42,7 +46,7 @@ class SignalFile {
 public:
     SignalFile() {
         sigemptyset(&ours_);
-        for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) sigaddset(&ours_, number);
+        for (const int number : {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGCHLD}) sigaddset(&ours_, number);
         pthread_sigmask(SIG_BLOCK, &ours_, nullptr);
         for (const int number : {SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
         file_ = FileDescriptor(signalfd(-1, &ours_, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -62,9 +66,12 @@ private:
 
 class Agent {
 public:
-    Agent(const AgentConfig& config, const AgentOptions& options, LogOutput& output, StateFolder folder,
-          MetricsPort* metrics)
-        : options_(options),
+    Agent(const AgentConfig& config, const AgentOptions& options, LogOutput& output, StateFolder folder, AgentTls tls,
+          MetricsPort* metrics, std::size_t open_files)
+        : config_(config),
+          options_(options),
+          open_files_(open_files),
+          tls_(std::move(tls)),
           metrics_(metrics),
           log_(clock_, output),
           folder_(std::move(folder)),
@@ -72,9 +79,9 @@ public:
           epoll_(epoll_create1(EPOLL_CLOEXEC)),
           address_(address_of(config)),
           host_({config.name, config.region, config.join, token_of(config), search_path()}, folder_, log_),
-          muster_({config.join, token_of(config), address_, config.region}, [this] { wake(); }),
+          muster_({config.join, token_of(config), address_, config.region}, tls_, [this] { wake(); }),
           host_side_({token_of(config), config.name, address_, config.region, std::string(version())}, config.join,
-                     muster_.runner(), [this] { wake(); }),
+                     muster_.runner(), tls_, [this] { wake(); }),
           sdk_server_({config.name, address_, config.region}, folder_, clock_, log_, [this] { wake(); }),
           loop_(config, clock_, log_, host_, folder_, muster_, host_side_, sdk_server_) {}
 
@@ -86,7 +93,13 @@ public:
                 "Without cgroups: {}. A process is ended by its group and what carries its id; its load is that "
                 "of its main process",
                 host_.cgroups().why_not());
+        if (!host_.cgroups().usable() && !can_carry_marks())
+            log_.warning(
+                "This agent runs under a limit of real-time CPU (ulimit -R) and may not raise it: a process that hides "
+                "its environment and leaves its group may outlive its end");
         if (metrics_) log_.info("Metrics are at port {}, /metrics", metrics_->port());
+        warn_of_certificate();
+        warn_of_open_files(config_);
         for (const int file : {wake_.number(), signals.number(), host_.events_fd()}) wait_for(file);
         loop_.begin();
         manager_.ready("running");
@@ -94,6 +107,7 @@ public:
             loop_.turn();
             log_.tell_held_back();
             publish_metrics();
+            if (clock_.now() - certificate_looked_at_ >= 24h) warn_of_certificate();
             if (ending_ && loop_.all_ended()) break;
             wait();
             while (const int signal = signals.take()) take_signal(signal);
@@ -141,13 +155,27 @@ private:
         const Time now = clock_.now();
         if (!metrics_ || now < next_metrics_) return;
         next_metrics_ = now + 1s;
-        metrics_->publish(loop_.metrics());
+        std::optional<std::int64_t> certificate_left;
+        if (const auto expires = tls_.expires()) certificate_left = *expires - clock_.wall().value / 1'000;
+        metrics_->publish(loop_.metrics(certificate_left));
+    }
+
+    // At the start, after each reload, and once a day.
+    void warn_of_certificate() {
+        certificate_looked_at_ = clock_.now();
+        const std::string warning = tls_.warning(clock_.wall());
+        if (!warning.empty()) log_.warning("{}", warning);
+    }
+
+    void warn_of_open_files(const AgentConfig& config) {
+        const std::string warning = warning_of_open_files(config.runs, open_files_);
+        if (!warning.empty()) log_.warning("{}", warning);
     }
 
     void take_signal(int signal) {
         if (signal == SIGHUP) return reload();
         if (signal == SIGCHLD) return;
-        if (signal == SIGTERM && !options_.term_ends_all) {
+        if ((signal == SIGTERM || signal == SIGQUIT) && !options_.term_ends_all) {
             manager_.stopping();
             over_ = true;
             return;
@@ -159,12 +187,37 @@ private:
     }
 
     void reload() {
+        // A pipe may keep whoever opens it waiting, which only the start can afford.
+        std::error_code ignored;
+        if (std::filesystem::exists(options_.file, ignored) &&
+            !std::filesystem::is_regular_file(options_.file, ignored))
+            return log_.error("Config not reloaded: {} is no regular file", options_.file.string());
         auto loaded = load_agent_config(options_.file, options_.environment, options_.host_name);
         std::vector<std::string> problems = loaded ? problems_of_host(loaded->config) : loaded.error();
         for (const std::string& problem : problems) log_.error("Config not reloaded: {}", problem);
         if (!problems.empty()) return;
+        const auto changes = tls_.reload(clock_.wall());
+        if (!changes) return log_.error("Config not reloaded: {}", changes.error());
+        for (const std::string& change : *changes) log_.info("Changed {}", change);
+        warn_of_certificate();
+        warn_of_open_files(loaded->config);
         loop_.reload(loaded->config);
-        log_.info("Config reloaded: {} runs", loaded->config.runs.size());
+        if (const std::string keys = changed_for_good(loaded->config); !keys.empty())
+            log_.warning("Config: {} changed; that takes effect when the agent is restarted, which ends no match",
+                         keys);
+        const std::size_t runs = loaded->config.runs.size();
+        log_.info("Config reloaded: {} {}", runs, runs == 1 ? "run" : "runs");
+    }
+    // What only the next agent can take from the config, as a list of keys.
+    std::string changed_for_good(const AgentConfig& next) const {
+        std::vector<std::string_view> keys;
+        if (next.name != config_.name) keys.emplace_back("agent.name");
+        if (next.join != config_.join) keys.emplace_back("agent.join");
+        if (next.address != config_.address) keys.emplace_back("agent.address");
+        if (next.region != config_.region) keys.emplace_back("agent.region");
+        if (next.state != config_.state) keys.emplace_back("agent.state");
+        if (next.metrics != config_.metrics) keys.emplace_back("agent.metrics");
+        return fmt::format("{}", fmt::join(keys, ", "));
     }
 
     // What was said to Muster at the end must get out.
@@ -178,7 +231,11 @@ private:
         }
     }
 
+    const AgentConfig config_;  // at the start
     const AgentOptions& options_;
+    const std::size_t open_files_;  // that the agent may have
+    AgentTls tls_;
+    Time certificate_looked_at_{};
     MetricsPort* const metrics_;  // null: nobody wants them
     Time next_metrics_{};
     std::string host_name_;
@@ -207,6 +264,7 @@ std::string why_not_run(const std::string& word, const std::filesystem::path& di
     const auto file = std::filesystem::absolute(directory / word, ignored).lexically_normal();
     const std::string shown = safe_text(file.string());
     if (!std::filesystem::exists(file, ignored)) return fmt::format("there is no file {}", shown);
+    if (std::filesystem::is_directory(file, ignored)) return fmt::format("{} is a directory; give a program", shown);
     return fmt::format("{} is not executable; chmod +x makes it so", shown);
 }
 
@@ -214,6 +272,8 @@ std::string why_not_run(const std::string& word, const std::filesystem::path& di
 
 std::vector<std::string> problems_of_host(const AgentConfig& config) {
     std::vector<std::string> problems;
+    if (config.runs.empty())
+        problems.emplace_back("run: there is nothing to run; begin a run with [[run]], or give it count = 0 for none");
     for (const RunConfig& run : config.runs) {
         std::error_code ignored;
         if (!std::filesystem::is_directory(run.directory, ignored)) {
@@ -230,24 +290,34 @@ std::vector<std::string> problems_of_host(const AgentConfig& config) {
 int run_agent(const AgentConfig& config, const AgentOptions& options) {
     std::vector<std::string> problems = problems_of_host(config);
     auto folder = StateFolder::open(config.state);
-    if (!folder) problems.push_back(fmt::format("agent.state: {}", folder.error()));
+    auto tls = AgentTls::read(config.join, sdk::TlsOptions::of_environment());
+    if (!tls) problems.push_back(tls.error());
     std::unique_ptr<MetricsPort> metrics;
+    ExitCode code_of_problems = ExitCode::config;
+    if (!folder) {
+        if (problems.empty() && folder.error().in_use) code_of_problems = ExitCode::in_use;
+        problems.push_back(fmt::format("agent.state: {}", folder.error().text));
+    }
     try {
         const SignalFile signals;
         if (config.metrics) {
             auto opened = MetricsPort::open(*config.metrics);
-            if (opened)
+            if (opened) {
                 metrics = std::move(*opened);
-            else
-                problems.push_back(fmt::format("agent.metrics: {}", opened.error()));
+            } else {
+                if (problems.empty()) code_of_problems = ExitCode::unavailable;
+                problems.push_back(
+                    fmt::format("agent.metrics: {}; give another port, or end who has it", opened.error()));
+            }
         }
         for (const std::string& problem : problems) fmt::print(stderr, "{}\n", problem);
-        if (!problems.empty()) return to_int(ExitCode::config);
+        if (!problems.empty()) return to_int(code_of_problems);
         disable_core_dumps();
-        raise_open_files_limit();
+        const std::size_t open_files = raise_open_files_limit();
         LogOutput output(STDERR_FILENO,
                          log_style_for(STDERR_FILENO, std::getenv("JOURNAL_STREAM"), std::getenv("NO_COLOR")));
-        const int code = Agent(config, options, output, std::move(*folder), metrics.get()).run(signals);
+        const int code =
+            Agent(config, options, output, std::move(*folder), std::move(*tls), metrics.get(), open_files).run(signals);
         output.close();
         return code;
     } catch (const std::exception& failure) {

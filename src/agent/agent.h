@@ -22,8 +22,9 @@ struct AgentOptions {
 // What only this machine can tell about the config: commands and folders that are not there. One line each.
 std::vector<std::string> problems_of_host(const AgentConfig& config);
 
-// Runs until SIGTERM (the processes go on and the next agent adopts them) or SIGINT (they are ended, matches first; a
-// second one does not wait for matches). Returns the exit code; a failure to start has been told on standard error.
+// Runs until SIGTERM or SIGQUIT (the processes go on and the next agent adopts them) or SIGINT (they are ended, matches
+// first; a second one does not wait for matches). Returns the exit code; a failure to start has been told on standard
+// error.
 int run_agent(const AgentConfig& config, const AgentOptions& options);
 
 }  // namespace muster

@@ -1,7 +1,9 @@
 #include "agent/agent_config.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <fstream>
 #include <utility>
 
@@ -284,10 +286,11 @@ Result<LoadedAgentConfig, AgentConfigProblems> load_agent_config(const std::file
                                                                  std::string_view host_name) {
     std::error_code error;
     std::string text;
-    std::ifstream in(file, std::ios::binary);
     if (std::filesystem::is_directory(file, error))
         return Failure(AgentConfigProblems{fmt::format("{}: is a directory", file.string())});
-    if (!in) return Failure(AgentConfigProblems{fmt::format("{}: cannot be read", file.string())});
+    std::ifstream in(file, std::ios::binary);
+    if (!in)
+        return Failure(AgentConfigProblems{fmt::format("{}: cannot be read: {}", file.string(), std::strerror(errno))});
     text.resize(file_bytes_max + 1);
     in.read(text.data(), static_cast<std::streamsize>(text.size()));
     text.resize(static_cast<std::size_t>(in.gcount()));

@@ -61,13 +61,15 @@ const std::map<std::string, Samples>& samples() {
         {"run.name", {{"\"x\""}, {"\"\"", "\"a/b\"", "\"..\"", "1"}}},
         {"run.command", {{"[\"./a\", \"\"]"}, {"[]", "[\"\"]", "\"./a\"", "[1]", "[\"a\\u0000\"]"}}},
         {"run.directory", {{"\"/tmp\""}, {"\"\"", "1"}}},
-        {"run.env", {{"{}", "{ MAP = \"{port}\" }"}, {"{ 1A = \"\" }", "{ MUSTER_X = \"\" }", "{ A = 1 }", "[]"}}},
+        {"run.env",
+         {{"{}", "{ MAP = \"{port}\" }"},
+          {"{ 1A = \"\" }", "{ MUSTER_X = \"\" }", "{ PORT = \"1\" }", "{ A = 1 }", "[]"}}},
         {"run.count", {{"0", "1000"}, {"-1", "1001", "\"1\"", "1.5"}}},
         {"run.count_max", {{"1", "1000"}, {"0", "1001", "true"}}},
         {"run.slots", {{"1", "10000"}, {"0", "10001", "\"1\""}}},
         {"run.sdk", {{"\"none\"", "\"muster\"", "\"agones\"", "\"gsdk\""}, {"\"steam\"", "\"\"", "1"}}},
         {"run.cpu", {{"0", "0.5", "1024"}, {"-0.1", "1025", "nan", "\"1\""}}},
-        {"run.memory", {{"\"0\"", "\"512MiB\"", "1024"}, {"-1", "\"1PB\"", "true"}}},
+        {"run.memory", {{"\"0\"", "\"512MiB\"", "1048576"}, {"-1", "1024", "\"1PB\"", "true"}}},
         {"run.start_timeout", {{"\"1s\"", "\"1d\""}, {"\"999ms\"", "\"2d\"", "5"}}},
         {"run.stop_signal", {{"\"SIGTERM\"", "\"SIGINT\"", "\"SIGKILL\""}, {"\"TERM\"", "\"SIGSTOP\"", "15"}}},
         {"run.stop_grace", {{"\"0ms\"", "\"1d\""}, {"\"2d\"", "0"}}},
@@ -208,7 +210,7 @@ TEST_CASE("G-11: a machine whose name does not do needs one in the config") {
 TEST_CASE("G-11: a file that is none is told as such") {
     const auto missing = load_agent_config("/no/such/agent.toml", {}, "host-1");
     REQUIRE_FALSE(missing);
-    CHECK(missing.error()[0] == "/no/such/agent.toml: cannot be read");
+    CHECK(missing.error()[0] == "/no/such/agent.toml: cannot be read: No such file or directory");
     const auto folder = load_agent_config("/", {}, "host-1");
     REQUIRE_FALSE(folder);
     CHECK(folder.error()[0] == "/: is a directory");

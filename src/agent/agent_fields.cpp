@@ -27,7 +27,7 @@ bool is_letter_or_digit(char c) {
 }
 
 bool is_variable_name(std::string_view name) {
-    return !name.empty() && !(name[0] >= '0' && name[0] <= '9') && !name.starts_with("MUSTER_") &&
+    return !name.empty() && !(name[0] >= '0' && name[0] <= '9') && !name.starts_with("MUSTER_") && name != "PORT" &&
            std::all_of(name.begin(), name.end(), [](char c) { return is_letter_or_digit(c) || c == '_'; });
 }
 
@@ -165,7 +165,7 @@ const std::vector<ConfigField<RunConfig>>& run_fields() {
         text_field<T>("directory", &T::directory, "the path of a folder, in UTF-8",
                       [](std::string_view text) { return !text.empty(); }),
         entries_field<T>("env", &T::env,
-                         "a table of texts, such as { MAP = \"dust\" }; names that begin with MUSTER_ are the agent's",
+                         "a table of texts, such as { MAP = \"dust\" }; PORT and MUSTER_* are the agent's",
                          is_variable_name, variable_bytes_max),
         whole_field<T>("count", &T::count, 0, count_most),
         whole_field<T>("count_max", &T::count_max, 1, count_most),
@@ -184,7 +184,15 @@ const std::vector<ConfigField<RunConfig>>& run_fields() {
              out.cpu = *value;
              return true;
          }},
-        size_field<T>("memory", &T::memory, ByteSize{0}, gibibytes(16 * 1024)),
+        {"memory", "a size from 1MiB to 16TiB, such as \"512MiB\", or 0 for an equal share of the host's",
+         [any = size_field<T>("memory", &T::memory, ByteSize{0}, gibibytes(16 * 1024))](const toml::node& node,
+                                                                                        T& out) {
+             constexpr ByteSize least{1 << 20};
+             T given = out;
+             if (!any.set(node, given) || (given.memory != ByteSize{0} && given.memory < least)) return false;
+             out.memory = given.memory;
+             return true;
+         }},
         duration_field<T>(
             "start_timeout", [](T& run, Duration value) { run.start_timeout = value; }, 1s, day),
         {"stop_signal", fmt::format("{}", fmt::join(stop_signal_names(), " or ")),

@@ -1,9 +1,14 @@
 // The layer's files: logs, records, the state folder.
+#include <sys/stat.h>
+
 #include <fstream>
 #include <string>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <unistd.h>
 
+#include "agent/proc.h"
 #include "agent/process_log.h"
 #include "agent/process_record.h"
 #include "agent/state_folder.h"
@@ -135,7 +140,8 @@ TEST_CASE("G-7: the state folder belongs to one agent at a time") {
     REQUIRE(one);
     const auto two = StateFolder::open(folder.path() / "state");
     REQUIRE_FALSE(two);
-    CHECK(two.error().find("another agent uses this folder") != std::string::npos);
+    CHECK(two.error().text.find(fmt::format("another agent (pid {}) uses this folder", getpid())) != std::string::npos);
+    CHECK(two.error().in_use);
     CHECK(one->write(whole_record()));
     CHECK(one->write_counts({{"arena", 3}}));
     folder.write("state/processes/arena-2.json", to_json(whole_record()));  // says that it is another
@@ -150,7 +156,88 @@ TEST_CASE("G-7: the state folder belongs to one agent at a time") {
 TEST_CASE("G-11: a state folder that cannot be made is told with its path") {
     const auto folder = StateFolder::open("/proc/no/such");
     REQUIRE_FALSE(folder);
-    CHECK(folder.error().starts_with("/proc/no/such: cannot be made"));
+    CHECK(folder.error().text.starts_with("/proc/no/such: cannot be made"));
+}
+
+TEST_CASE("G-11: a folder that others use does not become the state folder, and stays as it was") {
+    const TestFolder folder;
+    const auto shared = folder.path() / "shared";
+    const auto mode = [&shared] { return std::filesystem::status(shared).permissions(); };
+    std::filesystem::create_directory(shared);
+    std::filesystem::permissions(shared, std::filesystem::perms::all);
+    auto refused = StateFolder::open(shared);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().text == shared.string() +
+                                      ": others may write to this folder; give the path of one that is the "
+                                      "agent's alone");
+    CHECK(mode() == std::filesystem::perms::all);
+
+    const auto readable = std::filesystem::perms(0755);
+    std::filesystem::permissions(shared, readable);
+    folder.write("shared/photos", "");
+    refused = StateFolder::open(shared);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().text == shared.string() +
+                                      ": holds photos, which is not the agent's; give the path of a new or "
+                                      "empty folder");
+    CHECK(mode() == readable);
+
+    std::filesystem::remove(shared / "photos");
+    {
+        CHECK(StateFolder::open(shared));
+    }
+    CHECK(mode() == std::filesystem::perms(0700));
+    folder.write("shared/photos", "");  // whoever puts something there later does not stop the next agent
+    CHECK(StateFolder::open(shared));
+}
+
+TEST_CASE("G-11: a link in place of a folder in the state folder is refused, and nothing is written through it") {
+    const TestFolder folder;
+    for (const char* part : {"logs", "processes"}) {
+        const auto state = folder.path() / "state";
+        const auto elsewhere = folder.path() / "elsewhere";
+        std::filesystem::create_directories(state);
+        std::filesystem::permissions(state, std::filesystem::perms(0700));
+        std::filesystem::create_directories(elsewhere);
+        std::filesystem::create_symlink(elsewhere, state / part);
+        const auto refused = StateFolder::open(state);
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().text ==
+              fmt::format("{}: is a symbolic link; remove it, or put a folder in its place", (state / part).string()));
+        CHECK_FALSE(refused.error().in_use);
+        CHECK(std::filesystem::is_empty(elsewhere));
+        std::filesystem::remove_all(state);
+    }
+}
+
+TEST_CASE("G-9, fault 93: whatever a process puts in place of its files, nobody waits for it") {
+    const TestFolder folder;
+    const auto state = StateFolder::open(folder.path() / "state");
+    REQUIRE(state);
+    const ProcessLog log(state->log_file("arena-1"), 10, 2);
+    const auto other = folder.path() / "other";
+    folder.write("other", "somebody's");
+    for (const bool is_link : {false, true}) {
+        const auto replace = [&](const std::filesystem::path& file) {
+            std::filesystem::remove(file);
+            if (is_link) {
+                std::filesystem::create_symlink(other, file);
+            } else {
+                REQUIRE(mkfifo(file.c_str(), 0600) == 0);
+            }
+        };
+        replace(state->log_file("arena-1"));
+        CHECK(log.tail(100).empty());
+        CHECK(log.size() == 0);
+        log.rotate_if_full();
+        REQUIRE(log.open());
+        CHECK(std::filesystem::is_regular_file(std::filesystem::symlink_status(state->log_file("arena-1"))));
+        replace(folder.path() / "state/processes/arena-1.json");
+        CHECK(state->records().empty());
+        replace(folder.path() / "state/processes/arena-1.json.new");
+        static_cast<void>(state->write(whole_record()));
+    }
+    CHECK(text_of_file(other) == "somebody's");
 }
 
 TEST_CASE("G-7: a state folder that was removed is made again with its id, unless another agent has it") {
@@ -170,6 +257,28 @@ TEST_CASE("G-7: a state folder that was removed is made again with its id, unles
     REQUIRE(other);
     CHECK_FALSE(opened->restore());
     CHECK(other->id() != opened->id());
+}
+
+TEST_CASE("G-7: a state folder that was moved away under its agent stays locked, and is never adopted twice") {
+    const TestFolder folder;
+    const auto state = folder.path() / "state";
+    const auto moved = folder.path() / "moved";
+    auto opened = StateFolder::open(state);
+    REQUIRE(opened);
+    CHECK(opened->write(whole_record()));
+    std::filesystem::rename(state, moved);
+    CHECK_FALSE(opened->intact());
+    REQUIRE(opened->restore());
+    CHECK(opened->intact());
+    for (const auto& path : {state, moved}) {
+        const auto other = StateFolder::open(path);
+        REQUIRE_FALSE(other);
+        CHECK(other.error().text ==
+              fmt::format("{}: another agent (pid {}) uses this folder; stop it, or give this one another state",
+                          path.string(), getpid()));
+    }
+    opened = Failure(StateRefusal{});
+    CHECK(StateFolder::open(moved));
 }
 
 TEST_CASE("G-7: a state folder keeps its id, and one that is no id is replaced") {

@@ -9,6 +9,7 @@
 
 #include "agent/agent_config.h"
 #include "base/safe_text.h"
+#include "base/shared_deadline.h"
 #include "process/version.h"
 
 namespace muster {
@@ -21,6 +22,9 @@ constexpr Duration log_look = 1s;
 constexpr Duration log_look_in_flood = 100ms;
 constexpr Duration load_look = 5s;  // twice for each heartbeat
 constexpr Duration leftover_look = 100ms;
+// What SDK sessions are due for, such as a health ping that does not come, is looked at together: a turn visits every
+// process, and the sessions of a thousand are due two hundred times a second.
+constexpr Duration sdk_look = 250ms;
 // Of what a crashed process said last, this many lines stand in the agent's own log.
 constexpr std::size_t last_lines_logged = 5;
 
@@ -58,6 +62,14 @@ void AgentLoop::begin() {
     supervisor_.configure(at, config_.ports, config_.runs);
     for (const auto& [run, count] : folder_.counts())
         if (supervisor_.scale(at, run, count)) operator_counts_[run] = count;
+    if (folder_.draining()) {
+        log_.info("Draining: an operator wished so");
+        supervisor_.drain(at, true);
+    }
+    if (const std::size_t removed = host_.cgroups().usable() ? host_.cgroups().remove_abandoned(at.wall) : 0;
+        removed > 0)
+        log_.info("Removed {} empty {} that agents of this machine had left", removed,
+                  removed == 1 ? "cgroup" : "cgroups");
     adopt_survivors(at);
     supervisor_.configure(at, config_.ports, config_.runs);
     for (const Process* each : supervisor_.processes()) report_process(*each, ReportedNews::none);
@@ -111,7 +123,7 @@ Time AgentLoop::next_turn() const {
     if (watches_ports_) next = std::min(next, next_port_look_);
     if (host_.leftovers()) next = std::min(next, next_leftover_look_);
     for (const auto& [process, sdk] : sdks_)
-        if (const auto due = sdk.side->next_tick()) next = std::min(next, *due);
+        if (const auto due = sdk.side->next_tick()) next = std::min(next, shared_deadline(*due, sdk_look));
     return next;
 }
 
@@ -135,6 +147,11 @@ void AgentLoop::hear_muster(Moment at) {
                 break;
             case MusterSaid::Kind::connecting:
                 log_.warning("Process {}: no link to Muster", name);
+                break;
+            case MusterSaid::Kind::no_link:
+                // What keeps the host's own link down was told for all of them.
+                if (said.text != host_side_.problem())
+                    log_.warning("Process {}: no link to Muster yet: {}", name, said.text);
                 break;
             case MusterSaid::Kind::error:
                 log_.warning("Process {}: {}", name, said.text);
@@ -174,6 +191,11 @@ void AgentLoop::keep_house(Moment at) {
         for (const auto& [id, sdk] : sdks_)
             if (const Process* process = supervisor_.find(id); process && sdk.side->revision() != sdk.written)
                 write_record(*process);
+        for (const ProcessId id : std::set(unwritten_)) {
+            const Process* process = supervisor_.find(id);
+            if (process) write_record(*process);
+            if (!process) unwritten_.erase(id);
+        }
         next_log_look_ = at.now + (host_.rotate_logs() ? log_look_in_flood : log_look);
     }
     if (next_load_look_ <= at.now) {
@@ -208,6 +230,7 @@ void AgentLoop::keep_folder() {
                folder_.path().string());
     for (const Process* each : supervisor_.processes()) write_record(*each);
     if (!operator_counts_.empty()) (void)folder_.write_counts(operator_counts_);
+    if (supervisor_.draining()) (void)folder_.write_draining(true);
 }
 
 void AgentLoop::obey(Moment at) {
@@ -270,15 +293,17 @@ void AgentLoop::do_order(Moment, const DrainAtMuster& order) {
 }
 
 void AgentLoop::do_order(Moment at, const OfferMatch& order) {
-    if (SdkSide* sdk = sdk_of(order.process)) {
+    // A match that the next agent would not know of would be lost with this one.
+    const bool is_kept = !unwritten_.contains(order.process);
+    if (SdkSide* sdk = sdk_of(order.process); sdk && is_kept) {
         sdk->offer(at.now, order.match);
         if (const auto listed = listed_.find(order.match.lobby); listed != listed_.end())
             sdk->set_players(listed->first, listed->second);
         return;
     }
-    if (host_.tell_match(order.process, order.match))
+    if (is_kept && host_.tell_match(order.process, order.match))
         return supervisor_.heard(at, order.process, {SdkFact::Kind::match_ready, order.match.lobby});
-    log_.warning("Match {} is declined: its process could not be told; is the disk of the state folder full?",
+    log_.warning("Match {} is declined: it cannot be written down; is the disk of the state folder full?",
                  order.match.lobby.value);
     supervisor_.not_told(order.process, order.match.lobby);
 }
@@ -312,7 +337,13 @@ void AgentLoop::write_record(const Process& process) {
         found->second.written = found->second.side->revision();
         sdk_state = found->second.side->saved();
     }
-    if (!host_.write_record(process, sdk_state)) metrics_.record_not_written();
+    if (host_.write_record(process, sdk_state)) {
+        unwritten_.erase(process.id);
+        return;
+    }
+    metrics_.record_not_written();
+    if (!unwritten_.insert(process.id).second) return;
+    log_.warning("Cannot write down process {}: the next agent may not know what it does", process.name);
 }
 
 void AgentLoop::tell_news(const ProcessNews& news, const Process& process) {
@@ -325,6 +356,11 @@ void AgentLoop::tell_news(const ProcessNews& news, const Process& process) {
             return;
         case ProcessNews::Kind::exited: {
             const double ran = process.last_exit ? to_seconds(process.last_exit->ran) : 0;
+            // One match is often one life: an end that is no failure is no warning, and its words are in its own log.
+            if (process.last_exit && !process.last_exit->failed) {
+                log_.info("Process {} ended after {:.1f} s: {}", process.name, ran, news.text);
+                return;
+            }
             log_.warning("Process {} ended after {:.1f} s: {}", process.name, ran, news.text);
             for (const std::string& line : last_lines(host_.last_output(process.id), last_lines_logged))
                 log_.info("  {} said: {}", process.name, line);
@@ -354,8 +390,8 @@ void AgentLoop::end_all(bool at_once) {
     supervisor_.end_all(moment(), at_once);
 }
 
-std::string AgentLoop::metrics() const {
-    return metrics_.text(supervisor_, {host_side_.online(), version()});
+std::string AgentLoop::metrics(std::optional<std::int64_t> certificate_left) const {
+    return metrics_.text(supervisor_, {host_side_.online(), version(), certificate_left});
 }
 
 bool AgentLoop::all_ended() const {

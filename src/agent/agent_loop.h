@@ -1,8 +1,10 @@
 // One turn after another: what happened goes to the supervisor, what it orders is done.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -40,8 +42,8 @@ public:
     // Ends all processes, and with `at_once` their matches too.
     void end_all(bool at_once);
     bool all_ended() const;
-    // Prometheus' text, as things are.
-    std::string metrics() const;
+    // Prometheus' text, as things are. `certificate_left`: seconds until the agent's certificate expires.
+    std::string metrics(std::optional<std::int64_t> certificate_left) const;
 
     Supervisor& supervisor() { return supervisor_; }
 
@@ -103,6 +105,7 @@ private:
     };
     std::map<ProcessId, Sdk> sdks_;      // of the lives of now
     std::set<ProcessId> written_first_;  // of the orders that are being obeyed
+    std::set<ProcessId> unwritten_;      // whose records the disk did not take; tried again with each look at the logs
     HostReports reports_;
     AgentMetrics metrics_;
     HostMeter meter_;

@@ -6,6 +6,7 @@
 
 #include "agent/agent_loop.h"
 #include "base/safe_text.h"
+#include "protocol/error_texts.h"
 
 namespace muster {
 
@@ -15,13 +16,21 @@ void AgentLoop::hear_host(Moment at) {
 }
 
 void AgentLoop::obey_host(Moment, const HostLinkNews& news) {
-    if (!news.problem.empty()) return log_.warning("Muster says of this host: {}", safe_text(news.problem));
+    if (news.problem == text(HostRefusal::already_registered))
+        return log_.warning(
+            "Muster says of this host: {}. Another agent speaks for {}: one that died is gone within 12 s; otherwise "
+            "stop it, or give this one another agent.name",
+            news.problem, config_.name);
+    if (news.by_muster) return log_.warning("Muster says of this host: {}", safe_text(news.problem));
     if (news.online) return log_.info("This host is listed at Muster as {}", config_.name);
-    log_.warning("No link to Muster for this host");
+    if (news.problem.empty()) return log_.warning("No link to Muster for this host");
+    log_.warning("No link to Muster for this host: {}", safe_text(news.problem));
 }
 
 void AgentLoop::obey_host(Moment at, const DrainHost& wish) {
     supervisor_.drain(at, wish.draining);
+    if (!folder_.write_draining(wish.draining))
+        log_.warning("The drain could not be written down: the next agent will not know of it");
     log_.info("{}", wish.draining ? "Draining: an operator wishes so" : "No longer draining: an operator wishes so");
     host_side_.answer(wish.question, {});
     next_load_look_ = at.now;  // so that it is told soon
@@ -37,7 +46,8 @@ void AgentLoop::obey_host(Moment at, const ScaleRun& wish) {
     const auto done = supervisor_.scale(at, wish.run.view(), wish.count);
     host_side_.answer(wish.question, done ? std::string_view() : std::string_view(done.error()));
     if (!done) return;
-    log_.info("{} processes of {}: an operator wishes so", wish.count, wish.run.view());
+    log_.info("{} {} of {}: an operator wishes so", wish.count, wish.count == 1 ? "process" : "processes",
+              wish.run.view());
     operator_counts_[wish.run.string()] = wish.count;
     if (!folder_.write_counts(operator_counts_)) log_.warning("The count of {} could not be kept", wish.run.view());
 }

@@ -60,6 +60,11 @@ std::string AgentMetrics::text(const Supervisor& supervisor, const Now& now) con
     out += fmt::format("muster_agent_linked {}\n", now.linked ? 1 : 0);
     begin(out, "muster_agent_draining", "gauge", "Whether an operator drains this host.");
     out += fmt::format("muster_agent_draining {}\n", supervisor.draining() ? 1 : 0);
+    if (now.certificate_left) {
+        begin(out, "muster_agent_certificate_expiry_seconds", "gauge",
+              "Time until the agent's TLS certificate expires; negative afterwards.");
+        out += fmt::format("muster_agent_certificate_expiry_seconds {}\n", *now.certificate_left);
+    }
     begin(out, "muster_agent_processes_wanted", "gauge", "Processes that are to run, by run.");
     for (const std::string& run : supervisor.runs())
         out += fmt::format("muster_agent_processes_wanted{{run=\"{}\"}} {}\n", run, supervisor.wanted(run).value_or(0));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,7 @@ public:
     struct Now {
         bool linked = false;  // this host's own link to Muster
         std::string_view version{};
+        std::optional<std::int64_t> certificate_left{};  // seconds until it expires; none: there is none
     };
     // Figures as they are; run names have no letters that need escaping.
     std::string text(const Supervisor& supervisor, const Now& now) const;

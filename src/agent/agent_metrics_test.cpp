@@ -21,10 +21,11 @@ TEST_CASE_FIXTURE(SupervisorFixture, "G-12: an agent's metrics count starts, exi
     // What the loop does with each order, and the process as it stood.
     for (const ProcessNews& each : orders_of<ProcessNews>()) metrics.count(each, *supervisor.find(each.process));
     metrics.record_not_written();
-    const std::string text = metrics.text(supervisor, {.linked = true, .version = "1.2"});
+    CHECK(metrics.text(supervisor, {}).find("certificate") == std::string::npos);
+    const std::string text = metrics.text(supervisor, {.linked = true, .version = "1.2", .certificate_left = -5});
     for (const char* line :
          {"muster_agent_build_info{version=\"1.2\"} 1\n", "muster_agent_linked 1\n",
-          "muster_agent_processes_wanted{run=\"arena\"} 2\n",
+          "muster_agent_certificate_expiry_seconds -5\n", "muster_agent_processes_wanted{run=\"arena\"} 2\n",
           "muster_agent_processes{run=\"arena\",state=\"ready\"} 1\n",
           "muster_agent_processes{run=\"arena\",state=\"crash_loop\"} 1\n",
           "muster_agent_starts_total{run=\"arena\"} 6\n",

@@ -15,13 +15,16 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "agent/agent_config.h"
+#include "agent/life_mark.h"
 #include "base/safe_text.h"
 
 namespace muster {
 namespace {
 
 constexpr const char* life_variable = "MUSTER_LIFE";
-constexpr const char* agent_variable = "MUSTER_AGENT";  // the id of the state folder
+constexpr const char* agent_variable = "MUSTER_AGENT";          // the id of the state folder
+constexpr const char* folder_variable = "MUSTER_STATE_FOLDER";  // where it is
 // How often what an ended process left behind is looked for: what forks while it is being killed is found the next
 // time.
 constexpr int looks = 5;
@@ -48,7 +51,7 @@ Host::Host(HostOptions options, StateFolder& folder, Log& log)
       log_(log),
       cgroups_(options_.name, folder.id()),
       epoll_(epoll_create1(EPOLL_CLOEXEC)) {
-    // What a process leaves behind becomes our child, so that it can be found and ended.
+    // What a process leaves behind becomes our child, so that it is collected when it ends.
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
@@ -63,6 +66,7 @@ std::vector<EnvironmentEntry> Host::environment_of(const StartProcess& order, co
     set(entries, "MUSTER_REGION", std::to_string(options_.region.value));
     set(entries, life_variable, order.life);
     set(entries, agent_variable, folder_.id());
+    set(entries, folder_variable, folder_.path().string());
     if (order.run->sdk == SdkKind::muster) {
         set(entries, "MUSTER_SERVERS", fmt::format("{}", fmt::join(options_.join, ",")));
         set(entries, "MUSTER_SERVER_TOKEN", options_.server_token);
@@ -94,7 +98,7 @@ Host::Started Host::start(const StartProcess& order, const Process& process, con
 
     FileDescriptor cgroup_procs;
     if (cgroups_.usable()) {
-        if (const auto cgroup = cgroups_.make(process.name)) {
+        if (const auto cgroup = cgroups_.make(process.name, order.life)) {
             entry.cgroup = *cgroup;
             cgroup_procs = open_cgroup_procs(*cgroup);
         }
@@ -106,7 +110,8 @@ Host::Started Host::start(const StartProcess& order, const Process& process, con
                     .directory = order.run->directory,
                     .output = file->number(),
                     .cgroup_procs = cgroup_procs.number(),
-                    .ignores_usr1 = order.run->sdk == SdkKind::none};
+                    .ignores_usr1 = order.run->sdk == SdkKind::none,
+                    .mark = life_mark(order.life)};
     for (const std::string& word : order.run->command) plan.words.push_back(with_words(word, words));
     auto launched = launch(plan);
     if (!launched) return failed(launched.error());
@@ -180,10 +185,9 @@ void Host::ended(Entry& entry) {
 
 void Host::end_leftovers() {
     if (ended_lives_.empty()) return;
-    const bool no_orphans = kill_orphans();
     for (EndedLife& each : ended_lives_) {
         const bool gone = each.cgroup.empty() ? kill_life(each.life) : end_cgroup(each.cgroup);
-        each.looks_left = gone && no_orphans ? each.looks_left - 1 : looks;
+        each.looks_left = gone ? each.looks_left - 1 : looks;
         if (!each.cgroup.empty() && gone) each.looks_left = 0;
     }
     std::erase_if(ended_lives_, [](const EndedLife& each) { return each.looks_left <= 0; });
@@ -192,29 +196,16 @@ void Host::end_leftovers() {
 bool Host::kill_life(const std::string& life) {
     bool none = true;
     if (life.empty()) return none;
+    // A process that has emptied its environment still carries the mark.
+    const auto belongs = [&life, mark = life_mark(life)](std::int32_t pid) {
+        return environment_has(pid, life_variable, life) || mark_of(pid) == mark;
+    };
     for (const std::int32_t pid : all_processes()) {
-        if (pid == getpid() || !environment_has(pid, life_variable, life)) continue;
+        if (pid == getpid() || !belongs(pid)) continue;
         const FileDescriptor opened = open_pid(pid);
         // Opened and still of that life: it is this one that is killed.
-        if (!opened || !environment_has(pid, life_variable, life) || !read_stat(pid)) continue;
+        if (!opened || !belongs(pid) || !read_stat(pid)) continue;
         syscall(SYS_pidfd_send_signal, opened.number(), SIGKILL, nullptr, 0);
-        none = false;
-    }
-    return none;
-}
-
-bool Host::kill_orphans() {
-    if (cgroups_.usable()) return true;  // they are ended with their cgroup
-    bool none = true;
-    for (const std::int32_t pid : all_processes()) {
-        const auto stat = read_stat(pid);
-        if (!stat || stat->parent != getpid()) continue;
-        const bool belongs = std::any_of(entries_.begin(), entries_.end(), [pid](const auto& each) {
-            const Entry& entry = each.second;
-            return entry.pid != 0 && (entry.pid == pid || environment_has(pid, life_variable, entry.life));
-        });
-        if (belongs) continue;
-        kill(pid, SIGKILL);  // a child of ours that was not collected: the number is its own
         none = false;
     }
     return none;
@@ -310,24 +301,30 @@ bool Host::write_record(const Process& process, std::string_view sdk_state) {
                          .sdk_state = std::string(sdk_state),
                          .cgroup = entry.cgroup.string(),
                          .log_from = entry.log_from};
-    if (folder_.write(record)) return true;
-    log_.warning("Cannot write down process {}: the next agent will not find it", process.name);
-    return false;
+    return folder_.write(record);
 }
 
 void Host::remove_record(const Process& process) {
     folder_.remove_record(process.name);
 }
 
+// By its id; or by its path, when the folder and its id were lost while no agent ran. A container has paths of its own.
+bool Host::is_of_this_folder(std::int32_t pid) const {
+    return environment_has(pid, agent_variable, folder_.id()) ||
+           (environment_has(pid, folder_variable, folder_.path().string()) && shares_mounts(pid));
+}
+
 Census Host::find_survivors() {
     std::vector<SeenProcess> running;
     for (const std::int32_t pid : all_processes()) {
-        if (pid == getpid() || !environment_has(pid, agent_variable, folder_.id())) continue;
+        if (pid == getpid() || !is_of_this_folder(pid)) continue;
         const auto stat = read_stat(pid);
         if (!stat) continue;
         running.push_back(
             {pid, stat->start_ticks, environment_value(pid, life_variable), environment_value(pid, "MUSTER_PROCESS")});
     }
+    for (const auto& file : folder_.damaged_records())
+        log_.warning("{} is damaged: its process, if there is one, is ended", file.string());
     Census census = take_census(folder_.records(), running, boot_);
     for (const ProcessRecord& each : census.ended) end_survivor(each);
     for (const ProcessRecord& each : census.rebooted) folder_.remove_record(each.name);
@@ -335,6 +332,8 @@ Census Host::find_survivors() {
         log_.warning("Ending process {} (pid {}): an earlier agent started it and left no record of it",
                      safe_text(each.name), each.pid);
         ended_lives_.push_back({each.life, {}, looks});
+        if (cgroups_.usable() && is_plain_name(each.name) && is_plain_name(each.life))
+            ended_lives_.push_back({{}, cgroups_.of(each.name, each.life), looks});
     }
     end_leftovers();  // before anything is started in their place
     return census;

@@ -131,8 +131,7 @@ private:
     void watch(Entry& entry, ProcessId process);
     // SIGKILL to every process of that life that can be found. True when there was none.
     bool kill_life(const std::string& life);
-    // Orphans of ours that belong to no life any more, or hide which.
-    bool kill_orphans();
+    bool is_of_this_folder(std::int32_t pid) const;
 
     const HostOptions options_;
     StateFolder& folder_;

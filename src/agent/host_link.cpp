@@ -54,22 +54,31 @@ void HostLink::disconnected(sdk::Time now) {
     now_ = now;
     link_.disconnected(now);
     answer_by_.reset();
-    say_offline();
+    say_offline({});
+}
+
+void HostLink::failed(std::string_view address, const sdk::Outcome& why) {
+    // Whom we give up ourselves is gone for another reason, which was told.
+    if (link_.stage() == sdk::Link::Stage::dropping) return;
+    say_offline({.problem = fmt::format("{}: {}", address, why.text)}, std::string(address));
 }
 
 void HostLink::receive(std::span<const std::byte> bytes, sdk::Time now) {
     now_ = now;
     const auto fault = link_.receive<Port::servers>(bytes, [this](const auto& message) { take(message); });
-    if (fault) say_offline(fmt::format("Muster sent what is no message: {}", to_string(*fault)));
+    if (fault) say_offline({.problem = fmt::format("Muster sent what is no message: {}", to_string(*fault))});
 }
 
 void HostLink::tick(sdk::Time now) {
     now_ = now;
+    const bool greeting = link_.stage() == sdk::Link::Stage::greeting;
     link_.tick(now);
+    if (greeting && link_.stage() == sdk::Link::Stage::dropping)
+        say_offline({.problem = "nobody answers the hello; is it Muster's server port?"});
     if (answer_by_ && *answer_by_ <= now) {
         answer_by_.reset();
         link_.drop();
-        say_offline("Muster does not answer");
+        say_offline({.problem = "Muster does not answer"});
     }
 }
 
@@ -82,12 +91,12 @@ std::optional<sdk::Time> HostLink::next_tick() const {
 void HostLink::take(const HostWelcome& welcome) {
     if (link_.stage() != sdk::Link::Stage::greeting) return;
     if (const auto* refused = std::get_if<Refused>(&welcome.answer)) {
-        say_offline(refused->error.view());
+        say_offline({.problem = refused->error.string(), .by_muster = true});
         return link_.drop();
     }
     link_.greeted();
     was_online_ = true;
-    last_problem_.clear();
+    told_.clear();
     on_said_(HostLinkNews{.online = true});
     if (host_known_) tell_everything();
 }
@@ -105,9 +114,8 @@ void HostLink::take(const HostReportAck&) {
 }
 
 void HostLink::take(const ServerError& error) {
-    if (error.error.view() == last_problem_) return;
-    last_problem_ = error.error.string();
-    on_said_(HostLinkNews{.online = link_.online(), .problem = last_problem_});
+    if (std::exchange(told_[""], error.error.string()) == error.error.view()) return;
+    on_said_(HostLinkNews{.online = link_.online(), .problem = error.error.string(), .by_muster = true});
 }
 
 template <class M>
@@ -118,11 +126,10 @@ void HostLink::take(const M& message) {
 }
 
 // Once for each loss, and once for each new reason.
-void HostLink::say_offline(std::string_view problem) {
+void HostLink::say_offline(HostLinkNews news, const std::string& address) {
     const bool lost = std::exchange(was_online_, false);
-    if (!lost && (problem.empty() || problem == last_problem_)) return;
-    if (!problem.empty()) last_problem_ = problem;
-    on_said_(HostLinkNews{.online = false, .problem = std::string(problem)});
+    const bool is_new = !news.problem.empty() && std::exchange(told_[address], news.problem) != news.problem;
+    if (lost || is_new) on_said_(std::move(news));
 }
 
 }  // namespace muster

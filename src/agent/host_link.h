@@ -36,7 +36,8 @@ struct HostLinkOptions {
 // The link came up or went down, or Muster refused something; for the log.
 struct HostLinkNews {
     bool online = false;
-    std::string problem{};  // empty: none
+    std::string problem{};   // empty: none
+    bool by_muster = false;  // the problem is in Muster's words
 };
 
 using HostSaid =
@@ -72,6 +73,7 @@ public:
     bool wants_connection() const override { return link_.wants_connection(); }
     void connected(sdk::Time now) override;
     void disconnected(sdk::Time now) override;
+    void failed(std::string_view address, const sdk::Outcome& why) override;
     void receive(std::span<const std::byte> bytes, sdk::Time now) override;
     std::vector<std::byte> take_output() override { return link_.take_output(); }
     void tick(sdk::Time now) override;
@@ -84,7 +86,7 @@ private:
     template <class M>
     void take(const M& message);
     void tell_everything();
-    void say_offline(std::string_view problem = {});
+    void say_offline(HostLinkNews news, const std::string& address = {});
 
     const HostLinkOptions options_;
     const OnSaid on_said_;
@@ -96,7 +98,7 @@ private:
     bool host_known_ = false;               // the agent has measured it
     std::optional<sdk::Time> answer_by_{};  // of a report that was sent
     bool was_online_ = false;
-    std::string last_problem_{};
+    std::map<std::string, std::string> told_{};  // since it was online, the last problem of each address; "": of all
 };
 
 }  // namespace muster

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -160,6 +161,56 @@ TEST_CASE_FIXTURE(LinkWorld, "G-11: a refused hello is told once for each reason
     connect();
     say(HostWelcome{Refused{"Host already registered"}});
     CHECK(said.size() == 1);
+}
+
+TEST_CASE_FIXTURE(LinkWorld,
+                  "G-11: why there is no link is told once for each change of the reason, also before the first") {
+    const auto fail = [&](std::string_view address, const char* why) {
+        link.failed(address, {sdk::ErrorCode::connection_lost, why});
+        lose();
+        advance(20s);
+    };
+    const auto told = [&] {
+        std::vector<std::string> problems;
+        for (const HostSaid& each : std::exchange(said, {})) problems.push_back(std::get<HostLinkNews>(each).problem);
+        return problems;
+    };
+    using Problems = std::vector<std::string>;
+    for (int i = 0; i < 5; ++i) fail("a:1", "Connection refused");
+    CHECK(told() == Problems{"a:1: Connection refused"});
+    // Of two addresses that are tried in turn each has its own.
+    for (int i = 0; i < 5; ++i) {
+        fail("b:1", "no such host");
+        fail("a:1", "Connection refused");
+    }
+    CHECK(told() == Problems{"b:1: no such host"});
+    fail("a:1", "Muster refuses the certificate: it has expired");
+    fail("a:1", "Connection refused");
+    CHECK(told() == Problems{"a:1: Muster refuses the certificate: it has expired", "a:1: Connection refused"});
+    connect();
+    welcome();
+    said.clear();
+    fail("a:1", "Connection refused");
+    CHECK(told() == Problems{"a:1: Connection refused"});
+}
+
+TEST_CASE_FIXTURE(LinkWorld, "G-11: a refusal is not covered by how the connection ends after it") {
+    connect();
+    say(HostWelcome{Refused{"Invalid token"}});
+    link.failed("a:1", {sdk::ErrorCode::connection_lost, "closed by Muster"});
+    lose();
+    REQUIRE(said.size() == 1);
+    CHECK(std::get<HostLinkNews>(said[0]).problem == "Invalid token");
+    CHECK(std::get<HostLinkNews>(said[0]).by_muster);
+}
+
+TEST_CASE_FIXTURE(LinkWorld, "G-11: a hello that nobody answers is told") {
+    connect();
+    advance(sdk::Link::greeting_max - 1ms);
+    CHECK(said.empty());
+    advance(1ms);
+    REQUIRE(said.size() == 1);
+    CHECK(std::get<HostLinkNews>(said[0]).problem == "nobody answers the hello; is it Muster's server port?");
 }
 
 TEST_CASE_FIXTURE(LinkWorld, "G-11: attempts are spread by full jitter and never more than ten seconds apart") {

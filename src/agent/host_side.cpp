@@ -8,11 +8,12 @@
 
 namespace muster {
 
-HostSide::HostSide(HostLinkOptions options, std::vector<std::string> join, sdk::TcpRunner& runner,
+HostSide::HostSide(HostLinkOptions options, std::vector<std::string> join, sdk::TcpRunner& runner, const AgentTls& tls,
                    std::function<void()> wake)
     : join_(std::move(join)),
       wake_(std::move(wake)),
       runner_(runner),
+      tls_(tls),
       link_(std::make_unique<HostLink>(std::move(options), [this](HostSaid said) {
           {
               const std::lock_guard lock(mutex_);
@@ -20,7 +21,7 @@ HostSide::HostSide(HostLinkOptions options, std::vector<std::string> join, sdk::
           }
           wake_();
       })) {
-    runner_.add(*link_, join_.front());
+    tls_.add(runner_, *link_, join_.front());
 }
 
 template <class Command>
@@ -74,7 +75,10 @@ std::vector<HostSaid> HostSide::take_said() {
         all.swap(said_);
     }
     for (const HostSaid& each : all)
-        if (const auto* news = std::get_if<HostLinkNews>(&each)) online_ = news->online;
+        if (const auto* news = std::get_if<HostLinkNews>(&each)) {
+            online_ = news->online;
+            problem_ = news->problem;
+        }
     return all;
 }
 
@@ -84,7 +88,7 @@ void HostSide::tidy(Time now) {
     since_ = now;
     address_ = (address_ + 1) % join_.size();
     runner_.remove(*link_);
-    runner_.add(*link_, join_[address_]);
+    tls_.add(runner_, *link_, join_[address_]);
 }
 
 }  // namespace muster

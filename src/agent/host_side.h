@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/agent_tls.h"
 #include "agent/host_link.h"
 #include "base/time.h"
 #include "muster/tcp_runner.h"
@@ -16,8 +17,8 @@ namespace muster {
 // Calls come on the agent's thread; `wake` is called on the runner's when there is something to take.
 class HostSide {
 public:
-    // The runner runs already and outlives it.
-    HostSide(HostLinkOptions options, std::vector<std::string> join, sdk::TcpRunner& runner,
+    // The runner runs already and outlives it, and so does `tls`.
+    HostSide(HostLinkOptions options, std::vector<std::string> join, sdk::TcpRunner& runner, const AgentTls& tls,
              std::function<void()> wake);
     ~HostSide() = default;
 
@@ -31,6 +32,8 @@ public:
 
     std::vector<HostSaid> take_said();
     bool online() const { return online_; }
+    // Why it is not, as far as was taken.
+    const std::string& problem() const { return problem_; }
     // Tries the next address when there is nobody at this one.
     void tidy(Time now);
 
@@ -41,7 +44,9 @@ private:
     const std::vector<std::string> join_;
     const std::function<void()> wake_;
     sdk::TcpRunner& runner_;
+    const AgentTls& tls_;
     bool online_ = false;  // as far as was taken
+    std::string problem_{};
     std::size_t address_ = 0;
     Time since_{};  // it is not online
 

@@ -16,6 +16,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "agent/life_mark.h"
+
 namespace muster {
 namespace {
 
@@ -44,6 +46,7 @@ struct Child {
     int report;
     int null_input;
     bool ignores_usr1;
+    std::uint64_t mark;
 
     [[noreturn]] void fail(ChildFailure::Where where) const {
         const ChildFailure failure{where, errno};
@@ -57,6 +60,7 @@ struct Child {
         if (cgroup_procs >= 0 && write(cgroup_procs, "0", 1) != 1) fail(ChildFailure::Where::cgroup);
         for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
         if (ignores_usr1) ::signal(SIGUSR1, SIG_IGN);
+        carry_mark(mark);
         sigset_t none;
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -111,7 +115,7 @@ Result<Launched, std::string> launch(const LaunchPlan& plan) {
     if (!null_input) return Failure(fmt::format("/dev/null: {}", std::strerror(errno)));
 
     const Child child{program.c_str(),   word_pointers.data(), variable_pointers.data(), directory.c_str(), plan.output,
-                      plan.cgroup_procs, report.number(),      null_input.number(),      plan.ignores_usr1};
+                      plan.cgroup_procs, report.number(),      null_input.number(),      plan.ignores_usr1, plan.mark};
     const pid_t pid = fork();
     if (pid < 0) return Failure(fmt::format("cannot fork: {}", std::strerror(errno)));
     if (pid == 0) child.run();

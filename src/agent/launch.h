@@ -23,6 +23,7 @@ struct LaunchPlan {
     int output = -1;            // gets standard output and error
     int cgroup_procs = -1;      // of the cgroup that it is to be in; -1: none
     bool ignores_usr1 = false;  // until it says otherwise itself
+    std::uint64_t mark = 0;     // of its life
 };
 
 struct Launched {

@@ -36,7 +36,7 @@ TEST_CASE("G-1: a program gets its words, environment, folder and output and a s
     int status = 0;
     REQUIRE(waitpid(started->pid, &status, 0) == started->pid);
     CHECK(WEXITSTATUS(status) == 3);
-    const std::string said = read_small_file(folder.path() / "out");
+    const std::string said = text_of_file(folder.path() / "out");
     CHECK(said == "abc\n" + folder.path().string() + "\nclosed\nnone\n");
 }
 

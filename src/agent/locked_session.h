@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "agent/sdk_side.h"
 #include "base/time.h"
 
 namespace muster {
@@ -55,10 +54,5 @@ private:
     std::optional<Session> session_;
     Time last_{};
 };
-
-// What the supervisor hears when a process goes on, and what it said before is lost.
-inline SdkFact session_lost(std::string_view why) {
-    return {SdkFact::Kind::unhealthy, {}, "its SDK session cannot be continued: " + std::string(why)};
-}
 
 }  // namespace muster

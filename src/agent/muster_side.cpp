@@ -23,6 +23,8 @@ constexpr Duration goodbye_time = 2s;
 // The same for one that was never online, such as that of a process that ended while no agent watched: Muster keeps its
 // server for about so long.
 constexpr Duration late_goodbye_time = 30s;
+// Things that were told of one client are kept up to this many.
+constexpr std::size_t told_max = 32;
 
 sdk::GameServer::MatchStage stage_of(MatchHeld::Stage stage) {
     if (stage == MatchHeld::Stage::started) return sdk::GameServer::MatchStage::started;
@@ -32,8 +34,8 @@ sdk::GameServer::MatchStage stage_of(MatchHeld::Stage stage) {
 
 }  // namespace
 
-MusterSide::MusterSide(MusterSideOptions options, std::function<void()> wake)
-    : options_(std::move(options)), wake_(std::move(wake)) {
+MusterSide::MusterSide(MusterSideOptions options, const AgentTls& tls, std::function<void()> wake)
+    : options_(std::move(options)), tls_(tls), wake_(std::move(wake)) {
     if (const sdk::Outcome started = runner_.start(); !started) throw std::runtime_error(started.text);
 }
 
@@ -70,10 +72,12 @@ std::vector<MusterSaid> MusterSide::take_said() {
         const auto client = clients_.find(each.process);
         return client == clients_.end() || client->second.number != each.client;
     });
+    std::erase_if(all, [this](const MusterSaid& each) { return !is_news(clients_.at(each.process), each); });
     for (const MusterSaid& each : all) {
         Client& client = clients_.at(each.process);
         if (each.kind == Kind::online) {
             client.online = true;
+            client.told.clear();
             address_ = client.address;
         }
         if (each.kind == Kind::connecting) client.online = false;
@@ -83,6 +87,14 @@ std::vector<MusterSaid> MusterSide::take_said() {
         }
     }
     return all;
+}
+
+// Without a link the same goes wrong with each attempt: it is told once.
+bool MusterSide::is_news(Client& client, const MusterSaid& said) {
+    const bool may_repeat = said.kind == Kind::no_link || (said.kind == Kind::error && !client.online);
+    if (!may_repeat) return true;
+    if (client.told.size() >= told_max) client.told.clear();
+    return client.told.insert(said.text).second;
 }
 
 void MusterSide::join(Time now, ProcessId process, std::uint16_t port, const std::optional<MatchHeld>& match) {
@@ -128,7 +140,7 @@ void MusterSide::join(Time now, ProcessId process, std::uint16_t port, const std
     client.port = port;
     client.since = now;
     client.address = address_;
-    runner_.add(*client.server, options_.join[address_]);
+    tls_.add(runner_, *client.server, options_.join[address_]);
     clients_[process] = std::move(client);
     if (ended) tell({.process = process, .lobby = ended->lobby, .what = TellMatch::What::ended});
 }
@@ -217,24 +229,23 @@ void MusterSide::tidy(Time now) {
         if (client.online && client.owes_goodbye) say_goodbye(now, client, *std::exchange(client.owes_goodbye, {}));
     std::erase_if(leaving_, [now](const Client& client) { return client.gone_at <= now; });
     for (auto& [process, client] : clients_) {
-        if (client.online) {
-            client.since = now;
-            client.told = false;
-        }
+        if (client.online) client.since = now;
         if (now - client.since < address_patience) continue;
         client.since = now;
-        if (!std::exchange(client.told, true)) {
-            const std::string& address = options_.join[client.address];
-            said({.process = process,
-                  .client = client.number,
-                  .kind = Kind::error,
-                  .text = "no link to Muster yet: nobody answers at " + address});
-        }
+        ask_why(process, client);
         if (options_.join.size() < 2) continue;
         client.address = (client.address + 1) % options_.join.size();
         runner_.remove(*client.server);
-        runner_.add(*client.server, options_.join[client.address]);
+        tls_.add(runner_, *client.server, options_.join[client.address]);
     }
+}
+
+void MusterSide::ask_why(ProcessId process, const Client& client) {
+    const sdk::GameServer* server = client.server.get();
+    runner_.post(*server, [this, server, process, number = client.number] {
+        const sdk::Outcome& why = server->failure();
+        if (!why) said({.process = process, .client = number, .kind = Kind::no_link, .text = why.text});
+    });
 }
 
 std::optional<std::string> local_address_towards(const std::string& address_of_muster) {

@@ -8,9 +8,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "agent/agent_tls.h"
 #include "agent/order.h"
 #include "agent/process.h"
 #include "base/ids.h"
@@ -29,12 +31,12 @@ struct MusterSideOptions {
 
 // What Muster said to one of them.
 struct MusterSaid {
-    enum class Kind : std::uint8_t { offer, abort, online, connecting, error };
+    enum class Kind : std::uint8_t { offer, abort, online, connecting, no_link, error };
     ProcessId process{};
     std::uint64_t client = 0;  // of its lives' clients, which one
     Kind kind = Kind::offer;
     SdkMatch match{};    // of an offer; of an abort the lobby alone
-    std::string text{};  // of an abort and an error
+    std::string text{};  // of an abort and an error; of no_link why
     ServerId server{};   // of online
 };
 
@@ -45,7 +47,8 @@ public:
     // With nobody at one address for this long the next is tried.
     static constexpr Duration address_patience = std::chrono::seconds(10);
 
-    MusterSide(MusterSideOptions options, std::function<void()> wake);
+    // `tls` outlives it.
+    MusterSide(MusterSideOptions options, const AgentTls& tls, std::function<void()> wake);
     ~MusterSide();
 
     // A match that the process holds already is one that an earlier agent took.
@@ -76,7 +79,7 @@ private:
         std::size_t address = 0;
         Time since{};  // it is not online
         bool online = false;
-        bool told = false;                   // that nobody answers
+        std::set<std::string> told{};        // what is wrong, since it was online
         Time gone_at{};                      // of one that is leaving
         std::optional<bool> owes_goodbye{};  // since it was not online; true: of a crash
         std::optional<SdkMatch> match{};     // the latest that it took
@@ -84,6 +87,8 @@ private:
     };
 
     void said(MusterSaid what);
+    bool is_news(Client& client, const MusterSaid& said);
+    void ask_why(ProcessId process, const Client& client);
     static void take_over(Client& client, const SdkMatch& match, sdk::GameServer::MatchStage stage);
     std::optional<SdkMatch> ended_untold(std::uint16_t port) const;
     void say_goodbye(Time now, Client& client, bool crashed);
@@ -91,6 +96,7 @@ private:
     void command(ProcessId process, Command command);
 
     const MusterSideOptions options_;
+    const AgentTls& tls_;
     const std::function<void()> wake_;
     std::map<ProcessId, Client> clients_;
     std::vector<Client> leaving_;

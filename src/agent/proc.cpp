@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "net/file_descriptor.h"
+#include "agent/regular_file.h"
 
 namespace muster {
 namespace {
@@ -64,8 +64,8 @@ bool can_bind(int family, int type, std::uint16_t port) {
 
 }  // namespace
 
-std::string read_small_file(const std::filesystem::path& path, std::size_t bytes_max) {
-    const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+std::string text_of_file(const std::filesystem::path& path, std::size_t bytes_max) {
+    const FileDescriptor file = open_regular(path, O_RDONLY);
     std::string text;
     if (!file) return text;
     std::array<char, 16 * 1024> piece;
@@ -102,23 +102,29 @@ std::optional<ProcStat> parse_stat(std::string_view text) {
 }
 
 std::optional<ProcStat> read_stat(std::int32_t pid) {
-    auto stat = parse_stat(read_small_file(fmt::format("/proc/{}/stat", pid)));
+    auto stat = parse_stat(text_of_file(fmt::format("/proc/{}/stat", pid)));
     if (stat && (stat->state == 'Z' || stat->state == 'X')) return std::nullopt;
     return stat;
 }
 
 bool environment_has(std::int32_t pid, std::string_view name, std::string_view value) {
-    const std::string text = '\0' + read_small_file(fmt::format("/proc/{}/environ", pid)) + '\0';
+    const std::string text = '\0' + text_of_file(fmt::format("/proc/{}/environ", pid)) + '\0';
     return text.find(fmt::format("{}{}={}{}", '\0', name, value, '\0')) != std::string::npos;
 }
 
 std::string environment_value(std::int32_t pid, std::string_view name) {
-    const std::string text = '\0' + read_small_file(fmt::format("/proc/{}/environ", pid)) + '\0';
+    const std::string text = '\0' + text_of_file(fmt::format("/proc/{}/environ", pid)) + '\0';
     const std::string entry = fmt::format("{}{}=", '\0', name);
     const std::size_t at = text.find(entry);
     if (at == std::string::npos) return {};
     const std::size_t from = at + entry.size();
     return text.substr(from, text.find('\0', from) - from);
+}
+
+bool shares_mounts(std::int32_t pid) {
+    std::error_code failure;
+    const auto theirs = std::filesystem::read_symlink(fmt::format("/proc/{}/ns/mnt", pid), failure);
+    return !failure && theirs == std::filesystem::read_symlink("/proc/self/ns/mnt", failure) && !failure;
 }
 
 std::vector<std::int32_t> all_processes() {
@@ -133,7 +139,7 @@ std::vector<std::int32_t> all_processes() {
 }
 
 std::string boot_id() {
-    std::string text = read_small_file("/proc/sys/kernel/random/boot_id");
+    std::string text = text_of_file("/proc/sys/kernel/random/boot_id");
     text.erase(std::find(text.begin(), text.end(), '\n'), text.end());
     return text;
 }
@@ -159,7 +165,7 @@ std::set<std::uint16_t> bound_ports() {
     constexpr std::size_t table_bytes_max = 64 << 20;
     std::set<std::uint16_t> ports;
     for (const char* name : {"tcp", "tcp6", "udp", "udp6"})
-        add_bound_ports(read_small_file(fmt::format("/proc/net/{}", name), table_bytes_max), name[0] == 't', ports);
+        add_bound_ports(text_of_file(fmt::format("/proc/net/{}", name), table_bytes_max), name[0] == 't', ports);
     return ports;
 }
 
@@ -180,7 +186,7 @@ std::int64_t host_memory_bytes() {
 
 HostFigures HostMeter::read() {
     HostFigures figures;
-    const std::string stat = read_small_file("/proc/stat", 4096);
+    const std::string stat = text_of_file("/proc/stat", 4096);
     const auto words = words_of(stat, 9);  // cpu user nice system idle iowait irq softirq steal
     std::uint64_t total = 0;
     std::uint64_t idle = 0;
@@ -195,7 +201,7 @@ HostFigures HostMeter::read() {
     total_ = total;
     busy_ = busy;
 
-    const std::string memory = read_small_file("/proc/meminfo", 4096);
+    const std::string memory = text_of_file("/proc/meminfo", 4096);
     const auto of = [&memory](std::string_view name) {
         const std::size_t at = memory.find(name);
         if (at == std::string::npos) return 0.0;

@@ -31,6 +31,9 @@ bool environment_has(std::int32_t pid, std::string_view name, std::string_view v
 // The same entry's value; empty when there is none.
 std::string environment_value(std::int32_t pid, std::string_view name);
 
+// Whether a path means the same file to that process as to us.
+bool shares_mounts(std::int32_t pid);
+
 // Every process there is.
 std::vector<std::int32_t> all_processes();
 
@@ -61,6 +64,6 @@ double host_cores();
 std::int64_t host_memory_bytes();
 
 // The whole of a small file; empty when it cannot be read.
-std::string read_small_file(const std::filesystem::path& path, std::size_t bytes_max = 1 << 20);
+std::string text_of_file(const std::filesystem::path& path, std::size_t bytes_max = 1 << 20);
 
 }  // namespace muster

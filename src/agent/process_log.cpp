@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "agent/regular_file.h"
 #include "base/safe_text.h"
 
 namespace muster {
@@ -19,7 +20,7 @@ namespace {
 // [from, to) of the file; less when it is shorter or cannot be read.
 std::string bytes_of(const std::filesystem::path& path, std::int64_t from, std::int64_t to) {
     std::string bytes;
-    const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    const FileDescriptor file = open_regular(path, O_RDONLY);
     if (!file || from >= to) return bytes;
     bytes.resize(static_cast<std::size_t>(to - from));
     std::size_t have = 0;
@@ -35,7 +36,7 @@ std::string bytes_of(const std::filesystem::path& path, std::int64_t from, std::
 
 std::int64_t size_of(const std::filesystem::path& path) {
     struct stat found{};
-    return stat(path.c_str(), &found) == 0 ? found.st_size : 0;
+    return lstat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) ? found.st_size : 0;
 }
 
 }  // namespace
@@ -45,7 +46,13 @@ std::filesystem::path ProcessLog::older(std::int32_t number) const {
 }
 
 Result<FileDescriptor, std::string> ProcessLog::open() const {
-    FileDescriptor file(::open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+    constexpr int flags = O_WRONLY | O_CREAT | O_APPEND;
+    FileDescriptor file = open_regular(file_, flags);
+    if (!file) {
+        // A process may have put something else in its place.
+        unlink(file_.c_str());
+        file = open_regular(file_, flags);
+    }
     if (!file) return Failure(fmt::format("{}: {}", file_.string(), std::strerror(errno)));
     return file;
 }
@@ -57,8 +64,7 @@ void ProcessLog::rotate_if_full() const {
     if (files_ > 1) {
         std::filesystem::remove(older(files_ - 1), ignored);
         for (std::int32_t i = files_ - 2; i >= 1; --i) std::filesystem::rename(older(i), older(i + 1), ignored);
-        const FileDescriptor copy(
-            ::open(older(1).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+        const FileDescriptor copy = open_regular(older(1), O_WRONLY | O_CREAT | O_TRUNC);
         constexpr std::int64_t piece = 1 << 20;
         for (std::int64_t at = size - size_max_; copy && at < size; at += piece) {
             const std::string bytes = bytes_of(file_, at, std::min(at + piece, size));
@@ -66,7 +72,8 @@ void ProcessLog::rotate_if_full() const {
         }
     }
     // The process appends, so that it goes on at the new beginning.
-    [[maybe_unused]] const int cut = truncate(file_.c_str(), 0);
+    const FileDescriptor full = open_regular(file_, O_WRONLY);
+    [[maybe_unused]] const int cut = ftruncate(full.number(), 0);
 }
 
 std::string ProcessLog::tail(std::size_t bytes_max) const {

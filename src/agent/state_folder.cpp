@@ -1,21 +1,19 @@
 #include "agent/state_folder.h"
 
-#include <sys/file.h>
 #include <sys/stat.h>
 
-#include <cerrno>
-#include <charconv>
 #include <chrono>
-#include <cstring>
+#include <set>
 #include <sstream>
-#include <thread>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "agent/proc.h"
+#include "agent/regular_file.h"
 #include "base/entropy.h"
+#include "base/safe_text.h"
 #include "base/uuid.h"
 
 namespace muster {
@@ -26,56 +24,81 @@ using namespace std::chrono_literals;
 // An agent that was killed while it started a process leaves the lock to that process, until it has become its own
 // program. So the lock is waited for, and who has it then sees every process that an earlier agent has started.
 constexpr Duration lock_patience = 2s;
-constexpr Duration lock_look = 20ms;
+// Folders that were moved away and stay locked; the oldest is let go first.
+constexpr std::size_t moved_most = 16;
 
 }  // namespace
 
-Result<StateFolder, std::string> StateFolder::open(const std::filesystem::path& path) {
+Result<StateFolder, StateRefusal> StateFolder::open(const std::filesystem::path& path) {
     StateFolder opened(std::filesystem::absolute(path));
-    if (std::string problem = opened.occupy(lock_patience); !problem.empty()) return Failure(std::move(problem));
-    if (!opened.find_id()) return Failure(fmt::format("{}: cannot be written", (opened.path_ / "id").string()));
+    if (std::string problem = opened.foreign(); !problem.empty()) return Failure(StateRefusal{std::move(problem)});
+    if (auto refusal = opened.occupy(lock_patience)) return Failure(std::move(*refusal));
+    if (!opened.find_id())
+        return Failure(StateRefusal{fmt::format("{}: cannot be written", (opened.path_ / "id").string())});
     return opened;
 }
 
-std::string StateFolder::occupy(Duration patience) {
+std::optional<StateRefusal> StateFolder::occupy(Duration patience) {
     std::error_code error;
     for (const char* part : {"", "logs", "processes"}) {
         const std::filesystem::path folder = *part ? path_ / part : path_;
+        // The folder itself may be a link that its operator made; what is in it is the agent's own.
+        if (*part && std::filesystem::is_symlink(folder, error))
+            return StateRefusal{
+                fmt::format("{}: is a symbolic link; remove it, or put a folder in its place", folder.string())};
         if (!std::filesystem::is_directory(folder, error)) std::filesystem::create_directories(folder, error);
-        if (error) return fmt::format("{}: cannot be made: {}", folder.string(), error.message());
+        if (error) return StateRefusal{fmt::format("{}: cannot be made: {}", folder.string(), error.message())};
     }
     // What the processes print, and their match tokens, are nobody else's business.
     chmod(path_.c_str(), 0700);
-    const std::filesystem::path lock_file = path_ / "lock";
-    FileDescriptor lock(::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!lock) return fmt::format("{}: cannot be written: {}", path_.string(), std::strerror(errno));
-    const auto until = std::chrono::steady_clock::now() + patience;
-    while (flock(lock.number(), LOCK_EX | LOCK_NB) != 0) {
-        if (std::chrono::steady_clock::now() < until) {
-            std::this_thread::sleep_for(lock_look);
-            continue;
-        }
-        return fmt::format("{}: another agent uses this folder; stop it, or give this one another state",
+    auto lock = FolderLock::take(path_, patience);
+    if (!lock && !lock.error().in_use)
+        return StateRefusal{fmt::format("{}: cannot be written: {}", path_.string(), lock.error().why)};
+    if (!lock)
+        return StateRefusal{fmt::format("{}: {} uses this folder; stop it, or give this one another state",
+                                        path_.string(), with_pid("another agent", lock.error().holder)),
+                            true};
+    lock_ = std::move(*lock);
+    return std::nullopt;
+}
+
+std::string StateFolder::foreign() const {
+    static const std::set<std::string> ours{"lock",       "id.new",   "logs",         "processes", "counts",
+                                            "counts.new", "draining", "draining.new", "lost+found"};
+    struct stat found{};
+    if (stat(path_.c_str(), &found) != 0) return {};  // it is made
+    std::error_code error;
+    if (std::filesystem::exists(path_ / "id", error)) return {};
+    if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return fmt::format("{}: others may write to this folder; give the path of one that is the agent's alone",
                            path_.string());
+    for (const auto& entry : std::filesystem::directory_iterator(path_, error)) {
+        if (!ours.contains(entry.path().filename().string()))
+            return fmt::format("{}: holds {}, which is not the agent's; give the path of a new or empty folder",
+                               path_.string(), safe_text(entry.path().filename().string()));
     }
-    lock_ = std::move(lock);
     return {};
 }
 
 bool StateFolder::intact() const {
-    struct stat held{};
-    struct stat there{};
-    return fstat(lock_.number(), &held) == 0 && stat((path_ / "lock").c_str(), &there) == 0 &&
-           held.st_dev == there.st_dev && held.st_ino == there.st_ino;
+    return lock_.is_of(path_);
 }
 
 bool StateFolder::restore() {
-    return occupy(Duration::zero()).empty() && write_file(path_ / "id", id_);
+    FolderLock before = std::move(lock_);
+    if (occupy(Duration::zero())) {
+        lock_ = std::move(before);
+        return false;
+    }
+    std::erase_if(moved_, [](const FolderLock& each) { return each.is_removed(); });
+    if (!before.is_removed()) moved_.push_back(std::move(before));
+    if (moved_.size() > moved_most) moved_.erase(moved_.begin());
+    return write_file(path_ / "id", id_);
 }
 
 bool StateFolder::find_id() {
     constexpr std::size_t uuid_length = 36;
-    id_ = read_small_file(path_ / "id", uuid_length);
+    id_ = text_of_file(path_ / "id", uuid_length);
     if (id_.size() == uuid_length && id_.find_first_not_of("0123456789abcdef-") == std::string::npos) return true;
     SystemEntropy entropy;
     id_ = random_uuid(entropy);
@@ -105,7 +128,7 @@ bool StateFolder::write_file(const std::filesystem::path& file, std::string_view
     const std::filesystem::path draft = file.string() + ".new";
     {
         // No sync: when the machine goes down, so do the processes that this speaks of.
-        const FileDescriptor out(::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+        const FileDescriptor out = open_regular(draft, O_WRONLY | O_CREAT | O_TRUNC);
         if (!out || ::write(out.number(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) return false;
     }
     return rename(draft.c_str(), file.c_str()) == 0;
@@ -117,16 +140,43 @@ void StateFolder::remove_record(std::string_view process) const {
     std::filesystem::remove(match_file(process), ignored);
 }
 
-std::vector<ProcessRecord> StateFolder::records() const {
-    std::vector<ProcessRecord> found;
+std::vector<std::pair<std::filesystem::path, std::optional<ProcessRecord>>> StateFolder::read_records() const {
+    std::vector<std::pair<std::filesystem::path, std::optional<ProcessRecord>>> found;
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(path_ / "processes", error)) {
         if (entry.path().extension() != ".json") continue;
-        auto record = parse_process_record(read_small_file(entry.path()));
+        auto record = parse_process_record(text_of_file(entry.path()));
         // Its name names files: it must be this one's.
-        if (record && record_file(record->name) == entry.path()) found.push_back(std::move(*record));
+        if (record && record_file(record->name) != entry.path()) record.reset();
+        found.emplace_back(entry.path(), std::move(record));
     }
     return found;
+}
+
+std::vector<ProcessRecord> StateFolder::records() const {
+    std::vector<ProcessRecord> whole;
+    for (auto& [file, record] : read_records())
+        if (record) whole.push_back(std::move(*record));
+    return whole;
+}
+
+std::vector<std::filesystem::path> StateFolder::damaged_records() const {
+    std::vector<std::filesystem::path> damaged;
+    for (auto& [file, record] : read_records())
+        if (!record) damaged.push_back(std::move(file));
+    return damaged;
+}
+
+bool StateFolder::write_draining(bool draining) const {
+    if (draining) return write_file(path_ / "draining", "an operator drains this host\n");
+    std::error_code error;
+    std::filesystem::remove(path_ / "draining", error);
+    return !error;
+}
+
+bool StateFolder::draining() const {
+    std::error_code error;
+    return std::filesystem::exists(path_ / "draining", error);
 }
 
 bool StateFolder::write_counts(const std::map<std::string, std::int32_t>& counts) const {
@@ -137,7 +187,7 @@ bool StateFolder::write_counts(const std::map<std::string, std::int32_t>& counts
 
 std::map<std::string, std::int32_t> StateFolder::counts() const {
     std::map<std::string, std::int32_t> counts;
-    std::istringstream in(read_small_file(path_ / "counts"));
+    std::istringstream in(text_of_file(path_ / "counts"));
     std::string run;
     std::int32_t count = 0;
     while (in >> run >> count) counts[run] = count;

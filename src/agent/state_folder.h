@@ -6,20 +6,27 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "agent/folder_lock.h"
 #include "agent/process_record.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "net/file_descriptor.h"
 
 namespace muster {
 
+// Why a folder cannot be the agent's.
+struct StateRefusal {
+    std::string text{};   // a sentence
+    bool in_use = false;  // another agent has it
+};
+
 class StateFolder {
 public:
-    // Makes it when it is not there, and locks it. Fails with a sentence: it cannot be written, or another agent has
-    // had it for two seconds.
-    static Result<StateFolder, std::string> open(const std::filesystem::path& path);
+    // Makes it when it is not there, and locks it. Fails when it cannot be written, is not the agent's, or another
+    // agent has had it for two seconds.
+    static Result<StateFolder, StateRefusal> open(const std::filesystem::path& path);
 
     const std::filesystem::path& path() const { return path_; }
     // False when somebody has removed it, or its lock.
@@ -40,21 +47,34 @@ public:
     void remove_record(std::string_view process) const;
     // Every record that can be read; others are left alone.
     std::vector<ProcessRecord> records() const;
+    // The files of those others.
+    std::vector<std::filesystem::path> damaged_records() const;
 
     // Counts that operators have set, over the config's.
     bool write_counts(const std::map<std::string, std::int32_t>& counts) const;
     std::map<std::string, std::int32_t> counts() const;
 
+    // Whether an operator drains this host.
+    bool write_draining(bool draining) const;
+    bool draining() const;
+
 private:
     explicit StateFolder(std::filesystem::path path) : path_(std::move(path)) {}
-    // Makes the folders and takes the lock, waiting for it so long; empty, or why that does not work.
-    std::string occupy(Duration patience);
+    // Why a folder that is there and no agent has used should not become this one's; empty when nothing speaks against
+    // it.
+    std::string foreign() const;
+    // Makes the folders and takes the lock, waiting for it so long; none, or why that does not work.
+    std::optional<StateRefusal> occupy(Duration patience);
     // Reads the folder's id, or gives it one. False when the disk refuses.
     bool find_id();
     std::filesystem::path record_file(std::string_view process) const;
+    // Every file of a record; none where the record in it cannot be read.
+    std::vector<std::pair<std::filesystem::path, std::optional<ProcessRecord>>> read_records() const;
 
     std::filesystem::path path_;  // absolute
-    FileDescriptor lock_;
+    FolderLock lock_;
+    // Of folders that were moved away under the agent: its processes are its own there, too.
+    std::vector<FolderLock> moved_;
     std::string id_;
 };
 

@@ -100,7 +100,8 @@ void Supervisor::configure(Moment at, PortRange range, const std::vector<RunConf
         // What an operator has set stays, until the config itself says another count.
         run.wanted = std::min(count_changed ? config.count : run.wanted, config.count_max);
         for (auto& [place, process] : processes_) {
-            if (place.run != config.name || !process.lives() || process.run->same_process(config)) continue;
+            if (place.run != config.name || process.run->same_process(config)) continue;
+            if (process.state == ProcessState::stopped) continue;
             wish_end(at, process, EndWish::replace, "its config changed");
         }
     }
@@ -151,9 +152,9 @@ void Supervisor::exited(Moment at, ProcessId id, ExitStatus status) {
     const std::string how = to_text(status);
     const bool ordered = process->being_ended();
     const std::string reason = ordered ? fmt::format("{}; {}", process->end_reason, how) : how;
-    process->last_exit = ProcessExit{status, at.wall, ran, reason};
-
     const bool ended_its_match = !ordered && process->had_match && status.clean();
+    const bool failed = !process->end_is_wished && !ended_its_match;
+    process->last_exit = ProcessExit{status, at.wall, ran, reason, failed};
     if (process->match && !ordered) {
         if (process->match->stage == Stage::offered) {
             orders_.push_back(TellMatch{id, process->match->match.lobby, Tell::decline});
@@ -165,7 +166,7 @@ void Supervisor::exited(Moment at, ProcessId id, ExitStatus status) {
     process->pid.reset();
     orders_.push_back(KillProcess{id});  // what it started must not outlive it
     tell(News::exited, *process, reason);
-    after_exit(at, *process, ran, !process->end_is_wished && !ended_its_match);
+    after_exit(at, *process, ran, failed);
     forget_stopped();
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "agent/supervisor.h"
+#include "protocol/agent_reasons.h"
 
 namespace muster {
 namespace {
@@ -152,7 +153,8 @@ void Supervisor::wish_end(Moment at, Process& process, EndWish wish, std::string
     if (stronger || process.end_reason.empty()) process.end_reason = std::string(reason);
     if (process.being_ended()) return;
     if (!process.lives()) {
-        if (wish == EndWish::restart) process.pace.reset();
+        // What it waits for was another config's doing.
+        if (wish == EndWish::restart || wish == EndWish::replace) process.pace.reset();
         process.state = ProcessState::stopping;
         return after_exit(at, process, Duration::zero(), false);
     }
@@ -212,7 +214,7 @@ Result<void, std::string> Supervisor::restart(Moment at, std::string_view name) 
 
 Result<void, std::string> Supervisor::scale(Moment at, std::string_view name, std::int32_t count) {
     const auto found = runs_.find(std::string(name));
-    if (found == runs_.end() || found->second.gone) return Failure(fmt::format("no run {} on this host", name));
+    if (found == runs_.end() || found->second.gone) return Failure(std::string(no_such_run));
     Run& run = found->second;
     if (count < 0 || count > run.config->count_max)
         return Failure(

@@ -119,6 +119,47 @@ TEST_CASE_FIXTURE(SupervisorFixture, "G-5: a command that cannot be started wait
     CHECK(news(ProcessNews::Kind::crash_loop) == 1);
 }
 
+TEST_CASE_FIXTURE(SupervisorFixture, "G-11: a process in a crash loop is tried at once when its run has changed") {
+    configure({arena()});
+    while (state() != ProcessState::crash_loop) {
+        exit({.code = 1});
+        run_for(8s);
+    }
+    RunConfig same = arena();
+    same.count_max = 2;
+    configure({same});
+    CHECK(state() == ProcessState::crash_loop);  // nothing about the process itself has changed
+    RunConfig repaired = arena();
+    repaired.command = {"./repaired"};
+    const std::size_t before = count_of<StartProcess>();
+    configure({repaired});
+    CHECK(state() == ProcessState::starting);
+    CHECK(count_of<StartProcess>() == before + 1);
+    // What the old one did counts no more.
+    exit({.code = 1});
+    CHECK(state() == ProcessState::backoff);
+    run_for(1s);
+    CHECK(state() == ProcessState::starting);
+}
+
+TEST_CASE_FIXTURE(SupervisorFixture, "G-5: an end that was wished for, or that ends a match, is no failure") {
+    configure({arena()});
+    bind_port();
+    exit({.code = 0});
+    CHECK(process().last_exit->failed);
+    run_for(1s);
+    bind_port();
+    play(7);
+    exit({.code = 0});
+    CHECK_FALSE(process().last_exit->failed);
+    run_for(1s);
+    bind_port();
+    CHECK(supervisor.restart(now(), "arena-1"));
+    work();
+    exit({.signal = SIGTERM});
+    CHECK_FALSE(process().last_exit->failed);
+}
+
 TEST_CASE_FIXTURE(SupervisorFixture, "G-6: the stop signal comes first and SIGKILL after the grace until it is gone") {
     RunConfig run = arena();
     run.stop_signal = SIGINT;

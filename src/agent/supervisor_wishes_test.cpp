@@ -26,7 +26,7 @@ TEST_CASE_FIXTURE(SupervisorFixture, "G-3: a count is set up to count_max and no
     configure({run});
     CHECK_FALSE(supervisor.scale(now(), "arena", 5));
     CHECK_FALSE(supervisor.scale(now(), "arena", -1));
-    CHECK(supervisor.scale(now(), "other", 1).error() == "no run other on this host");
+    CHECK(supervisor.scale(now(), "other", 1).error() == "No such run on this host");
     work();
     CHECK(alive() == 2);
     REQUIRE(supervisor.scale(now(), "arena", 4));

@@ -1,11 +1,7 @@
 #include "agones/side.h"
 
-#include <algorithm>
 #include <utility>
 
-#include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
-#include <boost/json/serialize.hpp>
 #include <unistd.h>
 
 #include "agent/locked_session.h"
@@ -47,7 +43,7 @@ LoopbackAnswer refusal(const Refused& refused) {
 }  // namespace
 
 // What the loopback thread and gRPC's threads ask.
-class Side::Served final : public SdkCalls, public LoopbackHandler {
+class Served final : public SdkCalls, public LoopbackHandler {
 public:
     explicit Served(const Services& services) : services_(services) {}
 
@@ -122,30 +118,23 @@ private:
 };
 
 Side::Side(Process process, const Services& services)
-    : process_(std::move(process)), services_(services), served_(std::make_shared<Served>(services)) {}
+    : SessionSide(std::make_shared<Served>(services), services.log, process.name),
+      process_(std::move(process)),
+      services_(services) {}
 
 Side::~Side() {
     close();
 }
 
 std::vector<EnvironmentEntry> Side::begin_life(Time now, std::string_view) {
-    close();
-    failures_.clear();
-    served_->set(Session(process_, {now, services_.clock.wall(), random_uuid(services_.entropy)}));
-    try {
+    const bool begun = anew([&] {
+        served_->set(Session(process_, {now, services_.clock.wall(), random_uuid(services_.entropy)}));
         open(0, 0);
-    } catch (const LoopbackError& failure) {
-        failures_.push_back({SdkFact::Kind::unhealthy, {}, failure.what()});
-        close();
-        return {};
-    }
+    });
+    if (!begun) return {};
     std::vector<EnvironmentEntry> environment{{"AGONES_SDK_HTTP_PORT", std::to_string(http_port_->number())}};
     if (grpc_port_) environment.push_back({"AGONES_SDK_GRPC_PORT", std::to_string(grpc_port_->number())});
     return environment;
-}
-
-void Side::end_life(Time) {
-    close();
 }
 
 void Side::offer(Time now, const SdkMatch& match) {
@@ -157,29 +146,17 @@ void Side::abort(Time now, LobbyId lobby, std::string_view reason) {
     served_->with(now, [&](Session& session, Time at) { session.abort(at, lobby, reason); });
 }
 
-void Side::stop(Time now) {
-    served_->with(now, [](Session& session, Time at) { session.stop(at); });
+json::object Side::place() const {
+    if (!http_port_) return {};
+    return {{"http_port", http_port_->number()}, {"grpc_port", grpc_port_ ? grpc_port_->number() : 0}};
 }
 
-std::vector<SdkFact> Side::take_facts(Time now) {
-    std::vector<SdkFact> facts = std::exchange(failures_, {});
-    served_->with(now, [&](Session& session, Time at) {
-        session.tick(at);
-        std::ranges::move(session.take_facts(), std::back_inserter(facts));
-    });
-    return facts;
-}
-
-std::optional<Time> Side::next_tick() const {
-    return served_->session().next_tick();
-}
-
-std::string Side::saved() const {
-    const std::string session_text = served_->session().saved();
-    if (session_text.empty() || !http_port_) return {};
-    return json::serialize(json::object{{"http_port", http_port_->number()},
-                                        {"grpc_port", grpc_port_ ? grpc_port_->number() : 0},
-                                        {"session", session_text}});
+bool Side::go_on(Time now, const json::object& place, std::string_view saved) {
+    auto session = Session::restored(process_, now, services_.clock.wall(), saved);
+    if (!session) return false;
+    served_->set(std::move(session));
+    open(place.at("http_port").to_number<std::uint16_t>(), place.at("grpc_port").to_number<std::uint16_t>());
+    return true;
 }
 
 std::uint64_t Side::revision() const {
@@ -187,25 +164,6 @@ std::uint64_t Side::revision() const {
     served_->session().look(
         [&](const Session& session) { version = static_cast<std::uint64_t>(session.present()->version); });
     return version;
-}
-
-void Side::restore(Time now, std::string_view, std::string_view saved) {
-    close();
-    failures_.clear();
-    const auto failed = [&](std::string_view why) {
-        failures_.push_back(session_lost(why));
-        close();
-    };
-    try {
-        const json::value parsed = json::parse(saved);
-        const json::object& in = parsed.as_object();
-        auto session = Session::restored(process_, now, services_.clock.wall(), in.at("session").as_string());
-        if (!session) return failed("it was not saved whole");
-        served_->set(std::move(session));
-        open(in.at("http_port").to_number<std::uint16_t>(), in.at("grpc_port").to_number<std::uint16_t>());
-    } catch (const std::exception& failure) {
-        failed(failure.what());
-    }
 }
 
 void Side::set_address(std::string address, std::uint16_t port) {
@@ -218,7 +176,7 @@ void Side::open(std::uint16_t http_port, std::uint16_t grpc_port) {
     http_port_ = services_.loopback.open_http(http_port, served_);
     if (!services_.grpc) return;
     grpc_ = services_.grpc->open(served_);
-    grpc_port_ = services_.loopback.open_raw(grpc_port, [port = std::weak_ptr(grpc_)](int fd) {
+    grpc_port_ = services_.loopback.open_http2(grpc_port, [port = std::weak_ptr(grpc_)](int fd) {
         if (const auto open_port = port.lock())
             open_port->take(fd);
         else
@@ -234,3 +192,5 @@ void Side::close() {
 }
 
 }  // namespace muster::agones
+
+template class muster::SessionSide<muster::agones::Served>;

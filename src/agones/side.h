@@ -4,13 +4,18 @@
 #include <functional>
 #include <memory>
 
-#include "agent/sdk_side.h"
+#include "agent/session_side.h"
 #include "agones/grpc_door.h"
 #include "agones/session.h"
 #include "base/entropy.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "loopback/loopback_server.h"
+
+namespace muster::agones {
+class Served;
+}
+extern template class muster::SessionSide<muster::agones::Served>;
 
 namespace muster::agones {
 
@@ -26,37 +31,30 @@ struct Services {
 
 // Each life has two ports on loopback, in AGONES_SDK_HTTP_PORT and AGONES_SDK_GRPC_PORT. When they cannot be opened,
 // the process is told to be unhealthy, with the reason.
-class Side final : public SdkSide {
+class Side final : public SessionSide<Served> {
 public:
     Side(Process process, const Services& services);
     ~Side() override;
 
     std::vector<EnvironmentEntry> begin_life(Time now, std::string_view life) override;
-    void end_life(Time now) override;
     void offer(Time now, const SdkMatch& match) override;
     void abort(Time now, LobbyId lobby, std::string_view reason) override;
-    void stop(Time now) override;
-    std::vector<SdkFact> take_facts(Time now) override;
-    std::optional<Time> next_tick() const override;
-    std::string saved() const override;
     std::uint64_t revision() const override;
-    void restore(Time now, std::string_view life, std::string_view saved) override;
 
     // Where players reach it, once that is known.
     void set_address(std::string address, std::uint16_t port);
 
 private:
-    class Served;
     void open(std::uint16_t http_port, std::uint16_t grpc_port);
-    void close();
+    void close() override;
+    boost::json::object place() const override;
+    bool go_on(Time now, const boost::json::object& place, std::string_view session) override;
 
     Process process_;
     const Services services_;
-    const std::shared_ptr<Served> served_;
     std::shared_ptr<GrpcPort> grpc_;
     std::unique_ptr<LoopbackPort> http_port_;
     std::unique_ptr<LoopbackPort> grpc_port_;
-    std::vector<SdkFact> failures_;
 };
 
 }  // namespace muster::agones

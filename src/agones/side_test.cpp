@@ -1,10 +1,12 @@
 #include "agones/side.h"
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <string>
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include "base/no_log.h"
 #include "base/seeded_entropy.h"
@@ -13,6 +15,7 @@
 
 using namespace muster;
 using namespace muster::agones;
+using namespace std::chrono_literals;
 using Kind = SdkFact::Kind;
 
 namespace {
@@ -37,6 +40,19 @@ struct AgonesSideFixture {
             if (each.name == "AGONES_SDK_HTTP_PORT") return static_cast<std::uint16_t>(std::stoi(each.value));
         FAIL("no port");
         return 0;
+    }
+
+    // What an agent that is gone has left of a process with the match 5.
+    struct Left {
+        std::uint16_t port = 0;
+        std::string saved{};
+    };
+    Left left_with_a_match() {
+        Side side(process, services);
+        const std::uint16_t port = begin(side);
+        LoopbackPeer(port).ask("POST", "/ready", "{}");
+        side.offer(clock.now(), {LobbyId{5}, 0, 0, "t"});
+        return {port, side.saved()};
     }
 };
 
@@ -81,15 +97,7 @@ TEST_CASE_FIXTURE(AgonesSideFixture, "G-21: each life has a uid of its own, and 
 }
 
 TEST_CASE_FIXTURE(AgonesSideFixture, "G-7: another agent serves the same process on the same port, match included") {
-    std::string saved;
-    std::uint16_t port = 0;
-    {
-        Side side(process, services);
-        port = begin(side);
-        LoopbackPeer(port).ask("POST", "/ready", "{}");
-        side.offer(clock.now(), {LobbyId{5}, 0, 0, "t"});
-        saved = side.saved();
-    }
+    const auto [port, saved] = left_with_a_match();
     CHECK(!has(saved, "\n"));
     Side next(process, services);
     next.restore(clock.now(), "life", saved);
@@ -99,6 +107,27 @@ TEST_CASE_FIXTURE(AgonesSideFixture, "G-7: another agent serves the same process
     const auto facts = next.take_facts(clock.now());
     REQUIRE(facts.size() == 2);
     CHECK(facts[0] == SdkFact{Kind::match_ended, LobbyId{5}, ""});
+}
+
+TEST_CASE_FIXTURE(AgonesSideFixture,
+                  "G-7: somebody else's port stops the SDK, not the process, until it is free again") {
+    const auto [port, saved] = left_with_a_match();
+    auto thief = loopback.open_http2(port, [](int fd) { ::close(fd); });
+    Side next(process, services);
+    const Time began = clock.now();
+    next.restore(began, "life", saved);
+    CHECK(next.saved() == saved);
+    // However long it takes: no heartbeat can be missed on a port that nobody serves.
+    for (const auto after : {1s, 60s, 3600s}) {
+        CHECK(next.take_facts(began + after).empty());
+        CHECK(next.next_tick() == began + after + 1s);
+        CHECK(next.saved() == saved);
+    }
+    thief.reset();
+    CHECK(next.take_facts(began + 3601s).empty());
+    CHECK(has(LoopbackPeer(port).ask("GET", "/gameserver", ""), "\"Allocated\""));
+    next.end_life(began + 3602s);
+    CHECK(next.saved().empty());
 }
 
 TEST_CASE_FIXTURE(AgonesSideFixture, "G-7: a session that cannot be continued ends its process, with the reason") {

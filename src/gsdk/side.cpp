@@ -1,14 +1,10 @@
 #include "gsdk/side.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <system_error>
 #include <utility>
 
-#include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
-#include <boost/json/serialize.hpp>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>
@@ -20,8 +16,6 @@
 
 namespace muster::gsdk {
 namespace {
-
-namespace json = boost::json;
 
 constexpr std::string_view hosts_path = "/v1/sessionHosts/";
 constexpr std::string_view heartbeats_path = "/heartbeats";
@@ -54,7 +48,7 @@ void write_private(const std::string& path, const std::string& text) {
 }  // namespace
 
 // What the loopback thread asks.
-class Side::Served final : public LoopbackHandler {
+class Served final : public LoopbackHandler {
 public:
     // A session, and the id that its process must know.
     struct Named : Session {
@@ -82,7 +76,11 @@ public:
     }
 
     void set(std::optional<Named> named) { session_.set(std::move(named)); }
-    LockedSession<Named>& session() { return session_; }
+    template <class Work>
+    bool with(Time now, Work work) {
+        return session_.with(now, work);
+    }
+    const LockedSession<Named>& session() const { return session_; }
 
 private:
     static LoopbackAnswer unknown() { return error(404, "no such session host"); }
@@ -114,22 +112,20 @@ private:
 };
 
 Side::Side(Process process, Place place, const Services& services)
-    : process_(std::move(process)),
+    : SessionSide(std::make_shared<Served>(services), services.log, place.process),
+      process_(std::move(process)),
       place_(std::move(place)),
-      services_(services),
-      served_(std::make_shared<Served>(services)) {}
+      services_(services) {}
 
 Side::~Side() {
     close();
 }
 
 std::vector<EnvironmentEntry> Side::begin_life(Time now, std::string_view) {
-    close();
-    failures_.clear();
     const std::string id = random_uuid(services_.entropy);
-    served_->set(Served::Named{Session(process_, now), id});
     std::string endpoint;
-    try {
+    const bool begun = anew([&] {
+        served_->set(Served::Named{Session(process_, now), id});
         open(0);
         endpoint = fmt::format("127.0.0.1:{}", port_->number());
         write_private(config_path(), to_json(ConfigFile{.heartbeat_endpoint = endpoint,
@@ -143,11 +139,8 @@ std::vector<EnvironmentEntry> Side::begin_life(Time now, std::string_view) {
                                                         .domain_name = place_.address,
                                                         .port = place_.port,
                                                         .instance_number = place_.instance_number}));
-    } catch (const std::exception& failure) {
-        failures_.push_back({SdkFact::Kind::unhealthy, {}, failure.what()});
-        close();
-        return {};
-    }
+    });
+    if (!begun) return {};
     const std::string number = std::to_string(place_.instance_number);
     return {{"GSDK_CONFIG_FILE", config_path()},
             {"HEARTBEAT_ENDPOINT", endpoint},
@@ -160,66 +153,37 @@ std::vector<EnvironmentEntry> Side::begin_life(Time now, std::string_view) {
             {"PF_SERVER_LOG_DIRECTORY", place_.log_folder}};
 }
 
-void Side::end_life(Time) {
-    close();
+void Side::end_life(Time now) {
+    SessionSide::end_life(now);
     ::unlink(config_path().c_str());
 }
 
 void Side::offer(Time, const SdkMatch& match) {
     const std::string session_id = random_uuid(services_.entropy);
-    served_->session().with({}, [&](Served::Named& session, Time) { session.offer(match, session_id); });
+    served_->with({}, [&](Served::Named& session, Time) { session.offer(match, session_id); });
 }
 
 void Side::set_players(LobbyId lobby, const std::vector<AccountId>& accounts) {
-    served_->session().with({}, [&](Served::Named& session, Time) { session.set_players(lobby, accounts); });
+    served_->with({}, [&](Served::Named& session, Time) { session.set_players(lobby, accounts); });
 }
 
 void Side::abort(Time now, LobbyId lobby, std::string_view) {
-    served_->session().with(now, [&](Served::Named& session, Time at) { session.abort(at, lobby); });
+    served_->with(now, [&](Served::Named& session, Time at) { session.abort(at, lobby); });
 }
 
-void Side::stop(Time now) {
-    served_->session().with(now, [](Served::Named& session, Time at) { session.stop(at); });
+boost::json::object Side::place() const {
+    boost::json::object out;
+    if (port_) served_->session().look([&](const Served::Named& named) { out["id"] = named.id; });
+    if (port_) out["port"] = port_->number();
+    return out;
 }
 
-std::vector<SdkFact> Side::take_facts(Time now) {
-    std::vector<SdkFact> facts = std::exchange(failures_, {});
-    served_->session().with(now, [&](Served::Named& session, Time at) {
-        session.tick(at);
-        std::ranges::move(session.take_facts(), std::back_inserter(facts));
-    });
-    return facts;
-}
-
-std::optional<Time> Side::next_tick() const {
-    return served_->session().next_tick();
-}
-
-std::string Side::saved() const {
-    json::object out;
-    served_->session().look([&](const Served::Named& named) { out = {{"id", named.id}, {"session", named.saved()}}; });
-    if (out.empty() || !port_) return {};
-    out["port"] = port_->number();
-    return json::serialize(out);
-}
-
-void Side::restore(Time now, std::string_view, std::string_view saved) {
-    close();
-    failures_.clear();
-    const auto failed = [&](std::string_view why) {
-        failures_.push_back(session_lost(why));
-        close();
-    };
-    try {
-        const json::value parsed = json::parse(saved);
-        const json::object& in = parsed.as_object();
-        auto session = Session::restored(process_, now, in.at("session").as_string());
-        if (!session) return failed("it was not saved whole");
-        served_->set(Served::Named{std::move(*session), std::string(in.at("id").as_string())});
-        open(in.at("port").to_number<std::uint16_t>());
-    } catch (const std::exception& failure) {
-        failed(failure.what());
-    }
+bool Side::go_on(Time now, const boost::json::object& place, std::string_view saved) {
+    auto session = Session::restored(process_, now, saved);
+    if (!session) return false;
+    served_->set(Served::Named{std::move(*session), std::string(place.at("id").as_string())});
+    open(place.at("port").to_number<std::uint16_t>());
+    return true;
 }
 
 void Side::set_address(std::string address, std::uint16_t port) {
@@ -241,3 +205,5 @@ std::string Side::config_path() const {
 }
 
 }  // namespace muster::gsdk
+
+template class muster::SessionSide<muster::gsdk::Served>;

@@ -5,12 +5,17 @@
 #include <memory>
 #include <string>
 
-#include "agent/sdk_side.h"
+#include "agent/session_side.h"
 #include "base/entropy.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "gsdk/session.h"
 #include "loopback/loopback_server.h"
+
+namespace muster::gsdk {
+class Served;
+}
+extern template class muster::SessionSide<muster::gsdk::Served>;
 
 namespace muster::gsdk {
 
@@ -38,7 +43,7 @@ struct Place {
 
 // Each life has a port on loopback and an id that nobody guesses: who does not know it is answered 404. When the port
 // or the file cannot be made, the process is told to be unhealthy, with the reason.
-class Side final : public SdkSide {
+class Side final : public SessionSide<Served> {
 public:
     Side(Process process, Place place, const Services& services);
     ~Side() override;
@@ -48,27 +53,21 @@ public:
     void offer(Time now, const SdkMatch& match) override;
     void set_players(LobbyId lobby, const std::vector<AccountId>& accounts) override;
     void abort(Time now, LobbyId lobby, std::string_view reason) override;
-    void stop(Time now) override;
-    std::vector<SdkFact> take_facts(Time now) override;
-    std::optional<Time> next_tick() const override;
-    std::string saved() const override;
-    void restore(Time now, std::string_view life, std::string_view saved) override;
 
     // Where players reach it, once that is known: for the lives that begin from now on.
     void set_address(std::string address, std::uint16_t port);
 
 private:
-    class Served;
     void open(std::uint16_t port);
-    void close();
+    void close() override;
+    boost::json::object place() const override;
+    bool go_on(Time now, const boost::json::object& place, std::string_view session) override;
     std::string config_path() const;
 
     Process process_;
     Place place_;
     const Services services_;
-    const std::shared_ptr<Served> served_;
     std::unique_ptr<LoopbackPort> port_;
-    std::vector<SdkFact> failures_;
 };
 
 }  // namespace muster::gsdk

@@ -2,7 +2,6 @@
 
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -26,6 +25,7 @@
 
 #include "base/thread_name.h"
 #include "loopback/loopback_connection.h"
+#include "loopback/loopback_relay.h"
 #include "loopback/peer_owner.h"
 
 namespace muster {
@@ -116,11 +116,6 @@ Listeners open_listeners(std::uint16_t wanted) {
                     failure == EADDRINUSE ? "address in use" : std::generic_category().message(failure)));
 }
 
-ino_t inode_of(int fd) {
-    struct stat found{};
-    return fstat(fd, &found) == 0 ? found.st_ino : 0;
-}
-
 // A port as the server's thread has it. Loopback thread only, but for its making.
 class OpenPort : public std::enable_shared_from_this<OpenPort> {
 public:
@@ -172,13 +167,21 @@ private:
         const auto owner = peer_owner(fd.get());
         if (!owner || (*owner != geteuid() && *owner != 0)) {
             if (owner)
-                shared_->log.warning("A process of user {} was turned away from an SDK port of another user", *owner);
+                shared_->log.warning("A process of user {} was turned away from SDK port {}, which serves user {} only",
+                                     *owner, port_of(fd.get()), geteuid());
             return;
         }
-        if (take_) return hand_over(std::move(fd));
         if (connections_.size() >= shared_->limits.connections && !make_room()) return;
-        const auto connection = LoopbackConnection::make(
-            context_, fd.release(), is_v4, shared_, [this](LoopbackConnection* ended) { connections_.erase(ended); });
+        const auto on_end = [this](LoopbackConnection* ended) { connections_.erase(ended); };
+        std::shared_ptr<LoopbackConnection> connection;
+        if (take_) {
+            std::array<int, 2> pair{};
+            if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair.data()) != 0) return;
+            connection = make_relay(context_, fd.release(), pair[0], shared_, on_end);
+            take_(pair[1]);
+        } else {
+            connection = LoopbackConnection::make(context_, fd.release(), is_v4, shared_, on_end);
+        }
         connections_.emplace(connection.get(), connection);
         connection->serve();
     }
@@ -192,27 +195,12 @@ private:
         return longest != nullptr;
     }
 
-    // Nobody tells us when a descriptor that we gave away was closed: its number then stands for nothing or for
-    // another.
-    void hand_over(Socket&& fd) {
-        std::erase_if(given_, [](const Given& each) { return inode_of(each.fd) != each.inode; });
-        if (given_.size() >= shared_->limits.connections) return;
-        given_.push_back({fd.get(), inode_of(fd.get())});
-        take_(fd.release());
-    }
-
-    struct Given {
-        int fd;
-        ino_t inode;
-    };
-
     asio::io_context& context_;
     const std::shared_ptr<LoopbackShared> shared_;
     const std::function<void(int)> take_;
     asio::steady_timer pause_;
     std::vector<asio::posix::stream_descriptor> listeners_;
     std::unordered_map<LoopbackConnection*, std::shared_ptr<LoopbackConnection>> connections_;
-    std::vector<Given> given_;
     bool closed_ = false;
 };
 
@@ -309,7 +297,7 @@ std::unique_ptr<LoopbackPort> LoopbackServer::open_http(std::uint16_t port, std:
     return thread_->open(port, std::move(handler), nullptr);
 }
 
-std::unique_ptr<LoopbackPort> LoopbackServer::open_raw(std::uint16_t port, std::function<void(int fd)> take) {
+std::unique_ptr<LoopbackPort> LoopbackServer::open_http2(std::uint16_t port, std::function<void(int fd)> take) {
     return thread_->open(port, nullptr, std::move(take));
 }
 

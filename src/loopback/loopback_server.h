@@ -20,7 +20,7 @@ struct LoopbackLimits {
     std::size_t body_bytes = 256 * 1024;                   // a heartbeat names every player
     Duration request_deadline = std::chrono::seconds(10);  // from its first byte
     Duration write_deadline = std::chrono::seconds(10);    // of an answer; a feed may wait
-    Pace::Limits requests{};                               // of one port; beyond it, requests wait
+    Pace::Limits requests{};                               // of one port; beyond it, requests and streams wait
 };
 
 // The port cannot be opened: "cannot listen on loopback port 45001: address in use".
@@ -50,8 +50,9 @@ public:
     // Listens on 127.0.0.1 and, where the machine has it, on ::1. Port 0 takes any that is free. Throws LoopbackError.
     // Any thread.
     std::unique_ptr<LoopbackPort> open_http(std::uint16_t port, std::shared_ptr<LoopbackHandler> handler);
-    // The same for another protocol: `take` gets each connection's descriptor, on the server's thread, and owns it.
-    std::unique_ptr<LoopbackPort> open_raw(std::uint16_t port, std::function<void(int fd)> take);
+    // The same for HTTP/2 that somebody else serves: `take` gets a socket for each connection, on the server's thread,
+    // and owns it. What the peer sends gets there no faster than its streams' pace allows.
+    std::unique_ptr<LoopbackPort> open_http2(std::uint16_t port, std::function<void(int fd)> take);
 
     // Runs `work` on the server's thread after that time.
     void after(Duration delay, std::function<void()> work);

@@ -2,17 +2,24 @@
 
 #include <sys/wait.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include "base/no_log.h"
 #include "base/system_clock.h"
+#include "loopback/stream_count.h"
+#include "testing/http2_bytes.h"
 #include "testing/loopback_peer.h"
 
 using namespace muster;
@@ -65,15 +72,82 @@ public:
     std::shared_ptr<Texts> feed = std::make_shared<Texts>();
 };
 
+class LastLine final : public LogSink {
+public:
+    void write(const LogRecord& record) noexcept override {
+        const std::scoped_lock lock(mutex_);
+        text_ = record.line;
+    }
+    std::string text() {
+        const std::scoped_lock lock(mutex_);
+        return text_;
+    }
+
+private:
+    std::mutex mutex_;
+    std::string text_;
+};
+
 struct LoopbackFixture {
     SystemClock clock;
-    NoLog sink;
+    LastLine sink;
     Log log{clock, sink};
     LoopbackLimits limits{};
     std::shared_ptr<Echo> echo = std::make_shared<Echo>();
     LoopbackServer server{clock, log, limits};
     std::unique_ptr<LoopbackPort> port = server.open_http(0, echo);
 };
+
+// One connection of an HTTP/2 port, as whoever serves it has it.
+class Http2Served {
+public:
+    explicit Http2Served(const LoopbackLimits& limits) : server_(clock_, log_, limits) {}
+    ~Http2Served() {
+        port_.reset();
+        ::close(fd_);
+    }
+    Http2Served(const Http2Served&) = delete;
+    Http2Served& operator=(const Http2Served&) = delete;
+
+    std::unique_ptr<LoopbackPeer> connect() {
+        std::promise<int> taken;
+        port_ = server_.open_http2(0, [&taken](int fd) { taken.set_value(fd); });
+        auto peer = std::make_unique<LoopbackPeer>(port_->number());
+        fd_ = taken.get_future().get();
+        return peer;
+    }
+    void close_port() { port_.reset(); }
+    int fd() const { return fd_; }
+
+    // What has come once it is `bytes`, or when nothing comes for `patience` or the peer has ended.
+    std::string read(std::size_t bytes, std::chrono::milliseconds patience = 10s) const {
+        std::string got;
+        std::array<char, 65536> piece{};
+        pollfd waiting{fd_, POLLIN, 0};
+        while (got.size() < bytes && ::poll(&waiting, 1, static_cast<int>(patience.count())) > 0) {
+            const ssize_t count = ::recv(fd_, piece.data(), piece.size(), 0);
+            if (count <= 0) break;
+            got.append(piece.data(), static_cast<std::size_t>(count));
+        }
+        return got;
+    }
+
+private:
+    SystemClock clock_;
+    NoLog sink_;
+    Log log_{clock_, sink_};
+    LoopbackServer server_;
+    std::unique_ptr<LoopbackPort> port_;
+    int fd_ = -1;
+};
+
+std::string streams_opened_and_reset(int count) {
+    std::string bytes = http2_preface;
+    for (int i = 0; i < count; ++i)
+        bytes += http2_frame(1, static_cast<std::uint32_t>(2 * i + 1), "head") +
+                 http2_frame(3, static_cast<std::uint32_t>(2 * i + 1), std::string(4, '\0'));
+    return bytes;
+}
 
 bool has(const std::string& text, std::string_view part) {
     return text.find(part) != std::string::npos;
@@ -181,6 +255,52 @@ TEST_CASE_FIXTURE(LoopbackFixture, "G-20: a feed's peer that never reads holds u
     CHECK(has(LoopbackPeer(port->number()).ask("GET", "/ok", ""), "GET /ok"));
 }
 
+TEST_CASE("G-20: HTTP/2 gets to whoever serves it, both ways and whole, and ends with either side") {
+    Http2Served served({});
+    const std::string bytes = http2_preface + http2_frame(0, 1, std::string(300'000, 'a'));
+    {
+        auto peer = served.connect();
+        auto sending = std::async(std::launch::async, [&] { peer->send(bytes); });
+        CHECK(served.read(bytes.size()) == bytes);
+        sending.get();
+        CHECK(::send(served.fd(), "answer", 6, MSG_NOSIGNAL) == 6);
+        CHECK(has(peer->read_until("answer"), "answer"));
+    }
+    CHECK(served.read(1).empty());
+
+    Http2Served other({});
+    auto peer = other.connect();
+    other.close_port();
+    CHECK(peer->read_all().empty());
+    CHECK(other.read(1).empty());
+}
+
+TEST_CASE("fault 93, G-20: HTTP/2 streams beyond the pace wait in the peer's socket") {
+    LoopbackLimits limits;
+    limits.requests = {.rate = 0.001, .burst = 100};
+    Http2Served served(limits);
+    const auto peer = served.connect();
+    const std::string bytes = streams_opened_and_reset(5000);
+    auto sending = std::async(std::launch::async, [&] { peer->send(bytes); });
+    // The pace allows 100; the piece that exceeds it is taken whole.
+    StreamCount count;
+    std::size_t streams = count.take(served.read(streams_opened_and_reset(100).size()));
+    CHECK(streams >= 100);
+    streams += count.take(served.read(bytes.size(), 300ms));
+    CHECK(streams < 300);
+    served.close_port();
+}
+
+TEST_CASE("G-20: HTTP/2 streams that waited arrive when their turn comes") {
+    LoopbackLimits limits;
+    limits.requests = {.rate = 5000, .burst = 10};
+    Http2Served served(limits);
+    const auto peer = served.connect();
+    const std::string bytes = streams_opened_and_reset(1000);
+    auto sending = std::async(std::launch::async, [&] { peer->send(bytes); });
+    CHECK(served.read(bytes.size()) == bytes);
+}
+
 TEST_CASE_FIXTURE(LoopbackFixture, "G-20: a closed port is free for the next, with the same number") {
     LoopbackPeer peer(port->number());
     CHECK(has(peer.ask("GET", "/a", ""), "GET /a"));
@@ -208,4 +328,6 @@ TEST_CASE_FIXTURE(LoopbackFixture, "G-20: a process of another user is turned aw
     ::waitpid(child, &status, 0);
     CHECK(status == 0);
     CHECK(echo->requests == 0);
+    CHECK(sink.text() ==
+          fmt::format("A process of user 65534 was turned away from SDK port {}, which serves user 0 only", number));
 }

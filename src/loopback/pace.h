@@ -17,13 +17,13 @@ public:
 
     explicit Pace(const Limits& limits) : limits_(limits), left_(limits.burst) {}
 
-    // Takes one turn and says how long to wait before it.
-    Duration take(Time now) {
+    // Takes turns and says how long to wait before the last of them; with none, whether earlier ones are still owed.
+    Duration take(Time now, double turns = 1) {
         if (now > last_) {
             left_ = std::min(limits_.burst, left_ + to_seconds(now - last_) * limits_.rate);
             last_ = now;
         }
-        left_ -= 1;
+        left_ -= turns;
         if (left_ >= 0) return Duration{0};
         return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(-left_ / limits_.rate));
     }

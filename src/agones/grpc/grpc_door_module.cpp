@@ -1,6 +1,4 @@
 // The module that the agent loads: a gRPC server for each process, all on gRPC's own few threads.
-#include <sys/socket.h>
-
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -9,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
 #include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 #include <grpcpp/alarm.h>
@@ -17,8 +14,6 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server_posix.h>
-#include <poll.h>
-#include <unistd.h>
 
 #include "agones/grpc/grpc_messages.h"
 #include "agones/grpc_door.h"
@@ -30,7 +25,6 @@ namespace {
 
 constexpr int message_bytes_max = 64 * 1024;
 constexpr int streams_max = 64;  // of one connection
-constexpr int read_bytes_max = 8 * 1024;
 // What the connections of one process may hold in buffers.
 constexpr std::size_t buffers_bytes_max = 8 * 1024 * 1024;
 
@@ -51,67 +45,12 @@ grpc::ByteBuffer to_buffer(const Answer& answer) {
     return {&slice, 1};
 }
 
-// Streams that a process may open at once, and in a second. gRPC's own limit counts only those that are open: a peer
-// that opens and resets them without a pause would fill its memory.
-constexpr Pace::Limits streams_pace{.rate = 500, .burst = 500};
-constexpr Duration flood{std::chrono::seconds(1)};    // so far beyond its pace a process is cut off …
-constexpr Duration penalty{std::chrono::seconds(2)};  // … and not let in for so long
-
-// The connections of one process, to be cut off. Any thread.
-class Connections {
-public:
-    ~Connections() { close_all(); }
-
-    // gRPC owns `fd`; what is kept is another number of the same connection.
-    void add(int fd) {
-        const std::scoped_lock lock(mutex_);
-        std::erase_if(kept_, [](int each) {
-            pollfd state{each, POLLRDHUP, 0};
-            const bool over = poll(&state, 1, 0) != 0;
-            if (over) ::close(each);
-            return over;
-        });
-        const int kept = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-        if (kept >= 0) kept_.push_back(kept);
-    }
-    void cut_off() {
-        const std::scoped_lock lock(mutex_);
-        for (const int each : kept_) shutdown(each, SHUT_RDWR);
-        close_all();
-    }
-
-private:
-    void close_all() {
-        for (const int each : kept_) ::close(each);
-        kept_.clear();
-    }
-
-    std::mutex mutex_;
-    std::vector<int> kept_;
-};
-
 // What the calls of one process share. Any thread.
 struct Shared {
     std::shared_ptr<SdkCalls> calls;
     SystemClock clock;
     std::mutex mutex;
     Pace pace{Pace::Limits{}};
-    Pace streams{streams_pace};
-    Time shut_until{};
-    Connections connections;
-
-    // Too many streams too fast.
-    bool floods() {
-        const std::scoped_lock lock(mutex);
-        if (streams.take(clock.now()) < flood) return false;
-        streams = Pace(streams_pace);
-        shut_until = clock.now() + penalty;
-        return true;
-    }
-    bool shut() {
-        const std::scoped_lock lock(mutex);
-        return clock.now() < shut_until;
-    }
 
     Duration turn() {
         const std::scoped_lock lock(mutex);
@@ -262,10 +201,6 @@ public:
         builder.SetMaxReceiveMessageSize(message_bytes_max);
         builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, streams_max);
         builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 8 * 1024);
-        // What one read brings is parsed at once: large reads would let a flood far in before anybody sees it.
-        for (const char* each :
-             {GRPC_ARG_TCP_READ_CHUNK_SIZE, GRPC_ARG_TCP_MIN_READ_CHUNK_SIZE, GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE})
-            builder.AddChannelArgument(each, read_bytes_max);
         // Clients keep idle connections alive with pings of their own.
         builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
         builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000);
@@ -274,18 +209,10 @@ public:
 
     ~Port() override { server_->Shutdown(std::chrono::system_clock::now()); }
 
-    void take(int fd) override {
-        if (shared_->shut()) {
-            ::close(fd);
-            return;
-        }
-        shared_->connections.add(fd);
-        grpc::AddInsecureChannelFromFd(server_.get(), fd);
-    }
+    void take(int fd) override { grpc::AddInsecureChannelFromFd(server_.get(), fd); }
 
 private:
     grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
-        if (shared_->floods()) shared_->connections.cut_off();
         const GrpcMethod* method = grpc_method(context->method());
         if (!method) return new Refusing(context->method());
         if (method->kind == GrpcMethod::Kind::watch) return new Watching(shared_);
