@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -13,6 +15,7 @@
 #include "config/config_units.h"
 #include "config/listen_address.h"
 #include "config/secrets.h"
+#include "core/cell_plan.h"
 #include "core/region.h"
 #include "protocol/port.h"
 
@@ -68,6 +71,8 @@ struct Config {
         Duration lobby_memory = std::chrono::hours(24);
         Duration ready_timeout = std::chrono::minutes(10);
         std::int32_t reconcile_heartbeats = 3;
+        Duration host_return_timeout = std::chrono::minutes(2);
+        Duration host_memory = std::chrono::hours(24);
         std::vector<std::string> addresses;  // ranges
         double brake_share = 0.15;
         std::int32_t brake_servers = 10;
@@ -125,9 +130,19 @@ struct Config {
 
     // Which ports speak TLS, and with what (S-1, S-2).
     struct Tls {
+        // A port's own; empty where the port shows the certificate of all.
+        struct Own {
+            std::string certificate_file;
+            std::string key_file;
+        };
+
         std::vector<std::string> ports;
         std::string certificate_file;
         std::string key_file;
+        Own servers;
+        Own matchmakers;
+        Own players;
+        Own http;
         std::string client_ca_file;
         std::string revoked_file;
         bool insecure = false;
@@ -135,6 +150,10 @@ struct Config {
         bool at(std::string_view port) const { return std::find(ports.begin(), ports.end(), port) != ports.end(); }
         // Whether peers of the port prove by a certificate who they are, and need no shared token.
         bool proves_peers_at(std::string_view port) const { return !client_ca_file.empty() && at(port); }
+        // Of each port that may have a certificate of its own.
+        std::array<std::pair<std::string_view, const Own&>, 4> own() const {
+            return {{{"servers", servers}, {"matchmakers", matchmakers}, {"players", players}, {"http", http}}};
+        }
     } tls;
 
     struct Http {
@@ -162,6 +181,7 @@ struct Config {
         std::string advertise;
         ListenAddress listen = ListenAddress::loopback(11035);  // the node port
         Duration silence = std::chrono::seconds(5);
+        CellPlans cells;  // by name; none: one, main, with everything
         std::vector<std::string> prefer;
     } cluster;
 
@@ -173,5 +193,10 @@ struct Config {
         LogLevel level = LogLevel::info;
     } log;
 };
+
+// The cells that a node serves: those of the config, or one with everything.
+inline CellPlans planned_cells(const Config& config) {
+    return config.cluster.cells.empty() ? CellPlans{CellPlan{}} : config.cluster.cells;
+}
 
 }  // namespace muster

@@ -87,16 +87,23 @@ private:
     ConfigDraft& draft_;
 };
 
-// The certificates and the key, as the daemon will read them.
-void check_tls(const Config::Tls& tls, ConfigCheck& check) {
-    if (tls.ports.empty()) return;
-    for (const std::string& path : {tls.certificate_file, tls.key_file, tls.client_ca_file, tls.revoked_file}) {
+void check_certificate(const TlsFiles& files, std::string_view port, ConfigCheck& check) {
+    for (const std::string& path : {files.certificate, files.key, files.client_ca, files.revoked}) {
         if (path.empty() || ::access(path.c_str(), R_OK) == 0 || errno != EACCES) continue;
         check.warnings.push_back(fmt::format("the files of [tls] were not checked: this user may not read {}", path));
         return;
     }
-    const auto read = TlsMaterial::read({tls.certificate_file, tls.key_file, tls.client_ca_file, tls.revoked_file});
+    const auto read = TlsMaterial::read(files, port);
     if (!read) check.problems.push_back(read.error());
+}
+
+// The certificates and the keys, as the daemon will read them.
+void check_tls(const Config::Tls& tls, ConfigCheck& check) {
+    if (tls.ports.empty()) return;
+    check_certificate({tls.certificate_file, tls.key_file, tls.client_ca_file, tls.revoked_file}, "", check);
+    for (const auto& [port, own] : tls.own()) {
+        if (!own.certificate_file.empty()) check_certificate({own.certificate_file, own.key_file, "", ""}, port, check);
+    }
 }
 
 }  // namespace

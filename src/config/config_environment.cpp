@@ -63,8 +63,8 @@ void read_variable(const ConfigKey& key, const EnvironmentVariable& variable, Co
     if (const auto* secret = std::get_if<SecretKey>(&key.type)) {
         if (const auto problem = problem_of_secret(*secret, variable.value)) return draft.refuse(key, *problem);
         secret->place(draft.config) = Secret(variable.value);
-    } else if (std::holds_alternative<RegionsKey>(key.type) || std::holds_alternative<HostsKey>(key.type) ||
-               std::holds_alternative<ListKey>(key.type)) {
+    } else if (std::holds_alternative<RegionsKey>(key.type) || std::holds_alternative<CellsKey>(key.type) ||
+               std::holds_alternative<HostsKey>(key.type) || std::holds_alternative<ListKey>(key.type)) {
         read_toml_value(key, variable.value, variable.name, draft);
     } else if (const auto problem = set_value(key, scalar_from_text(key, variable.value), draft.config)) {
         draft.refuse(key, *problem);

@@ -70,10 +70,6 @@ std::string_view problem_of_advertised(std::string_view address) {
     return {};
 }
 
-bool is_cell(std::string_view name) {
-    return name == "main";
-}
-
 constexpr ConfigTable tables[] = {
     {"listen", "Where each port listens: an IP address and a port. Port 0 takes any free one."},
     {"auth",
@@ -163,6 +159,10 @@ constexpr ConfigKey keys[] = {
      "A match whose server is ready is aborted when no player was let in and it did not start for this long."},
     {"fleet", "reconcile_heartbeats", WholeKey{AT(fleet.reconcile_heartbeats), 1, 1'000}, at_reload,
      "After this many heartbeats in a row with fewer matches than Muster holds, Muster aborts the older matches."},
+    {"fleet", "host_return_timeout", DurationKey{AT(fleet.host_return_timeout), 10ms, day}, at_reload,
+     "After a restart of Muster, a host whose agent has not returned for this long is lost."},
+    {"fleet", "host_memory", DurationKey{AT(fleet.host_memory), 1s, 30 * day}, at_reload,
+     "A host that has been lost for this long is forgotten; `muster host forget` does so at once."},
     {"fleet", "brake_share", RealKey{AT(fleet.brake_share), 0, 1}, at_reload,
      "The eviction brake engages when a larger share of a region than this falls silent at once."},
     {"fleet", "brake_servers", WholeKey{AT(fleet.brake_servers), 1, 1'000'000}, at_reload,
@@ -223,7 +223,7 @@ constexpr ConfigKey keys[] = {
     {"limits", "connections_per_port", WholeKey{AT(limits.connections_per_port), 1, 1'000'000}, at_reload,
      "How many connections one port may hold."},
     {"limits", "accepts_per_second_ip", WholeKey{AT(limits.accepts_per_second_ip), 1, 1'000'000}, at_reload,
-     "How many new connections a second each port accepts from one address."},
+     "How many new connections a second each port accepts from one address; HTTP only when it has TLS."},
     {"limits", "messages_per_second_servers", WholeKey{AT(limits.messages_per_second_servers), 1, 10'000'000},
      at_reload, "How many messages a second one game server may send."},
     {"limits", "messages_per_second_matchmakers", WholeKey{AT(limits.messages_per_second_matchmakers), 1, 10'000'000},
@@ -252,6 +252,22 @@ constexpr ConfigKey keys[] = {
     {"tls", "certificate_file", PathKey{AT(tls.certificate_file)}, at_reload,
      "The daemon's certificate, with those that lead to its authority behind it; PEM."},
     {"tls", "key_file", PathKey{AT(tls.key_file)}, at_reload, "The private key of certificate_file; PEM."},
+    {"tls", "servers_certificate_file", PathKey{AT(tls.servers.certificate_file)}, at_reload,
+     "What the port servers shows instead of certificate_file; PEM."},
+    {"tls", "servers_key_file", PathKey{AT(tls.servers.key_file)}, at_reload,
+     "The private key of servers_certificate_file; PEM."},
+    {"tls", "matchmakers_certificate_file", PathKey{AT(tls.matchmakers.certificate_file)}, at_reload,
+     "What the port matchmakers shows instead of certificate_file; PEM."},
+    {"tls", "matchmakers_key_file", PathKey{AT(tls.matchmakers.key_file)}, at_reload,
+     "The private key of matchmakers_certificate_file; PEM."},
+    {"tls", "players_certificate_file", PathKey{AT(tls.players.certificate_file)}, at_reload,
+     "What the port players shows instead of certificate_file; PEM."},
+    {"tls", "players_key_file", PathKey{AT(tls.players.key_file)}, at_reload,
+     "The private key of players_certificate_file; PEM."},
+    {"tls", "http_certificate_file", PathKey{AT(tls.http.certificate_file)}, at_reload,
+     "What the port http shows instead of certificate_file; PEM."},
+    {"tls", "http_key_file", PathKey{AT(tls.http.key_file)}, at_reload,
+     "The private key of http_certificate_file; PEM."},
     {"tls", "client_ca_file", PathKey{AT(tls.client_ca_file)}, at_reload,
      "With it, game servers and matchmakers need a certificate of this authority and their role, and no token; PEM."},
     {"tls", "revoked_file", PathKey{AT(tls.revoked_file)}, at_reload,
@@ -293,8 +309,10 @@ constexpr ConfigKey keys[] = {
      "Where other nodes connect to relay what their peers say; they find it at advertise's host and this port."},
     {"cluster", "silence", DurationKey{AT(cluster.silence), 3s, 10min}, at_restart,
      "After this much silence of the owner another node takes over; give all nodes the same."},
-    {"cluster", "prefer", ListKey{AT(cluster.prefer), is_cell, "\"main\"", "[\"main\"]", "[\"Main\"]"}, at_restart,
-     "What this node gets rather than others when its owner hands it over, and gets back when it returns."},
+    {"cluster", "cells", CellsKey{AT(cluster.cells)}, at_restart,
+     "What has an owner of its own, the same on all nodes; without it, one cell, main, with everything."},
+    {"cluster", "prefer", ListKey{AT(cluster.prefer), is_cell_name, "names of cells", "[\"main\"]", "[\"Main\"]"},
+     at_restart, "What this node gets rather than others when its owner hands it over, and gets back when it returns."},
 
     {"shutdown", "deadline", DurationKey{AT(shutdown.deadline), 10ms, 10min}, at_reload,
      "How long a stop may take before Muster gives up and exits."},
@@ -346,6 +364,12 @@ std::span<const ConfigKey> config_keys() {
 
 std::span<const ConfigTable> config_tables() {
     return tables;
+}
+
+bool is_cell_name(std::string_view name) {
+    constexpr std::size_t bytes_max = 32;
+    const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
+    return !name.empty() && name.size() <= bytes_max && std::all_of(name.begin(), name.end(), fits);
 }
 
 const ConfigKey* find_key(std::string_view table, std::string_view name) {

@@ -67,6 +67,11 @@ struct ChoiceKey {
 struct RegionsKey {
     PlaceOf<Regions> place;
 };
+// Parts of the state with owners of their own, none or a few.
+struct CellsKey {
+    static constexpr std::size_t cells_max = 64;
+    PlaceOf<CellPlans> place;
+};
 // Host names, none or a few.
 struct HostsKey {
     static constexpr std::size_t hosts_max = 32;
@@ -90,7 +95,7 @@ struct SecretKey {
 
 using KeyType =
     std::variant<FlagKey, WholeKey, RealKey, DurationKey, SizeKey, AddressKey, PathKey, TextKey, ChoiceKey<Credentials>,
-                 ChoiceKey<ByteOrder>, ChoiceKey<LogLevel>, RegionsKey, HostsKey, ListKey, SecretKey>;
+                 ChoiceKey<ByteOrder>, ChoiceKey<LogLevel>, RegionsKey, CellsKey, HostsKey, ListKey, SecretKey>;
 
 template <class Enum>
 struct ConfigChoice {
@@ -123,6 +128,9 @@ struct ConfigTable {
 // In the order of the default file; the keys of a table stand together.
 std::span<const ConfigKey> config_keys();
 std::span<const ConfigTable> config_tables();
+
+// Whether a cell may have that name.
+bool is_cell_name(std::string_view name);
 
 const ConfigKey* find_key(std::string_view table, std::string_view name);
 const ConfigKey* find_key_by_full_name(std::string_view full_name);

@@ -107,6 +107,34 @@ void check_store(ConfigDraft& draft) {
     }
 }
 
+// Every region and the players belong to one cell (N-7).
+void check_cells(ConfigDraft& draft) {
+    const ConfigKey& cells = key_named("cluster.cells");
+    const ConfigKey& prefer = key_named("cluster.prefer");
+    const Config& c = draft.config;
+    if (draft.refused(cells)) return;
+    const auto problem = [&]() -> std::string {
+        if (c.cluster.cells.empty()) return {};
+        if (c.cluster.cells.size() > 1)
+            return "several cells are not served yet; give one with all regions and players, or leave it out";
+        const CellPlan& only = c.cluster.cells.front();
+        if (!only.players) return "players are in no cell";
+        for (const Region& region : c.fleet.regions)
+            if (std::ranges::find(*only.regions, region.id) == only.regions->end())
+                return fmt::format("region {} is in no cell", region.id.value);
+        for (const RegionId region : *only.regions)
+            if (std::ranges::find(c.fleet.regions, region, &Region::id) == c.fleet.regions.end())
+                return fmt::format("there is no region {} in fleet.regions", region.value);
+        return {};
+    }();
+    if (!problem.empty()) return draft.refuse(cells, problem);
+    const CellPlans planned = planned_cells(c);
+    for (const std::string& name : c.cluster.prefer)
+        if (std::ranges::find(planned, name, &CellPlan::name) == planned.end() && !draft.refused(prefer))
+            return draft.refuse(prefer,
+                                fmt::format("there is no cell \"{}\"; there is \"{}\"", name, planned.front().name));
+}
+
 // What is allowed but hardly meant.
 void warn(ConfigDraft& draft) {
     const Config& c = draft.config;
@@ -143,6 +171,7 @@ ConfigDraft draft_config(const ConfigSource& source,
     check_order(draft);
     check_addresses(draft);
     check_store(draft);
+    check_cells(draft);
     if (!draft.has_problems()) warn(draft);
     return draft;
 }

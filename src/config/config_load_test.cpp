@@ -83,8 +83,10 @@ TEST_CASE(
             REQUIRE(draft.problems().size() == 1);
             const std::string problem = draft.problems()[0];
             CHECK(problem.starts_with(fmt::format("muster.toml:3: {}: ", key.full_name())));
-            if (!std::holds_alternative<RegionsKey>(key.type) && !std::holds_alternative<HostsKey>(key.type))
-                CHECK(problem.ends_with(fmt::format("give {}", allowed_text(key))));
+            const bool names_item = std::holds_alternative<RegionsKey>(key.type) ||
+                                    std::holds_alternative<CellsKey>(key.type) ||
+                                    std::holds_alternative<HostsKey>(key.type);
+            if (!names_item) CHECK(problem.ends_with(fmt::format("give {}", allowed_text(key))));
             CHECK(same_value(key, draft.config, Config{}));
         }
     }
@@ -373,6 +375,30 @@ TEST_CASE_FIXTURE(Loading, "N-1: a store is a file or a database, never both, an
     CHECK(problems("[store]\nurl = \"mysql://db1/muster\"\n") ==
           "muster.toml:2: store.url: is no URL that begins with postgresql://; give the URL of a PostgreSQL database, "
           "without a password, such as \"postgresql://muster@db1,db2/muster\"\n");
+}
+
+TEST_CASE_FIXTURE(Loading, "N-7: one cell holds every region and the players, and several are refused for now") {
+    const std::string store = "[store]\nurl = \"postgresql://db1/muster\"\n";
+    const auto refusal = [&](const std::string& more) {
+        const std::string all = problems(store + "[cluster]\n" + more + "\n");
+        const std::size_t what = all.find("cluster.");
+        return what == std::string::npos ? all : all.substr(what);
+    };
+    const std::string regions = "[fleet]\nregions = [{ id = 9, name = \"B\" }, { id = 2, name = \"A\" }]\n";
+    const auto one =
+        load(store + regions + "[cluster]\ncells = [{ name = \"all\", regions = [9, 2], players = true }]\n" +
+             "prefer = [\"all\"]\n");
+    REQUIRE(one);
+    CHECK(one->config.cluster.cells == CellPlans{{"all", std::vector<RegionId>{RegionId(2), RegionId(9)}, true}});
+    CHECK(refusal("prefer = [\"eu\"]") == "cluster.prefer: there is no cell \"eu\"; there is \"main\"\n");
+    CHECK(refusal("cells = [{ name = \"eu\", regions = [2], players = true }]").find("region 0 is in no cell") !=
+          std::string::npos);
+    CHECK(refusal("cells = [{ name = \"eu\", regions = [0, 1, 2, 9, 11, 15, 77], players = true }]")
+              .find("there is no region 77") != std::string::npos);
+    CHECK(refusal("cells = [{ name = \"eu\", regions = [2] }, { name = \"us\", regions = [0] }]") ==
+          "cluster.cells: several cells are not served yet; give one with all regions and players, or leave it out\n");
+    CHECK(problems("[cluster]\ncells = [{ name = \"eu\", players = true }]\n").find("means nothing without") !=
+          std::string::npos);
 }
 
 TEST_CASE_FIXTURE(Loading, "N-1: a password in the URL is refused, and not repeated") {

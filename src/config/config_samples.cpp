@@ -84,6 +84,20 @@ ConfigSamples samples(const RegionsKey&) {
              R"([{ id = 0, name = "A" }, { id = 1, name = "A" }])"}};
 }
 
+ConfigSamples samples(const CellsKey&) {
+    return {
+        {"[]", R"([{ name = "eu", regions = [0, 2], players = true }])",
+         R"([{ name = "people", regions = [], players = true }, { name = "us-1", regions = [1], players = false }])"},
+        {"1", "\"eu\"", "{}", "[1]", "[[]]", R"([{ regions = [1] }])", R"([{ name = "eu" }])",
+         R"([{ name = "EU", regions = [1] }])", R"([{ name = "", regions = [1] }])",
+         R"([{ name = "eu", regions = [] }])", R"([{ name = "eu", regions = [128] }])",
+         R"([{ name = "eu", regions = [1, 1] }])", R"([{ name = "eu", regions = 1 }])",
+         R"([{ name = "eu", regions = ["1"] }])", R"([{ name = "eu", players = 1 }])",
+         R"([{ name = "eu", regions = [1], x = 1 }])",
+         R"([{ name = "eu", regions = [1] }, { name = "eu", regions = [2] }])",
+         R"([{ name = "eu", regions = [1] }, { name = "us", regions = [1] }])"}};
+}
+
 ConfigSamples samples(const HostsKey&) {
     return {{"[]", R"(["muster.example"])", R"(["a", "b-1.c_2"])"},
             {"1", "\"muster.example\"", "{}", "[1]", "[[]]", R"([""])", R"(["a b"])", R"(["a:80"])", R"(["a..b"])",

@@ -25,6 +25,10 @@ void add_tls_problems(const Config::Tls& tls, std::vector<std::string>& problems
         if (!tls.ports.empty() && file.empty())
             problems.push_back(fmt::format("{} is not set, but tls.ports names ports; `muster certs` makes one", key));
     }
+    for (const auto& [port, own] : tls.own()) {
+        if (own.certificate_file.empty() != own.key_file.empty())
+            problems.push_back(fmt::format("tls.{0}_certificate_file and tls.{0}_key_file belong together", port));
+    }
 }
 
 // The node port is there only with a store that several nodes share.

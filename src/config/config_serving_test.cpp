@@ -111,6 +111,17 @@ TEST_CASE("S-1: ports with TLS need a certificate and its key") {
     CHECK(problems_of_serving(config)[0].starts_with("tls.key_file is not set"));
 }
 
+TEST_CASE("S-1: a port's own certificate and its key belong together") {
+    Config config;
+    config.tls.ports = {"servers", "http"};
+    config.tls.certificate_file = config.tls.key_file = "x";
+    config.tls.http.certificate_file = "y";
+    REQUIRE(problems_of_serving(config).size() == 1);
+    CHECK(problems_of_serving(config)[0] == "tls.http_certificate_file and tls.http_key_file belong together");
+    config.tls.http.key_file = "y";
+    CHECK(problems_of_serving(config).empty());
+}
+
 TEST_CASE("S-2: where peers have certificates no shared token is needed, but for players and operators") {
     Config config;
     config.tls.ports = {"servers", "matchmakers", "players", "http"};

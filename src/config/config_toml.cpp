@@ -86,6 +86,9 @@ public:
         const auto refuse_key = [&](std::string_view what) { draft_.refuse(key, place, line, what); };
         if (std::holds_alternative<RegionsKey>(key.type)) {
             if (const auto problem = read_regions(key, node)) return refuse_key(*problem);
+        } else if (const auto* cells = std::get_if<CellsKey>(&key.type)) {
+            if (const auto problem = read_cells(*cells, node))
+                return refuse_key(fmt::format("{}; give {}", *problem, allowed_text(key)));
         } else if (std::holds_alternative<HostsKey>(key.type)) {
             if (const auto problem = read_hosts(key, node)) return refuse_key(*problem);
         } else if (const auto* list = std::get_if<ListKey>(&key.type)) {
@@ -149,6 +152,26 @@ private:
         return std::nullopt;
     }
 
+    std::optional<std::string> read_cells(const CellsKey& key, const toml::node& node) {
+        const toml::array* items = node.as_array();
+        if (!items || items->size() > CellsKey::cells_max) return "is no list, or a very long one";
+        CellPlans cells;
+        for (const toml::node& item : *items) {
+            CellPlan cell;
+            if (auto problem = read_cell(item, cell)) return fmt::format("cell {}: {}", cells.size() + 1, *problem);
+            for (const CellPlan& other : cells) {
+                if (other.name == cell.name) return fmt::format("two cells have the name {}", json_quoted(cell.name));
+                for (const RegionId region : *cell.regions)
+                    if (std::ranges::find(*other.regions, region) != other.regions->end())
+                        return fmt::format("region {} is in two cells", region.value);
+            }
+            cells.push_back(std::move(cell));
+        }
+        std::ranges::sort(cells, {}, &CellPlan::name);
+        key.place(draft_.config) = std::move(cells);
+        return std::nullopt;
+    }
+
     std::optional<std::string> read_hosts(const ConfigKey& key, const toml::node& node) {
         const toml::array* items = node.as_array();
         if (!items || items->size() > HostsKey::hosts_max)
@@ -197,6 +220,38 @@ private:
             return fmt::format("its name must be 1 to {} bytes without control characters", region_name_bytes_max);
         region = {RegionId(static_cast<std::int8_t>(*id)), *name};
         return std::nullopt;
+    }
+
+    static std::optional<std::string> read_cell(const toml::node& node, CellPlan& cell) {
+        const toml::table* fields = node.as_table();
+        if (!fields) return "must be a table";
+        for (const auto& [name, value] : *fields) {
+            static const std::vector<std::string> known = {"name", "regions", "players"};
+            if (std::ranges::find(known, name.str()) == known.end())
+                return fmt::format("unknown key {}{}", shown_name(name.str()),
+                                   did_you_mean(nearest_name(name.str(), known)));
+        }
+        const auto name = (*fields)["name"].value_exact<std::string>();
+        if (!name || !is_cell_name(*name)) return "its name must be 1 to 32 lower-case letters, digits and hyphens";
+        const auto players = fields->contains("players") ? (*fields)["players"].value_exact<bool>() : false;
+        if (!players) return "players must be true or false";
+        cell = {*name, std::vector<RegionId>(), *players};
+        if (const toml::node* listed = fields->get("regions"); listed && !read_cell_regions(*listed, *cell.regions))
+            return "its regions must be a list of ids from 0 to 127, each once";
+        if (cell.regions->empty() && !cell.players) return "it must have regions or players";
+        return std::nullopt;
+    }
+
+    static bool read_cell_regions(const toml::node& node, std::vector<RegionId>& regions) {
+        const toml::array* items = node.as_array();
+        if (!items || items->size() > regions_max) return false;
+        for (const toml::node& item : *items) {
+            const auto id = item.value_exact<std::int64_t>();
+            if (!id || *id < 0 || *id > 127) return false;
+            regions.emplace_back(static_cast<std::int8_t>(*id));
+        }
+        std::ranges::sort(regions);
+        return std::ranges::adjacent_find(regions) == regions.end();
     }
 
     static std::optional<ConfigScalar> scalar_of(const toml::node& node) {

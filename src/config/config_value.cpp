@@ -136,6 +136,17 @@ std::string regions_text(const Regions& regions) {
     return fmt::format("[{}]", fmt::join(items, ", "));
 }
 
+std::string cells_text(const CellPlans& cells) {
+    std::vector<std::string> items;
+    for (const CellPlan& cell : cells) {
+        std::vector<int> regions;
+        for (const RegionId region : cell.regions.value_or(std::vector<RegionId>())) regions.push_back(region.value);
+        items.push_back(fmt::format("{{ name = {}, regions = [{}], players = {} }}", json_quoted(cell.name),
+                                    fmt::join(regions, ", "), cell.players));
+    }
+    return fmt::format("[{}]", fmt::join(items, ", "));
+}
+
 std::string list_text(const std::vector<std::string>& items) {
     std::vector<std::string> quoted;
     for (const std::string& item : items) quoted.push_back(json_quoted(item));
@@ -176,8 +187,9 @@ std::optional<std::string> set_value(const ConfigKey& key, const ConfigScalar& v
     const bool done = std::visit(
         [&](const auto& type) {
             using Type = std::remove_cvref_t<decltype(type)>;
-            if constexpr (std::is_same_v<Type, RegionsKey> || std::is_same_v<Type, HostsKey> ||
-                          std::is_same_v<Type, ListKey> || std::is_same_v<Type, SecretKey>) {
+            if constexpr (std::is_same_v<Type, RegionsKey> || std::is_same_v<Type, CellsKey> ||
+                          std::is_same_v<Type, HostsKey> || std::is_same_v<Type, ListKey> ||
+                          std::is_same_v<Type, SecretKey>) {
                 return false;
             } else {
                 const auto wanted = meant(type, value);
@@ -216,6 +228,9 @@ std::string allowed_text(const ConfigKey& key) {
             [](const TextKey& k) { return fmt::format("{}, such as {}", k.allowed, k.example); },
             []<class Enum>(const ChoiceKey<Enum>&) { return choice_list<Enum>(); },
             [](const RegionsKey&) -> std::string { return "a list such as [{ id = 0, name = \"USE\" }]"; },
+            [](const CellsKey&) -> std::string {
+                return "a list such as [{ name = \"eu\", regions = [2, 9], players = true }]";
+            },
             [](const HostsKey&) -> std::string { return "a list of host names such as [\"muster.example\"]"; },
             [](const ListKey& k) {
                 return fmt::format("a list of {}, each at most once, such as {}", k.allowed, k.example);
@@ -240,6 +255,7 @@ std::string value_text(const ConfigKey& key, const Config& config) {
                 return fmt::format("\"{}\"", choice_text(read(k.place, config)));
             },
             [&](const RegionsKey& k) { return regions_text(read(k.place, config)); },
+            [&](const CellsKey& k) { return cells_text(read(k.place, config)); },
             [&](const HostsKey& k) { return list_text(read(k.place, config)); },
             [&](const ListKey& k) { return list_text(read(k.place, config)); },
             [&](const SecretKey& k) -> std::string { return read(k.place, config).is_set() ? "set" : "not set"; },
@@ -264,6 +280,20 @@ void describe_value(const ConfigKey& key, const Config& config, FieldSink& out) 
                            out.begin_object({});
                            out.integer("id", region.id.value);
                            out.text("name", region.name);
+                           out.end_object();
+                       }
+                       out.end_list();
+                   },
+                   [&](const CellsKey& k) {
+                       out.begin_list("value");
+                       for (const CellPlan& cell : read(k.place, config)) {
+                           out.begin_object({});
+                           out.text("name", cell.name);
+                           out.begin_list("regions");
+                           for (const RegionId region : cell.regions.value_or(std::vector<RegionId>()))
+                               out.integer({}, region.value);
+                           out.end_list();
+                           out.flag("players", cell.players);
                            out.end_object();
                        }
                        out.end_list();

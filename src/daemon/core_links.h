@@ -37,6 +37,9 @@ private:
                 return true;
             case PeerBook::Passing::swallow:
                 return false;
+            case PeerBook::Passing::amend:
+                links_.send(to, book_->amended());
+                return false;
             case PeerBook::Passing::close:
                 close(to);
                 return false;

@@ -23,6 +23,7 @@
 #include "daemon/http_front.h"
 #include "daemon/node.h"
 #include "daemon/node_links.h"
+#include "daemon/refused_connections.h"
 #include "daemon/tls_ports.h"
 #include "http/block_book.h"
 #include "http/event_ring.h"
@@ -32,6 +33,7 @@
 #include "http/operator_book.h"
 #include "http/over_matches.h"
 #include "net/listener.h"
+#include "process/allocator.h"
 #include "process/core_dumps.h"
 #include "process/exit_code.h"
 #include "process/log_output.h"
@@ -72,14 +74,14 @@ enum class Ending : std::uint8_t { told_to, lost_cell };
 // One life: from the start, or from the loss of its cell, to the next.
 class Daemon {
 public:
-    Daemon(const Config& config, const ServeOptions& options, LogOutput& output, ClusterTotals& totals,
+    Daemon(const Config& config, const ServeOptions& options, LogOutput& output, ClusterFigures& cluster_figures,
            KeptSockets& kept)
         : config_(config),
           options_(options),
           kept_(kept),
           clock_(kept.clock),
           output_(output),
-          totals_(totals),
+          cluster_figures_(cluster_figures),
           log_(kept.log) {
         read_tls();
         if (descriptors_.warning) log_.warning("{}", *descriptors_.warning);
@@ -99,7 +101,7 @@ public:
     Daemon& operator=(const Daemon&) = delete;
 
     Ending run(Signals& signals) {
-        node_.emplace(config_, clock_, log_, totals_);
+        node_.emplace(config_, clock_, log_, cluster_figures_);
         metrics_.add([this] { return node_->metrics(); });
         metrics_.add([this] { return links_.metrics(); });
         kept_.open(config_, tls_, descriptors_.game_connections, node_->is_member());
@@ -120,7 +122,8 @@ public:
             links_.open_port(config_, tls_, *node_, *game_);
             game_->hold_requests([this] { return links_.nodes_here() >= node_->others_alive(); });
         }
-        game_->start(recovered_, [this] { say_ready(); }, [this](const StoreError& error) { store_failed(error); });
+        game_->start(
+            std::move(recovered_), [this] { say_ready(); }, [this](const StoreError& error) { store_failed(error); });
         recovered_ = {};  // a million lobbies are not kept twice
         serve(signals);
         if (has_lost_cell_) return Ending::lost_cell;
@@ -189,17 +192,19 @@ private:
     }
 
     void read_tls() {
-        auto read = read_tls_ports(config_);
+        if (!config_.tls.ports.empty() && !kept_.tickets.keys()) warn_of_tickets(kept_.tickets.open(wall_seconds()));
+        auto read = read_tls_ports(config_, kept_.tickets.keys());
         if (!read) throw TlsError(read.error());
         tls_ = std::move(*read);
         if (!tls_.material) return;
         warn_of_certificate();
         publish_tls();
-        const CertificateFacts& facts = tls_.material->certificate();
-        log_.with(LogLevel::info,
-                  {{"serial", facts.serial},
-                   {"days_left", static_cast<std::int64_t>(tls_.seconds_left(clock_.wall())) / 86'400}},
-                  "TLS certificate of {}", facts.name);
+        for (const auto& material : tls_.materials()) {
+            const CertificateFacts& facts = material->certificate();
+            log_.with(LogLevel::info,
+                      {{"serial", facts.serial}, {"days_left", (facts.not_after - wall_seconds()) / 86'400}},
+                      "TLS certificate of {}", facts.name);
+        }
     }
 
     // At the start, and once a day.
@@ -207,17 +212,22 @@ private:
         certificate_looked_at_ = clock_.now();
         const std::string warning = warning_of_certificate(tls_, clock_.wall());
         if (!warning.empty()) log_.warning("{}", warning);
+        health_.set_certificate_warning(warning);
     }
 
-    void publish_tls() {
-        certificate_expires_.store(tls_.material->certificate().not_after, std::memory_order_relaxed);
+    void warn_of_tickets(const std::string& warning) {
+        if (!warning.empty()) log_.warning("{}", warning);
     }
+
+    std::int64_t wall_seconds() const { return clock_.wall().value / 1'000; }
+
+    void publish_tls() { certificate_expires_.store(tls_.expires(), std::memory_order_relaxed); }
 
     // On the store's thread.
     void store_failed(const StoreError& error) {
         if (error.exit_code != exit_taken_over) die(error);
         // N-2: no promise is kept any more, since no outcome comes; the main thread ends the rest.
-        totals_.fence_rejections.fetch_add(1, std::memory_order_relaxed);
+        cluster_figures_.fence_rejections.fetch_add(1, std::memory_order_relaxed);
         health_.set_standing_by("standing by; another node took over");
         log_.error("Gives the cell up: {}", error.what());
         has_lost_cell_ = true;
@@ -324,8 +334,23 @@ private:
             if (signal == Signal::reload) reload();
             if (watchdog && !health_.hang()) manager_.ping();
             log_.tell_held_back();
+            health_.set_certificate_warning(warning_of_certificate(tls_, clock_.wall()));
             if (clock_.now() - certificate_looked_at_ >= 24h) warn_of_certificate();
+            tell_refused_connections();
+            if (kept_.tickets.keys()) warn_of_tickets(kept_.tickets.renew(wall_seconds()));
         }
+    }
+
+    void tell_refused_connections() {
+        const Network& network = kept_.ports->network();
+        std::vector<RefusedConnections::Count> counts;
+        for (const Port port : ports)
+            for (const AcceptRefusal why : accept_refusals)
+                if (const auto last = network.last_refused(port, why))
+                    counts.push_back({port, why, network.figures().of(port).refused[why].value(), *last});
+        const Time now = clock_.now();
+        for (const std::string& sentence : refused_.look(now, counts, config_)) log_.warning("{}", sentence);
+        health_.set_refusal_warning(refused_.warning(now));
     }
 
     void reload() {
@@ -346,12 +371,12 @@ private:
     // The files may hold something new although the config is the same; `changes` says what. Why not; nothing when it
     // was done.
     std::optional<std::string> take_new_tls(const Config& config, std::vector<std::string>& changes) {
-        auto read = read_tls_ports(config);
+        auto read = read_tls_ports(config, kept_.tickets.keys());
         if (!read) return read.error();
-        std::string problem = problem_of_new_certificate(*read, clock_.wall());
+        std::string problem = problem_of_new_certificate(tls_, *read, clock_.wall());
         if (!problem.empty()) return problem;
         if (!read->material) return std::nullopt;
-        changes = tls_.material->changes_to(*read->material);
+        changes = tls_.changes_to(*read);
         tls_ = std::move(*read);
         publish_tls();
         return std::nullopt;
@@ -359,7 +384,6 @@ private:
 
     void apply(ConfigReload& reload) {
         for (const std::string& warning : reload.warnings) log_.warning("{}", warning);
-        for (const std::string& change : reload.now) log_.info("Changed {}", change);
         for (const std::string& change : reload.at_restart) log_.warning("Changes at the next restart: {}", change);
         if (reload.now.empty() && reload.at_restart.empty()) log_.info("Reloaded; nothing changed");
         if (reload.config.limits.connections_per_port != config_.limits.connections_per_port) {
@@ -367,20 +391,23 @@ private:
             if (warning) log_.warning("{}", *warning);
         }
         config_ = std::move(reload.config);
-        log_.set_least(config_.log.level);
         http_.configure(config_, tls_.http);
-        game_->configure(config_, tls_);
         node_->store().keep_history(history_limits_of(config_));
+        // Whoever reads that it has changed can rely on it.
+        game_->configure(config_, tls_, [this, changes = std::move(reload.now), least = config_.log.level] {
+            for (const std::string& change : changes) log_.info("Changed {}", change);
+            log_.set_least(least);
+        });
     }
 
     void add_game_figures() {
         metrics_.add([this] {
-            const auto snapshot = game_->snapshot();
-            return snapshot ? loop_metrics(snapshot->loop) : std::vector<Metric>();
+            const auto figures = game_->figures();
+            return figures ? loop_metrics(figures->loop) : std::vector<Metric>();
         });
         metrics_.add([this] {
-            const auto snapshot = game_->snapshot();
-            return snapshot ? core_metrics(snapshot->core) : std::vector<Metric>();
+            const auto figures = game_->figures();
+            return figures ? core_metrics(figures->core) : std::vector<Metric>();
         });
         metrics_.add([this] { return net_metrics(kept_.ports->network()); });
         metrics_.add([this] { return store_metrics(node_->store().figures(), recovery_); });
@@ -398,7 +425,7 @@ private:
                         static_cast<double>(log_.suppressed())),
             };
             Metric expiry{"muster_certificate_expiry_seconds",
-                          "Time until the TLS certificate expires; negative afterwards",
+                          "Time until the first of the TLS certificates expires; negative afterwards",
                           MetricType::gauge,
                           {},
                           {}};
@@ -417,9 +444,10 @@ private:
     KeptSockets& kept_;
     const SystemClock& clock_;
     LogOutput& output_;
-    ClusterTotals& totals_;
+    ClusterFigures& cluster_figures_;
     Log& log_;
     Time certificate_looked_at_{};
+    RefusedConnections refused_;                        // the main thread's
     TlsPorts tls_;                                      // the main thread's
     std::atomic<std::int64_t> certificate_expires_{0};  // any thread: seconds since 1970; 0: no TLS
     std::optional<PortsFile> ports_file_;
@@ -441,10 +469,10 @@ private:
     NodeLinks links_{kept_, http_};
 };
 
-Ending lived(Config& config, const ServeOptions& options, LogOutput& output, Signals& signals, ClusterTotals& totals,
-             KeptSockets& kept) {
+Ending lived(Config& config, const ServeOptions& options, LogOutput& output, Signals& signals,
+             ClusterFigures& cluster_figures, KeptSockets& kept) {
     try {
-        Daemon daemon(config, options, output, totals, kept);
+        Daemon daemon(config, options, output, cluster_figures, kept);
         const Ending ending = daemon.run(signals);
         config = daemon.config();
         return ending;
@@ -460,6 +488,7 @@ Ending lived(Config& config, const ServeOptions& options, LogOutput& output, Sig
 int run_daemon(const Config& config, const ServeOptions& options) {
     Signals signals;
     disable_core_dumps();
+    give_large_blocks_back();
     LogOutput output(STDERR_FILENO,
                      log_style_for(STDERR_FILENO, std::getenv("JOURNAL_STREAM"), std::getenv("NO_COLOR")));
     const auto failed = [&output](ExitCode code, const std::exception& failure, const char* hint = "") {
@@ -468,12 +497,12 @@ int run_daemon(const Config& config, const ServeOptions& options) {
     };
     constexpr const char* port_hint =
         "\n  is another Muster running? `ss -ltnp` shows who has a port; `listen` in the config sets another one";
-    ClusterTotals totals;
+    ClusterFigures cluster_figures;
     Config present = config;
     KeptSockets kept(config, output);
     try {
         // A node that lost its cell stands by again.
-        while (lived(present, options, output, signals, totals, kept) == Ending::lost_cell) {
+        while (lived(present, options, output, signals, cluster_figures, kept) == Ending::lost_cell) {
         }
         return to_int(ExitCode::ok);
     } catch (const HttpListenError& failure) {

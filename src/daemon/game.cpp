@@ -56,10 +56,10 @@ Game::~Game() {
     leave_peers();
 }
 
-void Game::start(const RecoveredState& recovered, std::function<void()> on_ready, Store::OnFatal on_store_fatal) {
+void Game::start(RecoveredState&& recovered, std::function<void()> on_ready, Store::OnFatal on_store_fatal) {
     on_ready_ = std::move(on_ready);
     core_.emplace(core_config_of(config_), Core::Parts{loop_, log_, links_, to_store_, entropy_, clock_, clock_.wall()},
-                  recovered);
+                  std::move(recovered));
     loop_.add_source(commands_);
     loop_.add_source(outcomes_);
     peers_.emplace(*core_, book_, network_.node_worker_number());
@@ -77,15 +77,18 @@ void Game::start(const RecoveredState& recovered, std::function<void()> on_ready
         if (stopping() && !draining_) drain(pass);
         if (waits_for_offers_ && core_->matches().in_flight() == 0) hand_over(pass);
         core_->end_of_pass(pass);
-        if (may_send()) {
+        if (core_->take_promised()) held_.promised();
+        if (held_.may_send([this] { return store_.may_answer(); })) {
             for (const AnsweredQuestion& answered : core_->take_answered()) on_answered_(answered);
             for (HostVerdict& verdict : core_->take_host_verdicts()) on_host_verdict_(std::move(verdict));
             network_.links().flush();
             if (book_) book_->flushed();
+        } else {
+            look_again_soon();
         }
         if (draining_ && !waits_for_offers_) end_when_written();
     });
-    stats_line_.emplace(log_, loop_, *core_, config_.game.stats_interval);
+    figures_line_.emplace(log_, loop_, *core_, config_.game.stats_interval);
     loop_.timers().start({.first_delay = publish_every, .interval = publish_every},
                          [this](const TimerFired& fired) { publish(fired.pass); });
     store_.start(
@@ -186,22 +189,9 @@ void Game::hand_over(const Pass& pass) {
 }
 
 void Game::tell_outcome(const Pass& pass, BatchOutcome&& outcome) {
-    if (outcome.fault == StoreFault::none) has_kept_promises_ = true;
     core_->store_outcome(pass, std::move(outcome));
     health_.set_store_up(core_->ledger().store_up());
     health_.set_store_misplaced(core_->ledger().fault() == StoreFault::misplaced);
-}
-
-// N-4: the process may have stood still since the store was asked. Then all that this pass has to say waits until the
-// store has shown that nobody took over meanwhile.
-bool Game::may_send() {
-    if (!has_kept_promises_) return true;
-    if (!store_.may_answer()) {
-        look_again_soon();
-        return false;
-    }
-    has_kept_promises_ = false;
-    return true;
 }
 
 void Game::look_again_soon() {
@@ -219,14 +209,19 @@ void Game::end_when_written() {
     if (written && loop_.events().waiting() == 0) loop_.stop();
 }
 
-void Game::configure(const Config& config, const TlsPorts& tls) {
+void Game::configure(const Config& config, const TlsPorts& tls, std::function<void()> held) {
     for (const Port port : ports) {
         network_.set_limits(port, port_limits_of(config, port));
         if (tls.of(port)) network_.set_tls(port, tls.of(port));
     }
     network_.set_total_buffers(static_cast<std::size_t>(config.limits.total_buffers.bytes));
-    post([this, next = std::make_shared<const Config>(config)](const Pass&) {
-        core_->configure(core_config_of(*next));
+    struct Reload {
+        Config config;
+        std::function<void()> held;
+    };
+    post([this, next = std::make_shared<const Reload>(Reload{config, std::move(held)})](const Pass&) {
+        core_->configure(core_config_of(next->config));
+        next->held();
     });
 }
 
@@ -248,21 +243,21 @@ void Game::publish(const Pass& pass) {
     health_.set_store_misplaced(figures.misplaced || core_->ledger().fault() == StoreFault::misplaced);
     health_.set_store_up(core_->ledger().store_up() && !figures.away);
     core_->observe_wall(pass, clock_.wall());
-    auto next = std::make_shared<GameSnapshot>(GameSnapshot{loop_.snapshot(), snapshot_of(*core_)});
+    auto next = std::make_shared<GameFigures>(GameFigures{loop_.figures(), figures_of(*core_)});
     next->taken = pass.now;
-    const std::lock_guard lock(snapshot_mutex_);
-    if (snapshot_ && pass.now > snapshot_->taken) {
-        const double seconds = to_seconds(pass.now - snapshot_->taken);
-        next->ticks_per_second = static_cast<double>(next->loop.ticks - snapshot_->loop.ticks) / seconds;
+    const std::lock_guard lock(figures_mutex_);
+    if (figures_ && pass.now > figures_->taken) {
+        const double seconds = to_seconds(pass.now - figures_->taken);
+        next->ticks_per_second = static_cast<double>(next->loop.ticks - figures_->loop.ticks) / seconds;
         next->messages_per_second =
-            static_cast<double>(next->loop.messages_handled - snapshot_->loop.messages_handled) / seconds;
+            static_cast<double>(next->loop.messages_handled - figures_->loop.messages_handled) / seconds;
     }
-    snapshot_ = std::move(next);
+    figures_ = std::move(next);
 }
 
-std::shared_ptr<const GameSnapshot> Game::snapshot() const {
-    const std::lock_guard lock(snapshot_mutex_);
-    return snapshot_;
+std::shared_ptr<const GameFigures> Game::figures() const {
+    const std::lock_guard lock(figures_mutex_);
+    return figures_;
 }
 
 }  // namespace muster

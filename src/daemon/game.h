@@ -16,11 +16,11 @@
 #include "base/time.h"
 #include "config/config.h"
 #include "core/core.h"
-#include "core/core_snapshot.h"
+#include "core/core_figures.h"
 #include "daemon/core_links.h"
+#include "daemon/figures_line.h"
 #include "daemon/game_peers.h"
 #include "daemon/held_outcomes.h"
-#include "daemon/stats_line.h"
 #include "daemon/tls_ports.h"
 #include "http/health.h"
 #include "net/net_source.h"
@@ -40,10 +40,10 @@ enum class GameEnd : std::uint8_t {
 };
 
 // The game thread's latest figures.
-struct GameSnapshot {
-    LoopSnapshot loop;
-    CoreSnapshot core;
-    double ticks_per_second = 0;  // since the snapshot before
+struct GameFigures {
+    LoopFigures loop;
+    CoreFigures core;
+    double ticks_per_second = 0;  // since the figures before
     double messages_per_second = 0;
     Time taken{};
 };
@@ -60,7 +60,7 @@ public:
 
     // Begins with what the store recovered. `on_ready` is called once, on the game thread, when peers may come;
     // `on_store_fatal` on the store's thread.
-    void start(const RecoveredState& recovered, std::function<void()> on_ready, Store::OnFatal on_store_fatal);
+    void start(RecoveredState&& recovered, std::function<void()> on_ready, Store::OnFatal on_store_fatal);
 
     // Requests of matchmakers wait until `all_here` says so, or `requests_wait_max` is over: a game that has taken over
     // hears first of the game servers at other nodes (N-6). Before start().
@@ -74,8 +74,8 @@ public:
     // Whether stop() was called. Any thread.
     bool stopping() const { return stop_asked_.load(std::memory_order_acquire); }
 
-    // New figures from a reload. Any thread.
-    void configure(const Config& config, const TlsPorts& tls);
+    // New figures from a reload. `held` is called on the loop's thread once all of them hold. Any thread.
+    void configure(const Config& config, const TlsPorts& tls, std::function<void()> held);
 
     // What a question finds on the game thread.
     struct Inside {
@@ -96,7 +96,7 @@ public:
     void on_host_verdict(OnHostVerdict on_host_verdict) { on_host_verdict_ = std::move(on_host_verdict); }
 
     // Any thread. The latest is at most a second old while the loop turns; none before it first turned.
-    std::shared_ptr<const GameSnapshot> snapshot() const;
+    std::shared_ptr<const GameFigures> figures() const;
     const Network& network() const { return ports_.network(); }
     // What wakes the game thread.
     Waiter& waiter() { return network_.waiter(); }
@@ -124,7 +124,6 @@ private:
     void leave_peers();
     void tell_outcome(const Pass& pass, BatchOutcome&& outcome);
     void look_again_soon();
-    bool may_send();
     void publish(const Pass& pass);
     void end_when_written();
     void post(Command command);
@@ -148,7 +147,7 @@ private:
     CoreLinks links_;
     ToStore to_store_;
     std::optional<Core> core_;
-    std::optional<StatsLine> stats_line_;
+    std::optional<FiguresLine> figures_line_;
     std::optional<GamePeers> peers_;
     std::array<std::unique_ptr<NetSource<GamePeers, Network>>, 3> sources_;
     std::function<void()> on_ready_;
@@ -158,8 +157,7 @@ private:
     bool draining_ = false;
     bool waits_for_offers_ = false;  // of a hand-over: what is in flight may still be acknowledged
     HeldOutcomes held_;
-    bool has_kept_promises_ = false;  // since what was promised last left
-    bool looks_again_ = false;        // a timer runs that asks the store again
+    bool looks_again_ = false;  // a timer runs that asks the store again
 
     // Written before the flag, which any thread may read.
     Duration stop_limit_{0};
@@ -169,8 +167,8 @@ private:
     std::thread thread_;
     std::promise<void> ended_;  // the game thread's last step
     std::future<void> end_ = ended_.get_future();
-    mutable std::mutex snapshot_mutex_;
-    std::shared_ptr<const GameSnapshot> snapshot_;  // guarded by snapshot_mutex_
+    mutable std::mutex figures_mutex_;
+    std::shared_ptr<const GameFigures> figures_;  // guarded by figures_mutex_
 };
 
 }  // namespace muster

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "config/config_serving.h"
+#include "core/cell_share.h"
 #include "daemon/player_credential.h"
 
 namespace muster {
@@ -58,6 +59,8 @@ CoreConfig core_config_of(const Config& config) {
     core.fleet.brake.servers = static_cast<std::size_t>(config.fleet.brake_servers);
     core.fleet.brake.window = config.fleet.brake_window;
     core.fleet.brake.hold = config.fleet.brake_hold;
+    core.hosts.awaited_max = config.fleet.host_return_timeout;
+    core.hosts.lost_kept = config.fleet.host_memory;
     core.matchmakers.regions = config.fleet.regions;
     core.matchmakers.heartbeat_interval = config.matchmakers.heartbeat_interval;
     core.matchmakers.heartbeat_timeout = config.matchmakers.heartbeat_timeout;
@@ -68,6 +71,7 @@ CoreConfig core_config_of(const Config& config) {
     core.matches.token_ttl = config.fleet.token_ttl;
     core.matches.lobby_memory = config.fleet.lobby_memory;
     core.matches.ready_timeout = config.fleet.ready_timeout;
+    core.share = share_of(planned_cells(config), planned_cells(config).front().name);
     core.players.ping_interval = config.players.ping_interval;
     core.players.ping_timeout = config.players.ping_timeout;
     core.players.idle_after = config.players.idle_after;

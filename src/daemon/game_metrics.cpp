@@ -45,7 +45,7 @@ Metric tick_histogram(const TickHistogram& ticks) {
     return metric;
 }
 
-void add_regions(const CoreSnapshot& core, std::vector<Metric>& out) {
+void add_regions(const CoreFigures& core, std::vector<Metric>& out) {
     Metric servers = family("muster_servers", "Registered game servers by status", MetricType::gauge);
     Metric cpu = family("muster_region_cpu_percent", "Average CPU of a region's servers", MetricType::gauge);
     Metric memory = family("muster_region_memory_percent", "Average memory of a region's servers", MetricType::gauge);
@@ -63,7 +63,7 @@ void add_regions(const CoreSnapshot& core, std::vector<Metric>& out) {
         family("muster_allocation_seconds", "From the request to its successful answer", MetricType::histogram);
     Metric uptime = family("muster_server_uptime_seconds", "How long removed game servers had been registered",
                            MetricType::histogram);
-    for (const CoreSnapshot::OfRegion& region : core.regions) {
+    for (const CoreFigures::OfRegion& region : core.regions) {
         const MetricLabel of_region = label_of("region", region.name);
         for (std::size_t status = 0; status < region.servers.size(); ++status) {
             const auto name = to_string(static_cast<ServerStatus>(status));
@@ -88,7 +88,7 @@ void add_regions(const CoreSnapshot& core, std::vector<Metric>& out) {
     }
 }
 
-Metric protocol_errors(const CoreSnapshot& core) {
+Metric protocol_errors(const CoreFigures& core) {
     Metric metric = family("muster_protocol_errors_total", "Malformed frames", MetricType::counter);
     for (const Port port : ports) {
         for (const WireError kind : wire_errors) {
@@ -101,7 +101,7 @@ Metric protocol_errors(const CoreSnapshot& core) {
     return metric;
 }
 
-Metric auth_failures(const CoreSnapshot& core) {
+Metric auth_failures(const CoreFigures& core) {
     Metric metric =
         family("muster_auth_failures_total", "Wrong tokens and credentials at the game ports", MetricType::counter);
     for (const Port port : ports) {
@@ -111,7 +111,7 @@ Metric auth_failures(const CoreSnapshot& core) {
     return metric;
 }
 
-Metric blocked(const CoreSnapshot& core) {
+Metric blocked(const CoreFigures& core) {
     Metric metric = family("muster_blocked_total", "Connections and sessions closed by a block", MetricType::counter);
     for (const Port port : ports)
         metric.samples.push_back(
@@ -119,7 +119,7 @@ Metric blocked(const CoreSnapshot& core) {
     return metric;
 }
 
-Metric token_refusals(const CoreSnapshot& core) {
+Metric token_refusals(const CoreFigures& core) {
     Metric metric = family("muster_token_refusals_total", "Match tokens that were refused", MetricType::counter);
     for (std::size_t i = 0; i < core.match.token_refusals.size(); ++i) {
         if (core.match.token_refusals[i] == 0) continue;
@@ -130,9 +130,9 @@ Metric token_refusals(const CoreSnapshot& core) {
 }
 
 // The same failures as by region, for an alert on one reason.
-Metric refusals_by_reason(const CoreSnapshot& core) {
+Metric refusals_by_reason(const CoreFigures& core) {
     std::map<std::string_view, std::uint64_t> by_reason;
-    for (const CoreSnapshot::OfRegion& region : core.regions) {
+    for (const CoreFigures::OfRegion& region : core.regions) {
         for (const auto& [reason, count] : region.failures) by_reason[reason] += count;
     }
     Metric metric = family("muster_allocation_refusals_total", "Requests that were refused or failed, of all regions",
@@ -142,7 +142,7 @@ Metric refusals_by_reason(const CoreSnapshot& core) {
     return metric;
 }
 
-Metric matches_by_state(const CoreSnapshot& core) {
+Metric matches_by_state(const CoreFigures& core) {
     constexpr std::array<std::string_view, 4> names{"offering", "allocated", "ready", "started"};
     Metric metric = family("muster_matches", "Matches that are not over, by state", MetricType::gauge);
     for (std::size_t i = 0; i < names.size(); ++i)
@@ -151,7 +151,7 @@ Metric matches_by_state(const CoreSnapshot& core) {
 }
 
 // P-9.
-void add_players(const CoreSnapshot& core, std::vector<Metric>& out) {
+void add_players(const CoreFigures& core, std::vector<Metric>& out) {
     const PlayerFigures& players = core.players;
     Metric refused = family("muster_login_refusals_total", "Logins that were refused", MetricType::counter);
     for (const auto& [reason, count] : players.refusals)
@@ -176,8 +176,10 @@ void add_players(const CoreSnapshot& core, std::vector<Metric>& out) {
 
 // G-12.
 void add_hosts(const HostCounts& hosts, std::vector<Metric>& out) {
-    Metric known = family("muster_hosts", "Hosts whose agent is connected, or was lately", MetricType::gauge);
+    Metric known = family("muster_hosts", "Hosts whose agent is connected, awaited since a restart of Muster, or lost",
+                          MetricType::gauge);
     known.samples.push_back({{label_of("state", "connected")}, number(hosts.connected)});
+    known.samples.push_back({{label_of("state", "awaited")}, number(hosts.awaited)});
     known.samples.push_back({{label_of("state", "lost")}, number(hosts.lost)});
     Metric processes = family("muster_host_processes", "Processes of connected hosts by state", MetricType::gauge);
     for (std::size_t state = 0; state < hosts.processes.size(); ++state) {
@@ -201,7 +203,7 @@ void add_hosts(const HostCounts& hosts, std::vector<Metric>& out) {
 
 }  // namespace
 
-std::vector<Metric> loop_metrics(const LoopSnapshot& loop) {
+std::vector<Metric> loop_metrics(const LoopFigures& loop) {
     Metric errors =
         family("muster_callback_errors_total", "Handlers, timers and listeners that threw", MetricType::counter);
     for (std::size_t i = 0; i < loop.callback_errors.size(); ++i) {
@@ -209,7 +211,7 @@ std::vector<Metric> loop_metrics(const LoopSnapshot& loop) {
             {{label_of("kind", to_string(static_cast<HandlerKind>(i)))}, number(loop.callback_errors[i])});
     }
     Metric queues = family("muster_queue_depth", "Messages waiting for the game loop", MetricType::gauge);
-    for (const LoopSnapshot::Queue& queue : loop.queues) {
+    for (const LoopFigures::Queue& queue : loop.queues) {
         queues.samples.push_back({{label_of("queue", queue.name)}, static_cast<double>(queue.depth)});
     }
     return {
@@ -235,7 +237,7 @@ std::vector<Metric> loop_metrics(const LoopSnapshot& loop) {
     };
 }
 
-std::vector<Metric> core_metrics(const CoreSnapshot& core) {
+std::vector<Metric> core_metrics(const CoreFigures& core) {
     std::vector<Metric> out;
     add_regions(core, out);
     out.push_back(protocol_errors(core));
@@ -266,7 +268,8 @@ std::vector<Metric> core_metrics(const CoreSnapshot& core) {
         {"muster_tokens_accepted_total", {"Players let in by their token", core.match.tokens_accepted}},
         {"muster_recovered_allocations_total", {"Allocations found at the start", core.match.recovered}},
         {"muster_withdrawn_allocations_total",
-         {"Recovered allocations that were never answered, and withdrawn", core.match.withdrawn_at_start}},
+         {"Recovered allocations that their game server did not hold, and that were aborted",
+          core.match.recovered_dropped}},
         {"muster_owed_aborts_dropped_total",
          {"Aborts dropped because too many waited for game servers that are away", core.owed_aborts_dropped}},
         {"muster_untold_matches_dropped_total",
@@ -279,13 +282,13 @@ std::vector<Metric> core_metrics(const CoreSnapshot& core) {
     for (const auto& [name, figure] : counters) out.push_back(counter(name, figure.first, number(figure.second)));
     Metric refused = family("muster_registrations_refused_total",
                             "Game servers and matchmakers refused at their handshake", MetricType::counter);
-    for (const CoreSnapshot::RefusedOf& of : core.registrations_refused)
+    for (const CoreFigures::RefusedOf& of : core.registrations_refused)
         refused.samples.push_back(
             {{label_of("port", to_string(of.port)), label_of("reason", of.reason)}, number(of.count)});
     out.push_back(std::move(refused));
     out.push_back(gauge("muster_allocations_in_flight", "Allocation requests waiting for their answer",
                         static_cast<double>(core.allocations_in_flight)));
-    out.push_back(gauge("muster_owed_aborts", "Aborts to be sent to game servers that are away",
+    out.push_back(gauge("muster_owed_aborts", "Aborts that game servers have not surely heard of",
                         static_cast<double>(core.owed_aborts)));
     out.push_back(gauge("muster_player_lists", "Lobbies whose players a matchmaker has named",
                         static_cast<double>(core.player_lists)));
@@ -316,7 +319,7 @@ std::vector<Metric> net_metrics(const Network& network) {
         family("muster_tls_failures_total", "Connections refused for their TLS, by reason", MetricType::counter);
     Metric tls_handshakes = family("muster_tls_handshakes_total", "TLS handshakes finished", MetricType::counter);
     for (const Port port : ports) {
-        const PortCounters& of = network.counters().of(port);
+        const PortFigures& of = network.figures().of(port);
         const MetricLabel of_port = label_of("port", to_string(port));
         connections.samples.push_back({{of_port}, number(of.connections.value())});
         messages.samples.push_back({{of_port}, number(of.frames_in.value())});
@@ -351,7 +354,7 @@ std::vector<Metric> net_metrics(const Network& network) {
         gauge("muster_buffered_bytes", "Bytes buffered for all connections",
               static_cast<double>(network.buffered_bytes())),
         counter("muster_stale_replies_total", "Answers for connections that were gone",
-                number(network.counters().stale_replies.value())),
+                number(network.figures().stale_replies.value())),
     };
     for (Metric* metric : {&connections, &messages, &sent, &received_bytes, &sent_bytes, &refused, &closed, &deadlines,
                            &limited, &slow, &accept_errors, &tls_failures, &tls_handshakes}) {

@@ -11,8 +11,8 @@
 
 namespace muster {
 
-std::vector<Metric> loop_metrics(const LoopSnapshot& loop);
-std::vector<Metric> core_metrics(const CoreSnapshot& core);
+std::vector<Metric> loop_metrics(const LoopFigures& loop);
+std::vector<Metric> core_metrics(const CoreFigures& core);
 std::vector<Metric> net_metrics(const Network& network);
 std::vector<Metric> store_metrics(const StoreFigures& store, Duration recovery);
 

@@ -32,13 +32,15 @@ std::string names_of(const std::set<ServerId>& servers) {
     return text;
 }
 
-// An action on the game thread. Tells the outcome at once, but for an allocation's and a host's, which come later.
+// An action on the game thread. Tells the outcome at once or when it is durable; an allocation's and a host's come
+// later.
 struct Acting {
     Game::Inside& game;
     const Pass& pass;
     const ActionCaller& caller;
     const std::uint64_t number;
-    const std::function<void(ActionOutcome&&)>& tell;
+    const std::function<void(ActionOutcome&&)>& tell;          // at once
+    const std::function<void(ActionOutcome&&)>& tell_durable;  // when all that was done so far is durable
 
     void operator()(const action::Drain& drain) const {
         if (!game.core.drain(drain.server, drain.draining, note(drain.reason))) return not_found();
@@ -46,7 +48,7 @@ struct Acting {
         done.server = drain.server;
         done.reason = drain.reason;
         game.events.publish(done);
-        tell({});
+        tell_durable({});
     }
     void operator()(const action::DrainMany& wish) const {
         std::set<ServerId> servers;
@@ -75,7 +77,7 @@ struct Acting {
             game.events.publish(done);
         }
         outcome.count = static_cast<std::int64_t>(servers.size());
-        tell(std::move(outcome));
+        tell_durable(std::move(outcome));
     }
     void operator()(const action::DrainRegion& wish) const {
         const Region* region = region_of(wish.region);
@@ -93,7 +95,7 @@ struct Acting {
         ActionOutcome outcome;
         outcome.region_id = region->id;
         outcome.count = static_cast<std::int64_t>(servers.size());
-        tell(std::move(outcome));
+        tell_durable(std::move(outcome));
     }
     void operator()(const action::Remove& remove) const {
         if (!game.core.remove_server(pass, remove.server)) return not_found();
@@ -101,7 +103,7 @@ struct Acting {
         done.server = remove.server;
         done.reason = remove.reason;
         game.events.publish(done);
-        tell({});
+        tell_durable({});
     }
     void operator()(const action::AbortAll& abort) const {
         if (!game.core.fleet().find(abort.server)) return not_found();
@@ -115,18 +117,22 @@ struct Acting {
         done.server = abort.server;
         done.reason = abort.reason;
         game.events.publish(done);
-        tell_count(aborted);
+        ActionOutcome outcome;
+        outcome.count = static_cast<std::int64_t>(aborted);
+        tell_durable(std::move(outcome));
     }
     void operator()(const action::Abort& abort) const {
-        const bool done_so = caller.role == Role::matchmaker ? game.core.cancel_match(pass, abort.lobby, abort.reason)
-                                                             : game.core.abort_match(pass, abort.lobby, abort.reason);
+        const bool done_so = caller.role == Role::matchmaker
+                                 ? game.core.cancel_match(pass, asker(), abort.lobby, abort.reason)
+                                 : game.core.abort_match(pass, abort.lobby, abort.reason);
         if (!done_so) return not_found();
-        if (caller.operator_name == http_matchmaker_name) return tell({});  // nobody's name: a backend at its work
+        if (caller.operator_name == http_matchmaker_name)
+            return tell_durable({});  // nobody's name: a backend at its work
         event::OperatorAction done = action_on("abort", "lobby", abort.lobby.value);
         done.lobby = abort.lobby;
         done.reason = abort.reason;
         game.events.publish(done);
-        tell({});
+        tell_durable({});
     }
     void operator()(const action::Kick& kick) const {
         if (!game.core.kick(pass, kick.player, kick.reason)) return not_found();
@@ -148,7 +154,7 @@ struct Acting {
         outcome.clock = {shown.day, shown.hour, shown.minute, game.core.world().speed()};
         game.events.publish(action_on("set clock", fmt::format("day {} {:02}:{:02} speed {}", shown.day, shown.hour,
                                                                shown.minute, outcome.clock.speed)));
-        tell(std::move(outcome));
+        tell_durable(std::move(outcome));
     }
     void operator()(const action::Allocate& wish) const {
         AllocationRequest request = wish.request;
@@ -157,15 +163,16 @@ struct Acting {
             const Region* region = region_of({{}, wish.region_name});
             request.region = region ? region->id : RegionId(-1);
         }
-        game.events.publish(event::MatchRequested{request.lobby, request.region, operator_matchmaker, caller.address,
+        game.events.publish(event::MatchRequested{request.lobby, request.region,
+                                                  http_matchmaker_id(caller.operator_name), caller.address,
                                                   caller.request_id, caller.operator_name});
-        game.core.allocate(pass, number, request, caller.request_id);
+        game.core.allocate(pass, asker(), request, caller.request_id);
     }
     void operator()(const action::Players& wish) const {
         MatchPlayers list;
         list.lobby = wish.lobby;
         list.accounts.items = wish.accounts;
-        game.core.set_players(pass, number, list);
+        game.core.set_players(pass, asker(), list);
     }
     void operator()(const action::AskHost& wish) const {
         // What was read is no action, and what cannot be asked is none.
@@ -183,6 +190,23 @@ struct Acting {
         if (const auto* scale = std::get_if<ScaleRun>(&wish.command))
             told("scale", fmt::format("run {}/{} to {}", wish.host, scale->run.view(), scale->count));
         game.core.ask_host(number, wish.host, wish.command);
+    }
+    void operator()(const action::ForgetHost& wish) const {
+        switch (game.core.forget_host(wish.host)) {
+            case Hosts::Forgetting::unknown:
+                return not_found();
+            case Hosts::Forgetting::connected: {
+                ActionOutcome outcome;
+                outcome.kind = ActionOutcome::Kind::refused;
+                return tell(std::move(outcome));
+            }
+            case Hosts::Forgetting::done:
+                break;
+        }
+        event::OperatorAction done = action_on("forget", fmt::format("host {}", wish.host));
+        done.reason = wish.reason;
+        game.events.publish(done);
+        tell_durable({});
     }
 
     void operator()(const action::AddOperator& wish) const {
@@ -207,6 +231,7 @@ struct Acting {
     }
 
 private:
+    Core::HttpAsker asker() const { return {number, caller.operator_name}; }
     DrainNote note(const std::string& reason) const { return {caller.who(), reason, game.wall}; }
     // What was begun is answered once it is durable.
     void tell_unless_begun(Operators::Verdict verdict) const {
@@ -232,11 +257,6 @@ private:
             return wish.name.empty() ? region.id == wish.id : region.name == wish.name;
         });
         return found == regions.end() ? nullptr : &*found;
-    }
-    void tell_count(std::size_t count) const {
-        ActionOutcome outcome;
-        outcome.count = static_cast<std::int64_t>(count);
-        tell(std::move(outcome));
     }
     void not_found() const { tell_kind(ActionOutcome::Kind::not_found); }
     event::OperatorAction action_on(const char* action, std::string_view kind, std::int64_t id) const {
@@ -293,7 +313,11 @@ bool GameOperator::walk_on(const std::shared_ptr<Making<Walk>>& making) {
 GameOperator::GameOperator(const Parts& parts) : parts_(parts), started_(parts.clock.now()) {
     parts_.game.on_answered([this](const AnsweredQuestion& answered) {
         ActionOutcome outcome;
-        if (answered.verdict) {
+        const auto done = done_.extract(answered.number);
+        if (!done.empty()) {
+            outcome = std::move(done.mapped());
+            if (!answered.verdict) outcome.kind = ActionOutcome::Kind::unstored;
+        } else if (answered.verdict) {
             outcome.allocated = *answered.verdict;
         } else {
             outcome.kind = ActionOutcome::Kind::refused;
@@ -325,7 +349,11 @@ bool GameOperator::act(std::uint64_t number, const Action& action, const ActionC
         const std::function<void(ActionOutcome&&)> tell = [this, number](ActionOutcome&& outcome) {
             acted(number, std::move(outcome));
         };
-        std::visit(Acting{game, pass, wish->caller, number, tell}, wish->action);
+        const std::function<void(ActionOutcome&&)> tell_durable = [this, number, &game](ActionOutcome&& outcome) {
+            done_[number] = std::move(outcome);
+            game.core.answer_when_durable(number);
+        };
+        std::visit(Acting{game, pass, wish->caller, number, tell, tell_durable}, wish->action);
     });
 }
 
@@ -335,10 +363,10 @@ ProcessFigures GameOperator::figures() {
     figures.uptime_s = to_seconds(parts_.clock.now() - started_);
     if (auto hang = parts_.health.hang()) figures.problems.push_back(std::move(*hang));
     if (auto unready = parts_.health.unreadiness()) figures.problems.push_back(std::move(*unready));
-    if (const auto snapshot = parts_.game.snapshot()) {
-        const LoopSnapshot& loop = snapshot->loop;
-        figures.ticks_per_second = snapshot->ticks_per_second;
-        figures.messages_per_second = snapshot->messages_per_second;
+    if (const auto game = parts_.game.figures()) {
+        const LoopFigures& loop = game->loop;
+        figures.ticks_per_second = game->ticks_per_second;
+        figures.messages_per_second = game->messages_per_second;
         figures.tick_avg_ms = loop.tick_duration_avg_ms;
         figures.tick_max_ms = loop.tick_duration_max_ms;
         figures.overruns = loop.overruns;
@@ -352,6 +380,10 @@ ProcessFigures GameOperator::figures() {
         figures.warnings = verdict.warnings;
         figures.problems.insert(figures.problems.end(), verdict.problems.begin(), verdict.problems.end());
     }
+    if (std::string warning = parts_.health.certificate_warning(); !warning.empty())
+        figures.warnings.push_back(std::move(warning));
+    if (std::string warning = parts_.health.refusal_warning(); !warning.empty())
+        figures.warnings.push_back(std::move(warning));
     return figures;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 
 #include "base/time.h"
 #include "core/view_walk.h"
@@ -47,6 +48,9 @@ private:
     template <class Walk>
     bool walk_on(const std::shared_ptr<Making<Walk>>& making);
     void acted(std::uint64_t number, ActionOutcome&& outcome);
+
+    // Game thread only: what was done and is not durable yet. Each is answered, by Core::answer_when_durable.
+    std::unordered_map<std::uint64_t, ActionOutcome> done_;
 
     const Parts parts_;
     const Time started_;

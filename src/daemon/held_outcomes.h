@@ -27,14 +27,28 @@ public:
             if (held_.front().fault == StoreFault::none && !may_answer()) return;
             BatchOutcome next = std::move(held_.front());
             held_.pop_front();
+            if (next.fault == StoreFault::none) has_kept_promises_ = true;
             tell(std::move(next));
         }
     }
 
     bool waiting() const { return !held_.empty(); }
 
+    // A pass answers what an earlier outcome promised.
+    void promised() { has_kept_promises_ = true; }
+
+    // Whether what a pass has to say may leave: the process may have stood still since `may_answer` was asked. False:
+    // all of it waits until somebody has shown that nobody took over meanwhile.
+    template <class MayAnswer>
+    bool may_send(MayAnswer may_answer) {
+        if (has_kept_promises_ && !may_answer()) return false;
+        has_kept_promises_ = false;
+        return true;
+    }
+
 private:
     std::deque<BatchOutcome> held_;
+    bool has_kept_promises_ = false;  // since what was promised last left
 };
 
 }  // namespace muster

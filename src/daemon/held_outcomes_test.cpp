@@ -62,3 +62,21 @@ TEST_CASE_FIXTURE(Holding, "N-4: a refusal waits for nobody but for what came be
     release();
     CHECK(told == std::vector<std::uint64_t>{1, 2, 3});
 }
+
+TEST_CASE_FIXTURE(Holding,
+                  "N-4: a pass that has told of promises says nothing after a gap, until the store may answer") {
+    const auto may_send = [this] { return held.may_send([this] { return ask(); }); };
+    may = false;
+    CHECK(may_send());  // nothing was promised
+    take(1, StoreFault::transient);
+    CHECK(may_send());
+    may = true;
+    take(2);
+    may = false;  // it stood still between the two
+    CHECK_FALSE(may_send());
+    CHECK_FALSE(may_send());
+    may = true;
+    CHECK(may_send());
+    may = false;
+    CHECK(may_send());
+}

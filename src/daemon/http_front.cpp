@@ -88,28 +88,43 @@ void HttpFront::serve() {
 }
 
 void HttpFront::set_relay(RelayThread* relay) {
-    const std::lock_guard lock(relay_mutex_);
-    relay_ = relay;
+    const std::lock_guard lock(owner_->mutex);
+    owner_->relay = relay;
 }
 
 void HttpFront::relay(HttpRequest&& request, HttpResponder&& responder) {
-    const std::lock_guard lock(relay_mutex_);
-    const std::string why = health_.unreadiness().value_or("The owner of the cell was lost; ask again");
-    if (!relay_) return responder.send(http_error(503, why));
     auto waiting = std::make_shared<HttpResponder>(std::move(responder));
-    relay_->ask(packed_request(request), [waiting, why](std::optional<std::string> answer) {
-        auto response = answer ? unpacked_response(*answer) : std::nullopt;
-        waiting->send(response ? std::move(*response) : http_error(503, why));
+    std::string why = health_.unreadiness().value_or("The owner of the cell was lost; ask again");
+    RelayedFeed::takes_feed(request);
+    owner_->ask(request, [owner = owner_, waiting, why](std::optional<HttpResponse> response) {
+        if (!response) return waiting->send(http_error(503, why));
+        RelayedFeed::continue_answer(*response, [owner](const HttpRequest& next, RelayedFeed::OnAnswer on_answer) {
+            owner->ask(next, std::move(on_answer));
+        });
+        waiting->send(std::move(*response));
     });
 }
 
-void HttpFront::answer_relayed(const std::string& question, const NodePort::Answer& answer) {
+void HttpFront::OwnerLine::ask(const HttpRequest& request, RelayedFeed::OnAnswer on_answer) {
+    const std::lock_guard lock(mutex);
+    if (!relay) return on_answer(std::nullopt);
+    relay->ask(packed_request(request), [on_answer = std::move(on_answer)](const std::optional<std::string>& answer) {
+        on_answer(answer ? unpacked_response(*answer) : std::nullopt);
+    });
+}
+
+void HttpFront::answer_relayed(const std::string& question, const CellDoor::Answer& answer) {
     auto request = unpacked_request(question);
-    if (!request || !request->path.starts_with("/api/"))
+    if (!request || !(request->path.starts_with("/api/") || RelayedFeed::is_about_feed(*request)))
         return answer(packed_response(http_error(400, "Not a request of the API")));
     http_->thread()->post([this, asked = std::make_shared<HttpRequest>(std::move(*request)), answer] {
-        routes_.handle(std::move(*asked),
-                       HttpResponder([answer](HttpResponse&& response) { answer(packed_response(response)); }));
+        if (RelayedFeed::is_about_feed(*asked))
+            return feeds_->ask(*asked, HttpResponder([answer](auto&& piece) { answer(packed_response(piece)); }));
+        const bool takes_feed = RelayedFeed::does_take_feed(*asked);
+        routes_.handle(std::move(*asked), HttpResponder([this, answer, takes_feed](HttpResponse&& response) {
+                           if (response.stream && takes_feed) response = feeds_->begin(std::move(response));
+                           answer(packed_response(response));
+                       }));
     });
 }
 
@@ -142,6 +157,7 @@ void HttpFront::make_api(const Parts& parts) {
                             blocks_,
                             entropy_,
                             {(quota_.connections + 7) / 8, (quota_.connections_ip + 1) / 2}});
+    feeds_.emplace(clock_, http_->thread());
     operator_->answer_to(*api_);
     add_move_route(routes_, gate_, [parts](const MoveWish& wish) { return move_cell(parts, wish); });
     api_->add_routes(routes_);
@@ -161,7 +177,8 @@ void HttpFront::configure(const Config& config, std::shared_ptr<const TlsServerC
 
 HttpQuota::Limits HttpFront::quota_of(const Config& config) const {
     return {std::min(static_cast<std::size_t>(config.limits.http_connections), connections_max_),
-            static_cast<std::size_t>(config.limits.http_connections_ip)};
+            static_cast<std::size_t>(config.limits.http_connections_ip),
+            static_cast<std::size_t>(config.limits.accepts_per_second_ip)};
 }
 
 void HttpFront::add_figures() {

@@ -16,6 +16,7 @@
 #include "daemon/game.h"
 #include "daemon/game_operator.h"
 #include "daemon/node.h"
+#include "daemon/relayed_feed.h"
 #include "http/admin_gate.h"
 #include "http/api.h"
 #include "http/block_book.h"
@@ -29,7 +30,7 @@
 #include "http/over_matches.h"
 #include "http/routes.h"
 #include "http/slow_reads.h"
-#include "relay/node_port.h"
+#include "relay/cell_door.h"
 #include "relay/relay_thread.h"
 #include "tls/tls_context.h"
 
@@ -61,7 +62,7 @@ public:
     // While there is no API, its questions go to the owner by way of the relay; null: they are refused.
     void set_relay(RelayThread* relay);
     // A question that came to another node. Any thread, while the API is open.
-    void answer_relayed(const std::string& question, const NodePort::Answer& answer);
+    void answer_relayed(const std::string& question, const CellDoor::Answer& answer);
 
     bool is_open() const { return http_.has_value(); }
     // Where it listens.
@@ -95,8 +96,15 @@ private:
     HttpQuota::Limits quota_;
     bool is_served_ = false;
 
-    std::mutex relay_mutex_;
-    RelayThread* relay_ = nullptr;  // guarded by relay_mutex_
+    // The way to the owner. Feeds that are open hold it, too. Any thread.
+    struct OwnerLine {
+        // `on_answer` gets nothing when there is no owner, or it was lost.
+        void ask(const HttpRequest& request, RelayedFeed::OnAnswer on_answer);
+
+        std::mutex mutex;
+        RelayThread* relay = nullptr;  // guarded by mutex
+    };
+    const std::shared_ptr<OwnerLine> owner_ = std::make_shared<OwnerLine>();
 
     // The HTTP thread's, once it runs.
     Routes routes_;
@@ -105,6 +113,7 @@ private:
     std::optional<Archive> archive_;
     std::optional<GameOperator> operator_;
     std::optional<Api> api_;
+    std::optional<RelayedFeeds> feeds_;
     SlowReadThread slow_reads_;
     // Last, so that it stops before what its answers are made from.
     std::optional<HttpServer> http_;

@@ -14,6 +14,8 @@ std::vector<Metric> http_metrics(const HttpFigures& figures) {
     refused.samples.push_back({{{"port", "http"}, {"reason", "per_ip"}}, static_cast<double>(figures.refused_per_ip)});
     refused.samples.push_back(
         {{{"port", "http"}, {"reason", "per_port"}}, static_cast<double>(figures.refused_per_port)});
+    refused.samples.push_back(
+        {{{"port", "http"}, {"reason", "accept_rate"}}, static_cast<double>(figures.refused_accept_rate)});
     Metric tls_failed{
         "muster_tls_failures_total", "Connections refused for their TLS, by reason", MetricType::counter, {}, {}};
     for (const TlsFailure reason : tls_failures) {

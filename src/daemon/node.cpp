@@ -33,16 +33,17 @@ HistoryLimits history_limits_of(const Config& config) {
     return {config.store.history_keep, config.store.history_max.bytes, config.fleet.lobby_memory};
 }
 
-Node::Node(const Config& config, const Clock& clock, Log& log, ClusterTotals& totals)
+Node::Node(const Config& config, const Clock& clock, Log& log, ClusterFigures& cluster_figures)
     : clock_(clock),
       log_(log),
-      totals_(totals),
+      cluster_figures_(cluster_figures),
       cluster_(config.cluster),
       name_(config.cluster.node.empty() ? host_name() : config.cluster.node),
+      cell_(planned_cells(config).front().name),
       regions_(region_ids(config)),
       started_(clock.wall()),
       instance_(process_identity()),
-      life_(name_, cell) {
+      life_(name_, cell_) {
     if (!config.store.url.empty()) {
         open_shared(config);
         return;
@@ -61,7 +62,8 @@ void Node::open_shared(const Config& config) {
     connection_.application = "muster " + name_;
     PgStoreOptions options;
     options.connection = connection_;
-    options.cell = cell;
+    options.cell = cell_;
+    options.cells = planned_cells(config);
     options.node = name_;
     options.instance = instance_;
     options.has_ended = has_ended;
@@ -92,12 +94,15 @@ void Node::join(const std::string& address, const SocketAddress& node_port, std:
 }
 
 bool Node::try_to_own() {
-    seen_ = shared_->try_to_own();
+    seen_ = shared_->try_to_own([this](const std::string& owner) {
+        const std::string next = member_->next_owner(cell_, owner);
+        return next.empty() || next == name_;
+    });
     term_ = seen_.term;
     const auto news = life_.looked(seen_);
     if (news) log_.info("{}", *news);
     if (!life_.owns()) return false;
-    if (life_.took_over()) totals_.takeovers.fetch_add(1, std::memory_order_relaxed);
+    if (life_.took_over()) cluster_figures_.takeovers.fetch_add(1, std::memory_order_relaxed);
     owns_.store(true, std::memory_order_release);
     owned_since_ = clock_.now();
     member_->refresh();
@@ -130,24 +135,24 @@ std::optional<RelayTarget> Node::owner_by_rows() const {
     const PgMemberView view = member_->view();
     for (const CellState& state : view.cells)
         for (const NodeRow& node : view.nodes)
-            if (state.name == cell && state.owner == node.name && node.name != name_ && !node.node_address.empty())
+            if (state.name == cell_ && state.owner == node.name && node.name != name_ && !node.node_address.empty())
                 return RelayTarget{node.name, node.node_address, state.term};
     return std::nullopt;
 }
 
 bool Node::choose_successor(const std::string& wanted) {
     if (!member_ || !shared_) return false;
-    const std::string successor = wanted.empty() ? member_->successor(cell) : wanted;
+    const std::string successor = wanted.empty() ? member_->successor(cell_) : wanted;
     shared_->set_successor(successor);
     if (successor.empty())
-        log_.info("Hands cell {} over to whoever comes next: no other node is alive", cell);
+        log_.info("Hands cell {} over to whoever comes next: no other node is alive", cell_);
     else
-        log_.info("Hands cell {} over to {}", cell, successor);
+        log_.info("Hands cell {} over to {}", cell_, successor);
     return !successor.empty();
 }
 
 MoveVerdict Node::ask_to_move(const std::string& cell_name, const std::string& node) {
-    if (cell_name != cell) return MoveVerdict::unknown_cell;
+    if (cell_name != cell_) return MoveVerdict::unknown_cell;
     if (node == name_) return MoveVerdict::has_it_already;
     for (const ClusterView::Node& known : view().nodes) {
         if (known.name != node) continue;
@@ -166,7 +171,7 @@ std::string Node::next_owner() {
         if (!move_to_.empty()) return std::exchange(move_to_, {});
     }
     if (!may_hand_back(clock_.now() - owned_since_)) return {};
-    return member_->preferred(cell);
+    return member_->preferred(cell_);
 }
 
 ClusterView Node::view() const {
@@ -174,7 +179,7 @@ ClusterView Node::view() const {
     view.node = name_;
     if (!member_) {
         view.nodes = {{name_, address_, std::string(version()), true}};
-        view.cells = {{cell, regions_, true, name_, 0, 0, started_.value}};
+        view.cells = {{cell_, regions_, true, name_, 0, 0, started_.value}};
         return view;
     }
     const PgMemberView seen = member_->view();
@@ -192,16 +197,16 @@ ClusterView Node::view() const {
 
 std::vector<Metric> Node::metrics() const {
     Metric owned{"muster_cell_owned", "Whether this node owns the cell", MetricType::gauge, {}, {}};
-    owned.samples.push_back({{{"cell", cell}}, !is_member() || owns_.load(std::memory_order_acquire) ? 1.0 : 0.0});
+    owned.samples.push_back({{{"cell", cell_}}, !is_member() || owns_.load(std::memory_order_acquire) ? 1.0 : 0.0});
     Metric alive{
         "muster_node_alive", "Whether a node of the cluster is alive, as this one sees it", MetricType::gauge, {}, {}};
     for (const ClusterView::Node& node : view().nodes)
         alive.samples.push_back({{{"node", node.name}}, node.alive ? 1.0 : 0.0});
     return {std::move(owned), std::move(alive),
             counter("muster_cell_takeovers_total", "Cells that this node took over from another",
-                    static_cast<double>(totals_.takeovers.load(std::memory_order_relaxed))),
+                    static_cast<double>(cluster_figures_.takeovers.load(std::memory_order_relaxed))),
             counter("muster_fence_rejections_total", "Batches refused because another node owned the cell",
-                    static_cast<double>(totals_.fence_rejections.load(std::memory_order_relaxed)))};
+                    static_cast<double>(cluster_figures_.fence_rejections.load(std::memory_order_relaxed)))};
 }
 
 }  // namespace muster

@@ -28,19 +28,19 @@ namespace muster {
 // One thread, unless a line says otherwise. What it is given outlives it, but for the config.
 class Node {
 public:
-    // All state is one cell for now.
-    static constexpr const char* cell = "main";
     // How often a node that stands by looks at the cell.
     static constexpr Duration look_every = PgStore::look_every;
 
     // Opens the store. Throws StoreError.
-    Node(const Config& config, const Clock& clock, Log& log, ClusterTotals& totals);
+    Node(const Config& config, const Clock& clock, Log& log, ClusterFigures& cluster_figures);
 
     Store& store() { return *store_; }
     const Store& store() const { return *store_; }
     // For people: the file, or the database's address.
     const std::string& store_name() const { return store_name_; }
     const std::string& name() const { return name_; }
+    // What it owns or stands by for: all state is one cell for now.
+    const std::string& cell() const { return cell_; }
 
     // Whether the store is shared: then the cell must be owned before the store is recovered.
     bool is_member() const { return shared_ != nullptr; }
@@ -81,9 +81,10 @@ private:
 
     const Clock& clock_;
     Log& log_;
-    ClusterTotals& totals_;
+    ClusterFigures& cluster_figures_;
     const Config::Cluster cluster_;
     const std::string name_;
+    const std::string cell_;
     const std::vector<std::int64_t> regions_;
     const UnixMs started_;
     const std::string instance_;

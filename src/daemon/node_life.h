@@ -15,7 +15,7 @@
 namespace muster {
 
 // Since the process started, over all its terms. Any thread.
-struct ClusterTotals {
+struct ClusterFigures {
     std::atomic<std::uint64_t> takeovers{0};         // from another node
     std::atomic<std::uint64_t> fence_rejections{0};  // batches refused since another node owned the cell
 };

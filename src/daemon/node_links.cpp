@@ -34,7 +34,7 @@ NodeLinks::~NodeLinks() {
 
 void NodeLinks::begin_relay(const Config& config, const TlsPorts& tls, const Node& node) {
     RelayOptions options;
-    options.cell = Node::cell;
+    options.cell = node.cell();
     options.node = node.name();
     if (config.auth.node_token.is_set()) options.token = std::string(config.auth.node_token.first().reveal());
     options.tls = tls.to_nodes;
@@ -51,24 +51,24 @@ void NodeLinks::end_relay() {
 
 void NodeLinks::open_port(const Config& config, const TlsPorts& tls, const Node& node, Game& game) {
     NodePortOptions options;
-    options.cell = Node::cell;
-    options.term = node.term();
     if (config.auth.node_token.is_set())
         options.is_token = [token = config.auth.node_token](std::string_view shown) { return token.matches(shown); };
     options.tls = tls.nodes;
-    options.generation_before = kept_.ports->relayed_generation;
     const std::lock_guard lock(mutex_);
-    port_.emplace(
-        kept_.clock, kept_.log, *kept_.node_listener, kept_.ports->network(), game.waiter(), std::move(options),
-        [this](const std::string& question, NodePort::Answer answer) { http_.answer_relayed(question, answer); });
-    kept_.ports->network().set_node_worker(&*port_);
+    port_.emplace(kept_.clock, kept_.log, *kept_.node_listener, std::move(options));
+    door_ = &port_->open(
+        {node.cell(), node.term(), kept_.ports->relayed_generation},
+        {kept_.ports->network(), game.waiter(), [this](const std::string& question, const CellDoor::Answer& answer) {
+             http_.answer_relayed(question, answer);
+         }});
+    kept_.ports->network().set_node_worker(door_);
 }
 
 void NodeLinks::close_port() {
     if (!port_) return;
     kept_.ports->network().set_node_worker(nullptr);
-    kept_.ports->relayed_generation = port_->end();
     const std::lock_guard lock(mutex_);
+    kept_.ports->relayed_generation = port_->close(*std::exchange(door_, nullptr));
     port_.reset();
 }
 
@@ -82,7 +82,7 @@ std::vector<Metric> NodeLinks::metrics() {
     const std::lock_guard lock(mutex_);
     relayed.samples.push_back(
         {{{"direction", "out"}}, kept_.relay ? static_cast<double>(kept_.relay->relayed()) : 0.0});
-    relayed.samples.push_back({{{"direction", "in"}}, port_ ? static_cast<double>(port_->relayed()) : 0.0});
+    relayed.samples.push_back({{{"direction", "in"}}, door_ ? static_cast<double>(door_->relayed()) : 0.0});
     return {std::move(relayed)};
 }
 

@@ -15,6 +15,7 @@
 #include "daemon/game.h"
 #include "daemon/http_front.h"
 #include "daemon/node.h"
+#include "daemon/ticket_file.h"
 #include "daemon/tls_ports.h"
 #include "http/metrics_text.h"
 #include "net/listener.h"
@@ -26,9 +27,11 @@
 
 namespace muster {
 
-// What outlives a life of the daemon: the sockets of peers and nodes.
+// What outlives a life of the daemon: the sockets of peers and nodes, and the keys of the peers' tickets.
 struct KeptSockets {
-    KeptSockets(const Config& config, LogOutput& output) : log(clock, output, config.log.level) {}
+    KeptSockets(const Config& config, LogOutput& output)
+        : log(clock, output, config.log.level),
+          tickets(config.store.url.empty() ? config.store.path + ".tickets" : std::string()) {}
 
     // Opens what is not open yet; throws ListenError. The node port is there only where nodes share a store.
     void open(const Config& config, const TlsPorts& tls, std::size_t connections_max, bool is_member);
@@ -38,6 +41,7 @@ struct KeptSockets {
 
     const SystemClock clock;
     Log log;
+    TicketFile tickets;
     std::optional<GamePorts> ports;
     std::optional<Listener> node_listener;
     std::optional<RelayThread> relay;  // while the node stands by, also from one life to the next
@@ -66,7 +70,7 @@ public:
     // After the game's end.
     void close_port();
     // Other nodes that have told of all their peers since. Any thread.
-    std::size_t nodes_here() const { return port_ ? port_->told() : 0; }
+    std::size_t nodes_here() const { return door_ ? door_->told() : 0; }
 
     // Any thread.
     std::vector<Metric> metrics();
@@ -74,8 +78,9 @@ public:
 private:
     KeptSockets& kept_;
     HttpFront& http_;
-    std::mutex mutex_;              // guards the coming and going of the relay and the next
+    std::mutex mutex_;              // guards the coming and going of the relay and the next two
     std::optional<NodePort> port_;  // while it owns the cell
+    CellDoor* door_ = nullptr;      // of the same
 };
 
 }  // namespace muster

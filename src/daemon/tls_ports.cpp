@@ -1,19 +1,16 @@
 #include "daemon/tls_ports.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "tls/certificate.h"
+#include "tls/certificate_dates.h"
 
 namespace muster {
 namespace {
-
-constexpr std::int64_t day_seconds = 86'400;
-constexpr std::int64_t warn_days = 14;
 
 std::optional<PeerRole> role_at(Port port) {
     switch (port) {
@@ -68,26 +65,58 @@ std::string_view explained(TlsFailure why) {
 
 }  // namespace
 
-double TlsPorts::seconds_left(UnixMs now) const {
-    return static_cast<double>(material->certificate().not_after) - static_cast<double>(now.value) / 1'000;
+std::vector<std::shared_ptr<const TlsMaterial>> TlsPorts::materials() const {
+    std::vector<std::shared_ptr<const TlsMaterial>> all{material, own[0], own[1], own[2], own_http};
+    std::erase(all, nullptr);
+    return all;
 }
 
-Result<TlsPorts, std::string> read_tls_ports(const Config& config) {
+std::int64_t TlsPorts::expires() const {
+    std::int64_t first = material->certificate().not_after;
+    for (const auto& one : materials()) first = std::min(first, one->certificate().not_after);
+    return first;
+}
+
+std::vector<std::string> TlsPorts::changes_to(const TlsPorts& next) const {
+    std::vector<std::string> changes = material->changes_to(*next.material);
+    const auto compare = [&](const auto& before, const auto& after) {
+        if (!before && !after) return;
+        if (auto change = (before ? before : material)->certificate_change_to(after ? *after : *next.material))
+            changes.push_back(std::move(*change));
+    };
+    for (std::size_t i = 0; i < own.size(); ++i) compare(own[i], next.own[i]);
+    compare(own_http, next.own_http);
+    return changes;
+}
+
+Result<TlsPorts, std::string> read_tls_ports(const Config& config, const std::shared_ptr<TicketKeys>& tickets) {
     TlsPorts tls;
     if (config.tls.ports.empty()) return tls;
-    auto material = TlsMaterial::read(
-        {config.tls.certificate_file, config.tls.key_file, config.tls.client_ca_file, config.tls.revoked_file});
+    const auto read = [&](const std::string& certificate, const std::string& key, std::string_view port) {
+        return TlsMaterial::read({certificate, key, config.tls.client_ca_file, config.tls.revoked_file}, port);
+    };
+    auto material = read(config.tls.certificate_file, config.tls.key_file, {});
     if (!material) return Failure<std::string>(std::move(material.error()));
     tls.material = std::move(*material);
+    for (const auto& [name, files] : config.tls.own()) {
+        if (files.certificate_file.empty() || !config.tls.at(name)) continue;
+        auto own = read(files.certificate_file, files.key_file, name);
+        if (!own) return Failure<std::string>(std::move(own.error()));
+        const auto* game =
+            std::find_if(ports.begin(), ports.end(), [&, name = name](Port port) { return to_string(port) == name; });
+        (game == ports.end() ? tls.own_http : tls.own[static_cast<std::size_t>(*game)]) = std::move(*own);
+    }
     for (const Port port : ports) {
         if (!config.tls.at(to_string(port))) continue;
-        auto context = TlsServerContext::make(tls.material, to_string(port), role_at(port));
+        const auto& own = tls.own[static_cast<std::size_t>(port)];
+        auto context = TlsServerContext::make(own ? own : tls.material, to_string(port), role_at(port),
+                                              TlsServerContext::Proof::needed, tickets);
         if (!context) return Failure<std::string>(std::move(context.error()));
         tls.game[static_cast<std::size_t>(port)] = std::move(*context);
     }
     if (config.tls.at("http")) {
-        auto context =
-            TlsServerContext::make(tls.material, "http", PeerRole::operator_, TlsServerContext::Proof::optional);
+        auto context = TlsServerContext::make(tls.own_http ? tls.own_http : tls.material, "http", PeerRole::operator_,
+                                              TlsServerContext::Proof::optional);
         if (!context) return Failure<std::string>(std::move(context.error()));
         tls.http = std::move(*context);
     }
@@ -103,23 +132,26 @@ Result<TlsPorts, std::string> read_tls_ports(const Config& config) {
     return tls;
 }
 
-std::string problem_of_new_certificate(const TlsPorts& next, UnixMs now) {
-    if (!next.material) return {};
+std::string problem_of_new_certificate(const TlsPorts& used, const TlsPorts& next, UnixMs now) {
     const std::int64_t seconds = now.value / 1'000;
-    const CertificateFacts& facts = next.material->certificate();
-    if (facts.not_after < seconds) return "tls.certificate_file: the certificate has expired";
-    if (facts.not_before > seconds) return "tls.certificate_file: the certificate is not valid yet";
+    const auto all_used = used.materials();
+    for (const auto& material : next.materials()) {
+        const auto is_the_same = [&](const auto& one) {
+            return one->certificate_key() == material->certificate_key() && !one->certificate_change_to(*material);
+        };
+        if (std::any_of(all_used.begin(), all_used.end(), is_the_same)) continue;
+        std::string problem = problem_of_dates(material->certificate_key(), material->certificate(), seconds);
+        if (!problem.empty()) return problem;
+    }
     return {};
 }
 
 std::string warning_of_certificate(const TlsPorts& tls, UnixMs now) {
-    if (!tls.material) return {};
-    if (tls.material->certificate().not_before > now.value / 1'000)
-        return "The TLS certificate is not valid yet; peers refuse it";
-    const auto left = static_cast<std::int64_t>(tls.seconds_left(now));
-    if (left < 0) return "The TLS certificate has expired; peers refuse it";
-    if (left < warn_days * day_seconds)
-        return fmt::format("The TLS certificate expires in {} days", left / day_seconds);
+    const std::int64_t seconds = now.value / 1'000;
+    for (const auto& material : tls.materials()) {
+        std::string warning = warning_of_dates(material->certificate_key(), material->certificate(), seconds);
+        if (!warning.empty()) return warning;
+    }
     return {};
 }
 

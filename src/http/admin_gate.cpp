@@ -87,6 +87,9 @@ std::optional<HttpResponse> AdminGate::refusal_of_token(HttpRequest& request, Ri
         request.role = holder->role;
         request.operator_name = holder->name;
         if (may(holder->role, right)) return std::nullopt;
+        log_.with(LogLevel::warning, {{"operator", holder->name}, {"peer", request.peer.to_string()}},
+                  "Refused {} {}: the role is {}, this needs {}", request.method, request.path, to_string(holder->role),
+                  to_string(least_role(right)));
         return http_error(403, fmt::format("This {}'s role is {}; this needs {}", by_certificate ? "operator" : "token",
                                            to_string(holder->role), to_string(least_role(right))));
     }

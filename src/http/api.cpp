@@ -149,7 +149,7 @@ void Api::add_action(Routes& routes, std::string method, std::string path, HttpH
 
 void Api::start_sampling() {
     parts_.thread->after(ServerSamples::every, [this] {
-        fleet_.with_view([this](const FleetView* view) {
+        fleet_.with_sample([this](const FleetView* view) {
             if (!view) return;
             samples_.add(*view);
             failures_.add(*view);
@@ -160,7 +160,7 @@ void Api::start_sampling() {
 
 void Api::start_history() {
     parts_.thread->after(OverviewHistory::every, [this] {
-        fleet_.with_view([this](const FleetView* view) {
+        fleet_.with_sample([this](const FleetView* view) {
             if (view) history_.add(*view, parts_.game.figures());
         });
         start_history();

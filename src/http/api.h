@@ -55,8 +55,10 @@ public:
         static constexpr HttpQuota::Limits feeds_usual{128, 32};
     };
 
-    // No action but an allocation takes longer than this.
+    // No action takes longer than this but an allocation, and one that an agent has to answer: it has
+    // Hosts::answer_limit for that, which a stop of the process moves (L-8).
     static constexpr std::chrono::seconds action_limit{5};
+    static constexpr std::chrono::seconds agent_limit{20};
     static constexpr std::chrono::seconds allocation_limit{30};
 
     explicit Api(const Parts& parts);
@@ -140,6 +142,7 @@ private:
     void set_clock(HttpRequest&& request, HttpResponder&& responder);
     void allocate(HttpRequest&& request, HttpResponder&& responder);
     void drain_host(HttpRequest&& request, HttpResponder&& responder);
+    void forget_host(HttpRequest&& request, HttpResponder&& responder);
     void restart_process(HttpRequest&& request, HttpResponder&& responder);
     void scale_run(HttpRequest&& request, HttpResponder&& responder);
     void read_log(HttpRequest&& request, HttpResponder&& responder);

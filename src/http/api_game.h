@@ -109,12 +109,17 @@ struct AskHost {
     HostCommand command;
     std::string reason{};
 };
+// A host that is not connected is shown no more.
+struct ForgetHost {
+    std::string host;
+    std::string reason;
+};
 
 }  // namespace action
 
 using Action =
     std::variant<action::Drain, action::DrainMany, action::DrainRegion, action::Remove, action::AbortAll, action::Abort,
-                 action::Kick, action::SetClock, action::Allocate, action::Players, action::AskHost,
+                 action::Kick, action::SetClock, action::Allocate, action::Players, action::AskHost, action::ForgetHost,
                  action::AddOperator, action::RemoveOperator, action::Block, action::Unblock>;
 
 // Who asks for it.
@@ -130,7 +135,8 @@ struct ActionCaller {
 
 // The outcome of an action.
 struct ActionOutcome {
-    enum class Kind : std::uint8_t { done, not_found, refused, taken, too_many };
+    // `unstored`: done, but the store could not take it, so a restart may undo it.
+    enum class Kind : std::uint8_t { done, unstored, not_found, refused, taken, too_many };
     Kind kind = Kind::done;
     Refusal refusal{};                         // of a refused allocation
     ClockRow clock{};                          // of a clock that was set
@@ -146,8 +152,9 @@ struct ProcessFigures {
     std::string version;
     double uptime_s = 0;
     std::vector<std::string> problems;  // why it hangs or is not ready; usually none
-    std::vector<std::string> warnings;  // of nodes that were lost; usually none
-    std::string node;                   // empty: alone, with a store of its own
+    std::vector<std::string>
+        warnings;      // of lost nodes, of an old certificate, of a limit that is reached; usually none
+    std::string node;  // empty: alone, with a store of its own
     double ticks_per_second = 0;
     double tick_avg_ms = 0;
     double tick_max_ms = 0;

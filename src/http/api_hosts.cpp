@@ -11,6 +11,7 @@
 #include "http/json_body.h"
 #include "http/page_query.h"
 #include "http/row_json.h"
+#include "protocol/agent_reasons.h"
 
 namespace muster {
 namespace {
@@ -77,7 +78,7 @@ std::optional<HttpResponse> failure_of(const HostVerdict& verdict) {
         case HostVerdict::Kind::away:
             return http_error(503, "The host is not connected");
         case HostVerdict::Kind::refused:
-            return http_error(409, verdict.text);
+            return http_error(verdict.text == no_such_run ? 404 : 409, verdict.text);
         case HostVerdict::Kind::late:
             return http_error(504, "The agent did not answer in time");
         case HostVerdict::Kind::busy:
@@ -97,6 +98,9 @@ void Api::add_host_routes(Routes& routes) {
     add_host_read(routes, "/hosts/{name}", host_answer);
     add_action(routes, "POST", "/hosts/{name}/drain", [this](HttpRequest&& request, HttpResponder&& responder) {
         drain_host(std::move(request), std::move(responder));
+    });
+    add_action(routes, "POST", "/hosts/{name}/forget", [this](HttpRequest&& request, HttpResponder&& responder) {
+        forget_host(std::move(request), std::move(responder));
     });
     add_action(routes, "POST", "/hosts/{name}/processes/{process}/restart",
                [this](HttpRequest&& request, HttpResponder&& responder) {
@@ -133,11 +137,28 @@ void Api::drain_host(HttpRequest&& request, HttpResponder&& responder) {
     std::string reason = body.optional_text("reason", ReasonText::size_max);
     if (const auto error = body.error()) return responder.send(http_error(400, *error));
     actions_.act(action::AskHost{host, DrainHost{0, draining}, std::move(reason)}, request, std::move(responder),
-                 action_limit, [host, draining](const ActionOutcome& outcome) {
+                 agent_limit, [host, draining](const ActionOutcome& outcome) {
                      if (auto failure = failure_of(outcome.host)) return std::move(*failure);
                      JsonFields out;
                      out.text("name", host);
                      out.flag("draining", draining);
+                     return json_answer(out.finish() + "\n");
+                 });
+}
+
+void Api::forget_host(HttpRequest&& request, HttpResponder&& responder) {
+    std::string host(request.path_value("name"));
+    JsonBody body(request.body);
+    std::string reason = body.optional_text("reason", ReasonText::size_max);
+    if (const auto error = body.error()) return responder.send(http_error(400, *error));
+    actions_.act(action::ForgetHost{host, std::move(reason)}, request, std::move(responder), action_limit,
+                 [host](const ActionOutcome& outcome) {
+                     if (outcome.kind == ActionOutcome::Kind::not_found) return http_error(404, "No such host");
+                     if (outcome.kind == ActionOutcome::Kind::refused)
+                         return http_error(409, "The host is connected: stop its agent first");
+                     JsonFields out;
+                     out.text("name", host);
+                     out.flag("forgotten", true);
                      return json_answer(out.finish() + "\n");
                  });
 }
@@ -151,7 +172,7 @@ void Api::restart_process(HttpRequest&& request, HttpResponder&& responder) {
     if (!fits(process, ProcessNameText::size_max))
         return responder.send(http_error(404, "No such process on this host"));
     actions_.act(action::AskHost{host, RestartProcess{0, ProcessNameText(process)}, std::move(reason)}, request,
-                 std::move(responder), action_limit, [host, process](const ActionOutcome& outcome) {
+                 std::move(responder), agent_limit, [host, process](const ActionOutcome& outcome) {
                      if (auto failure = failure_of(outcome.host)) return std::move(*failure);
                      JsonFields out;
                      out.text("host", host);
@@ -168,9 +189,9 @@ void Api::scale_run(HttpRequest&& request, HttpResponder&& responder) {
     const auto count = static_cast<std::int32_t>(body.integer("count", 0, count_max));
     std::string reason = body.optional_text("reason", ReasonText::size_max);
     if (const auto error = body.error()) return responder.send(http_error(400, *error));
-    if (!fits(run, RunNameText::size_max)) return responder.send(http_error(404, "No such run on this host"));
+    if (!fits(run, RunNameText::size_max)) return responder.send(http_error(404, std::string(no_such_run)));
     actions_.act(action::AskHost{host, ScaleRun{0, RunNameText(run), count}, std::move(reason)}, request,
-                 std::move(responder), action_limit, [host, run, count](const ActionOutcome& outcome) {
+                 std::move(responder), agent_limit, [host, run, count](const ActionOutcome& outcome) {
                      if (auto failure = failure_of(outcome.host)) return std::move(*failure);
                      JsonFields out;
                      out.text("host", host);
@@ -192,7 +213,7 @@ void Api::read_log(HttpRequest&& request, HttpResponder&& responder) {
     if (!fits(process, ProcessNameText::size_max))
         return responder.send(http_error(404, "No such process on this host"));
     const ReadLog wish{0, ProcessNameText(process), from, static_cast<std::int32_t>(bytes)};
-    actions_.act(action::AskHost{std::move(host), wish}, request, std::move(responder), action_limit,
+    actions_.act(action::AskHost{std::move(host), wish}, request, std::move(responder), agent_limit,
                  [](const ActionOutcome& outcome) {
                      if (auto failure = failure_of(outcome.host)) return std::move(*failure);
                      HttpResponse answer{200, "text/plain; charset=utf-8", outcome.host.text};

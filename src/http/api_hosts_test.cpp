@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "core/hosts.h"
 #include "http/api_fixture.h"
 
 using namespace muster;
@@ -134,6 +135,22 @@ TEST_CASE_FIXTURE(Asking, "G-3: only drain, restart, scale and logs can be asked
     CHECK(log->header("X-Log-Position") == "17");
 }
 
+TEST_CASE_FIXTURE(Asking, "G-12: a host is forgotten by whoever may act, unless it is connected") {
+    const auto asked = [this](ActionOutcome::Kind kind) {
+        const auto answer = send("POST", "/hosts/eu-1/forget", R"({"reason":"sold"})");
+        const auto& wish = std::get<action::ForgetHost>(game.acts.back().action);
+        CHECK(wish.host == "eu-1");
+        CHECK(wish.reason == "sold");
+        ActionOutcome outcome;
+        outcome.kind = kind;
+        api.acted(game.acts.back().number, outcome);
+        return std::pair(answer->status, answer->body);
+    };
+    CHECK(asked(ActionOutcome::Kind::done) == std::pair(200u, std::string("{\"name\":\"eu-1\",\"forgotten\":true}\n")));
+    CHECK(asked(ActionOutcome::Kind::not_found) == std::pair(404u, std::string("{\"error\":\"No such host\"}\n")));
+    CHECK(asked(ActionOutcome::Kind::refused).first == 409);
+}
+
 TEST_CASE_FIXTURE(Asking, "G-12: what cannot be done on a host is told, and a silent agent has one deadline") {
     const std::pair<Kind, unsigned> all[] = {{Kind::no_host, 404}, {Kind::no_process, 404}, {Kind::away, 503},
                                              {Kind::refused, 409}, {Kind::late, 504},       {Kind::busy, 503}};
@@ -143,14 +160,23 @@ TEST_CASE_FIXTURE(Asking, "G-12: what cannot be done on a host is told, and a si
         CHECK(answer->status == status);
         if (kind == Kind::refused) CHECK(answer->body == "{\"error\":\"the count of arena is 0 to 4\"}\n");
     }
+    const auto no_run = send("POST", "/hosts/eu-1/runs/nope", R"({"count":1})");
+    api.acted(game.acts.back().number, outcome_of(Kind::refused, "No such run on this host"));
+    CHECK(no_run->status == 404);
+    CHECK(no_run->body == "{\"error\":\"No such run on this host\"}\n");
     const auto late = send("POST", "/hosts/eu-1/drain", R"({"draining":true})");
-    clock.advance(Api::action_limit);
+    // The game loop says that the agent is late, and a process that stood still says so later.
+    clock.advance(3 * Hosts::answer_limit);
+    thread->turn();
+    CHECK(late->status == 0);
+    clock.advance(Api::agent_limit);
     thread->turn();
     CHECK(late->status == 503);
 }
 
 TEST_CASE_FIXTURE(Asking, "G-12: bad questions about hosts are refused and never reach the game") {
     CHECK(send("POST", "/hosts/eu-1/drain", "{}")->status == 400);
+    CHECK(send("POST", "/hosts/eu-1/forget", R"({"force":true})")->status == 400);
     CHECK(send("POST", "/hosts/eu-1/runs/arena", R"({"count":-1})")->status == 400);
     CHECK(send("POST", "/hosts/eu-1/runs/arena", R"({"command":"rm -rf /"})")->status == 400);
     CHECK(send("POST", "/hosts/eu-1/processes/arena-1/restart", R"({"now":true})")->status == 400);

@@ -80,9 +80,9 @@ void Api::add_operator(HttpRequest&& request, HttpResponder&& responder) {
     if (!is_operator_name(name))
         return responder.send(http_error(400, "name must be 1 to 64 letters, digits, '.', '_', '@' or '-'"));
     if (!role) return responder.send(http_error(400, "role must be viewer, matchmaker, operator or admin"));
-    if (name == admin_name || name == http_matchmaker_name)
+    if (name == admin_name || name == http_matchmaker_name || name == unnamed_matchmaker)
         return responder.send(
-            http_error(409, fmt::format("{} is the name of who holds a token of the config; take another name", name)));
+            http_error(409, fmt::format("{} is a name that Muster uses itself; take another one", name)));
     if (!parts_.gate.token_is_set())
         return responder.send(http_error(
             409, "Set auth.admin_token first: without it everybody on this machine may do everything anyway"));

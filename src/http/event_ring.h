@@ -6,13 +6,19 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/views.h"
 
 namespace muster {
 
-// Any thread. The store's thread appends and never waits long for a reader: a reader copies pointers, not events.
+// Any thread. The store's thread appends and never waits long for a reader: a reader takes a piece at a time, of at
+// most `limit` events.
+//
+// The ring is there whether anybody reads or not, so its events are packed one behind the other: some 10 bytes and
+// their fields, where a record with its strings takes 150 more.
 class EventRing {
 public:
     using Event = std::shared_ptr<const EventRecord>;
@@ -36,11 +42,39 @@ public:
     std::int64_t last_id() const;
 
 private:
+    // Some events in a row. Of each, in varints: how far its id and its time (zigzag) are beyond those of the one
+    // before, the number of its type, how long its fields are; then the fields.
+    struct Chunk {
+        std::int64_t last_id = 0;
+        std::int64_t last_time = 0;
+        std::size_t count = 0;
+        std::string bytes;
+    };
+    static constexpr std::size_t chunk_events = 64;
+
+    // Goes through a chunk.
+    struct Reader {
+        std::string_view rest;
+        std::int64_t id = 0;
+        std::int64_t time = 0;
+        std::uint64_t type = 0;
+        std::string_view fields{};
+
+        bool next();
+    };
+
     void push(const EventRecord& event);
+    void drop_first();
+    std::uint64_t number_of(const std::string& type);
+    Event event_of(const Reader& at) const;
 
     const std::size_t capacity_;
     mutable std::mutex mutex_;
-    std::deque<Event> events_;  // guarded by mutex_, as is all that follows; by ascending id
+    std::deque<Chunk> chunks_;       // guarded by mutex_, as is all that follows; by ascending id
+    Reader dropped_;                 // of the first chunk: the last event that left the ring; its `rest` is not used
+    std::size_t dropped_bytes_ = 0;  // of the first chunk
+    std::size_t size_ = 0;
+    std::vector<std::string> types_;  // by their numbers; there are as many as kinds of events
     std::int64_t floor_ = 0;
     std::int64_t last_id_ = 0;
 };

@@ -1,5 +1,7 @@
 #include "http/event_ring.h"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 using namespace muster;
@@ -62,4 +64,37 @@ TEST_CASE("O-2: a ring begins with what the last run left, whole or cut off") {
     CHECK(cut.floor() == 6);
     cut.append(ring_event(9));
     CHECK(ids(cut.after(6, 10)) == EventIds{7, 8, 9});
+}
+
+TEST_CASE("O-2: a ring of many events gives each of them back whole, from both ends") {
+    EventRing ring(1'000);
+    const auto made = [](std::int64_t id) {
+        return EventRecord{id, UnixMs{1'000'000 - id % 7}, id % 3 == 0 ? "match.ready" : "server.registered",
+                           std::string(static_cast<std::size_t>(id % 200), static_cast<char>(id))};
+    };
+    for (std::int64_t id = 10; id <= 20'000; id += 10) ring.append(made(id));
+    CHECK(ring.floor() == 10'000);
+
+    const auto all = ring.after(0, 5'000);
+    REQUIRE(all.size() == 1'000);
+    std::int64_t id = 10'010;
+    for (const auto& event : all) {
+        REQUIRE(*event == made(id));
+        id += 10;
+    }
+    auto backwards = ring.before(100'000, 5'000);
+    std::reverse(backwards.begin(), backwards.end());
+    REQUIRE(backwards.size() == 1'000);
+    for (std::size_t i = 0; i < all.size(); ++i) REQUIRE(*backwards[i] == *all[i]);
+
+    for (const std::int64_t from : {10'000, 10'005, 12'345, 15'360, 19'990, 20'000}) {
+        const auto after = ring.after(from, 3);
+        const std::int64_t next = from / 10 * 10 + 10;
+        CHECK(ids(after).size() == static_cast<std::size_t>(std::min<std::int64_t>(3, (20'010 - next) / 10)));
+        if (!after.empty()) CHECK(after.front()->id == next);
+        const auto before = ring.before(from, 3);
+        const std::int64_t last = (from - 1) / 10 * 10;
+        CHECK(before.empty() == (last <= 10'000));
+        if (!before.empty()) CHECK(before.front()->id == last);
+    }
 }

@@ -27,15 +27,14 @@ std::optional<IpAddress> address_in(std::string_view text) {
     return IpAddress::parse(text.substr(0, colon));
 }
 
-// All headers of the name as one list, as HTTP says they are.
-std::string forwarded_for(const HttpRequest& request) {
+// All headers of the name as one list, as HTTP says they are; nothing when there is none.
+std::optional<std::string> forwarded_for(const HttpRequest& request) {
     constexpr std::string_view wanted = "x-forwarded-for";
-    std::string all;
+    std::optional<std::string> all;
     for (const HttpHeader& header : request.headers) {
         const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; };
         if (!std::equal(header.name.begin(), header.name.end(), wanted.begin(), wanted.end(), same)) continue;
-        if (!all.empty()) all += ',';
-        all += header.value;
+        all = all ? *all + ',' + header.value : header.value;
     }
     return all;
 }
@@ -47,10 +46,10 @@ bool ForwardedPeer::is_trusted(const IpAddress& address) const {
 }
 
 void ForwardedPeer::resolve(HttpRequest& request) const {
-    const std::string header = forwarded_for(request);
-    std::string_view left = header;
-    if (trimmed(left).empty()) return;
+    const auto header = forwarded_for(request);
+    if (!header) return;
     request.is_forwarded = true;
+    std::string_view left = *header;
     while (!left.empty() && is_trusted(request.peer)) {
         const std::size_t comma = left.rfind(',');
         const auto address = address_in(trimmed(left.substr(comma == std::string_view::npos ? 0 : comma + 1)));

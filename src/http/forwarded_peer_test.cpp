@@ -55,5 +55,6 @@ TEST_CASE_FIXTURE(Proxies, "S-5: a request with the header is forwarded, believe
     CHECK(resolved("198.51.100.1", {"203.0.113.7"}).is_forwarded);
     CHECK(resolved("10.0.0.1", {"203.0.113.7"}).is_forwarded);
     CHECK_FALSE(resolved("10.0.0.1", {}).is_forwarded);
-    CHECK_FALSE(resolved("10.0.0.1", {" "}).is_forwarded);
+    CHECK(resolved("127.0.0.1", {""}).is_forwarded);
+    CHECK(resolved("10.0.0.1", {" "}).is_forwarded);
 }

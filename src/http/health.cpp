@@ -52,6 +52,26 @@ std::optional<std::string> Health::unreadiness() const {
     return std::nullopt;
 }
 
+void Health::set_certificate_warning(std::string warning) {
+    const std::lock_guard lock(mutex_);
+    certificate_warning_ = std::move(warning);
+}
+
+std::string Health::certificate_warning() const {
+    const std::lock_guard lock(mutex_);
+    return certificate_warning_;
+}
+
+void Health::set_refusal_warning(std::string warning) {
+    const std::lock_guard lock(mutex_);
+    refusal_warning_ = std::move(warning);
+}
+
+std::string Health::refusal_warning() const {
+    const std::lock_guard lock(mutex_);
+    return refusal_warning_;
+}
+
 void Health::set_standing_by(std::string why, bool relays) {
     {
         const std::lock_guard lock(mutex_);

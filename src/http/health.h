@@ -33,6 +33,13 @@ public:
     // The store's file was deleted or replaced while we run.
     void set_store_misplaced(bool misplaced) { store_misplaced_.store(misplaced, std::memory_order_release); }
 
+    // What an operator should know of the TLS certificate (S-3); empty when there is nothing.
+    void set_certificate_warning(std::string warning);
+    std::string certificate_warning() const;
+    // The same of connections that a limit turns away (S-7).
+    void set_refusal_warning(std::string warning);
+    std::string refusal_warning() const;
+
     // Why not; none when all is well. A loop that has not begun to turn is not hanging.
     std::optional<std::string> hang() const;
     std::optional<std::string> unreadiness() const;
@@ -46,8 +53,10 @@ private:
     std::atomic<bool> store_up_{true};
     std::atomic<bool> store_misplaced_{false};
     mutable std::mutex mutex_;
-    std::string standing_by_;  // guarded by mutex_
-    bool relays_ = false;      // guarded by mutex_
+    std::string standing_by_;          // guarded by mutex_
+    bool relays_ = false;              // guarded by mutex_
+    std::string certificate_warning_;  // guarded by mutex_
+    std::string refusal_warning_;      // guarded by mutex_
 };
 
 // Whether this path is one of those below.

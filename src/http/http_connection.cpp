@@ -116,9 +116,31 @@ private:
     void secure() {
         if (!wire_.has_tls()) return read_head();
         enter(State::securing, shared_->limits.header_deadline);
+        await_hello();
+    }
+
+    void await_hello() {
+        wire_.socket().async_wait(tcp::socket::wait_read, [self = shared_from_this()](error_code error) {
+            if (self->state_ != State::securing) return;
+            const HttpWire::Hello hello = error ? HttpWire::Hello{.ended = true} : self->wire_.look_for_hello();
+            if (hello.ended) return self->insecure(TlsFailure::incomplete, {});
+            switch (hello.kind) {
+                case HelloLook::Kind::too_few:
+                    return self->await_hello();
+                case HelloLook::Kind::not_tls:
+                    return self->insecure(TlsFailure::not_tls, "the first bytes are no TLS");
+                case HelloLook::Kind::unreasonable:
+                    return self->insecure(TlsFailure::broken, "the first message is too long, or cut up");
+                case HelloLook::Kind::good:
+                    return self->shake_hands();
+            }
+        });
+    }
+
+    void shake_hands() {
         wire_.async_handshake([self = shared_from_this()](error_code error) {
             if (self->state_ != State::securing) return;
-            if (error) return self->insecure(HttpWire::failure_of(error), HttpWire::words_of(error));
+            if (error) return self->insecure(self->wire_.failure_of(error), HttpWire::words_of(error));
             self->shared_->tls_handshakes.fetch_add(1, std::memory_order_relaxed);
             self->note_certificate();
             self->read_head();
@@ -357,6 +379,7 @@ private:
     // One piece at a time: a reader that is slow holds up nobody, and one that takes too long for a piece is cut.
     void write_stream() {
         piece_.clear();
+        if (was_revoked()) return insecure(TlsFailure::revoked, {});
         if (!stream_->next(piece_)) return end();
         if (piece_.empty()) return enter(State::stream_waiting, shared_->limits.stream_look);
         enter(State::streaming, shared_->limits.write_deadline);

@@ -13,6 +13,15 @@ std::optional<HttpRefusal> HttpQuota::refusal(const IpAddress& from) const {
     return std::nullopt;
 }
 
+bool HttpQuota::comes_too_often(const IpAddress& from, std::chrono::steady_clock::time_point now) {
+    if (limits_.accepts_per_second_ip == 0) return false;
+    if (now - second_began_ >= std::chrono::seconds(1)) {
+        second_began_ = now;
+        came_this_second_.clear();
+    }
+    return ++came_this_second_[from.network()] > limits_.accepts_per_second_ip;
+}
+
 void HttpQuota::take(const IpAddress& from) {
     ++connections_;
     ++by_network_[from.network()];

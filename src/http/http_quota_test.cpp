@@ -31,6 +31,19 @@ TEST_CASE("S-7: an address has room up to its limit, others still do, and all to
     CHECK_FALSE(quota.refusal(one));
 }
 
+TEST_CASE("S-7: an address comes so often in a second, and others as often") {
+    HttpQuota quota({5, 2, 3});
+    const std::chrono::steady_clock::time_point now{std::chrono::hours(1)};
+    const IpAddress one = address("192.0.2.1");
+    for (int i = 0; i < 3; ++i) CHECK_FALSE(quota.comes_too_often(one, now));
+    CHECK(quota.comes_too_often(one, now));
+    CHECK(quota.comes_too_often(one, now + std::chrono::milliseconds(999)));
+    CHECK_FALSE(quota.comes_too_often(address("192.0.2.2"), now));
+    CHECK_FALSE(quota.comes_too_often(one, now + std::chrono::seconds(1)));
+    quota.set_limits({5, 2, 0});
+    for (int i = 0; i < 10; ++i) CHECK_FALSE(quota.comes_too_often(one, now + std::chrono::seconds(1)));
+}
+
 TEST_CASE("S-7: the addresses of one IPv6 network count together") {
     HttpQuota quota({10, 2});
     quota.take(address("2001:db8::1"));

@@ -108,6 +108,7 @@ public:
         figures.refused_requests = shared_->refused_requests.load(std::memory_order_relaxed);
         figures.refused_per_ip = refused_per_ip_.load(std::memory_order_relaxed);
         figures.refused_per_port = refused_per_port_.load(std::memory_order_relaxed);
+        figures.refused_accept_rate = refused_accept_rate_.load(std::memory_order_relaxed);
         figures.let_go = let_go_.load(std::memory_order_relaxed);
         figures.accept_errors = accept_errors_.load(std::memory_order_relaxed);
         return figures;
@@ -254,6 +255,11 @@ private:
         if (error) return;
         const auto connection = HttpConnection::make(context_, fd, is_v4, shared_,
                                                      [this](HttpConnection* ended) { connection_ended(ended); });
+        // Each costs a handshake.
+        if (shared_->tls && quota_.comes_too_often(connection->peer(), std::chrono::steady_clock::now())) {
+            refused_accept_rate_.fetch_add(1, std::memory_order_relaxed);
+            return;
+        }
         admit_if_room(connection);
     }
 
@@ -384,6 +390,7 @@ private:
     std::uint16_t port_ = 0;
     std::atomic<std::uint64_t> connection_count_{0};
     std::atomic<std::uint64_t> refused_per_ip_{0};
+    std::atomic<std::uint64_t> refused_accept_rate_{0};
     std::atomic<std::uint64_t> refused_per_port_{0};
     std::atomic<std::uint64_t> let_go_{0};
     std::atomic<std::uint64_t> accept_errors_{0};

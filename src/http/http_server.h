@@ -51,11 +51,12 @@ public:
 // Totals since the start; `connections` is the present number.
 struct HttpFigures {
     std::uint64_t connections = 0;
-    std::uint64_t requests = 0;          // that reached the handler
-    std::uint64_t refused_requests = 0;  // malformed, too large or too slow
-    std::uint64_t refused_per_ip = 0;    // connections over the limit of their address
-    std::uint64_t refused_per_port = 0;  // connections over the limit of all
-    std::uint64_t let_go = 0;            // connections that waited for their peer and made room for another
+    std::uint64_t requests = 0;             // that reached the handler
+    std::uint64_t refused_requests = 0;     // malformed, too large or too slow
+    std::uint64_t refused_per_ip = 0;       // connections over the limit of their address
+    std::uint64_t refused_per_port = 0;     // connections over the limit of all
+    std::uint64_t refused_accept_rate = 0;  // TLS connections of an address that came too often
+    std::uint64_t let_go = 0;               // connections that waited for their peer and made room for another
     std::uint64_t accept_errors = 0;
     std::array<std::uint64_t, tls_failures.size()> tls_failed{};  // by TlsFailure
     std::uint64_t tls_handshakes = 0;                             // that were finished

@@ -1,9 +1,16 @@
 // What an HTTP connection reads and writes: the peer's socket, with TLS around it where there is TLS.
 #pragma once
 
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
 #include <memory>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -12,6 +19,7 @@
 #include <boost/asio/ssl/error.hpp>
 #include <boost/asio/ssl/stream.hpp>
 
+#include "tls/hello_look.h"
 #include "tls/tls_context.h"
 #include "tls/tls_error.h"
 
@@ -27,23 +35,50 @@ public:
     // Takes over the connected socket `fd`. Throws std::bad_alloc.
     HttpWire(boost::asio::io_context& context, const boost::asio::ip::tcp& protocol, int fd,
              std::shared_ptr<const TlsServerContext> tls)
-        : tls_context_(std::move(tls)), socket_(context, protocol, fd) {
-        if (!tls_context_) return;
-        SSL* link = SSL_new(&tls_context_->native());
-        if (!link) throw std::bad_alloc();
-        tls_.emplace(socket_, link);
-    }
+        : tls_context_(std::move(tls)), socket_(context, protocol, fd) {}
 
     executor_type get_executor() { return socket_.get_executor(); }
     Socket& socket() { return socket_; }
-    bool has_tls() const { return tls_.has_value(); }
+    bool has_tls() const { return tls_context_ != nullptr; }
 
+    // The peer's first message of TLS stays with the kernel until it is here whole: what a handshake needs is some 100
+    // KB, and a peer that says half a hello shall not have it. To be called whenever the socket can be read; `good`
+    // when the handshake can begin. `too_few`: the socket can be read again when there is more. What else it is ends
+    // it, and `ended` is a peer that says no more.
+    struct Hello {
+        HelloLook::Kind kind = HelloLook::Kind::too_few;
+        bool ended = false;
+    };
+    Hello look_for_hello() {
+        std::array<std::byte, HelloLook::whole_max> bytes;
+        const ssize_t got = ::recv(socket_.native_handle(), bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR)) return {};
+        const auto have = static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+        // Woken with less than was waited for: no more comes.
+        if (have < wanted_) return {HelloLook::Kind::too_few, true};
+        const HelloLook look = look_at_hello(std::span(bytes).first(have));
+        const bool is_whole = look.kind == HelloLook::Kind::good && have >= look.whole;
+        if (look.kind != HelloLook::Kind::good && look.kind != HelloLook::Kind::too_few) {
+            // Taken from the kernel, so that the peer sees an end and no reset.
+            static_cast<void>(::recv(socket_.native_handle(), bytes.data(), have, MSG_DONTWAIT));
+            return {look.kind};
+        }
+        wait_for(is_whole ? 1 : std::max(look.whole, HelloLook::size_needed));
+        return {is_whole ? HelloLook::Kind::good : HelloLook::Kind::too_few};
+    }
+
+    // Once the hello is here. Throws std::bad_alloc.
     template <class Handler>
     void async_handshake(Handler&& handler) {
+        SSL* link = SSL_new(&tls_context_->native());
+        if (!link) throw std::bad_alloc();
+        tls_.emplace(socket_, link);
         tls_->async_handshake(boost::asio::ssl::stream_base::server, std::forward<Handler>(handler));
     }
     // Why a handshake failed, and OpenSSL's words for it.
-    static TlsFailure failure_of(const Error& error) {
+    TlsFailure failure_of(const Error& error) {
+        const long verdict = SSL_get_verify_result(tls_->native_handle());
+        if (is_of_tls(error) && verdict != X509_V_OK) return failure_of_verdict(verdict);
         return is_of_tls(error) ? failure_of_error(static_cast<unsigned long>(error.value()), true, false)
                                 : TlsFailure::incomplete;
     }
@@ -73,10 +108,18 @@ public:
     }
 
 private:
+    // The socket can be read when so many bytes are there.
+    void wait_for(std::size_t bytes) {
+        wanted_ = bytes;
+        const int least = static_cast<int>(bytes);
+        ::setsockopt(socket_.native_handle(), SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least);
+    }
+
     static bool is_of_tls(const Error& error) { return error.category() == boost::asio::error::get_ssl_category(); }
 
     std::shared_ptr<const TlsServerContext> tls_context_;
     Socket socket_;
+    std::size_t wanted_ = 1;  // bytes, for the socket to be readable
     std::optional<boost::asio::ssl::stream<Socket&>> tls_;
 };
 

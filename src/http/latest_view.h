@@ -45,12 +45,12 @@ public:
 
     // Calls back once: now, or when a fresh view is there.
     void with_view(OnView on_view) {
-        if (good_enough()) return on_view(view_.get());
-        // One is being made, but a view begun before a change may not show the change.
-        if (!waiting_.empty() && asked_ <= changed_) return after_change_.push_back(std::move(on_view));
-        waiting_.push_back(std::move(on_view));
-        if (waiting_.size() == 1) ask();
+        is_read_ = true;
+        with_any_view(std::move(on_view));
     }
+    // The same for who looks every few seconds for ever. A view that was made for nobody else, and that later readers
+    // would not get, is not kept: of a large fleet it takes megabytes.
+    void with_sample(OnView on_view) { with_any_view(std::move(on_view)); }
 
     // The game thread made the view of that number; it took `cost`.
     void made(std::uint64_t number, const std::shared_ptr<const View>& view, Duration cost) {
@@ -59,10 +59,12 @@ public:
         answers_.clear();
         made_at_ = clock_.now();
         outdated_ = number <= changed_;
+        if (!is_read_ && !good_enough()) forget();
+        is_read_ = !after_change_.empty();
         // With another number it is stale: the readers that wait now wait for a later view.
         for (OnView& on_view : number == asked_ ? next_waiting() : std::vector<OnView>())
             thread_.in_turn([on_view = std::move(on_view), view] { on_view(view.get()); });
-        // Past its age nobody gets it any more: of a large fleet it takes megabytes.
+        // Past its age nobody gets it any more.
         thread_.after(age_max, [this, at = made_at_] {
             if (at == made_at_) forget();
         });
@@ -89,6 +91,14 @@ public:
     }
 
 private:
+    void with_any_view(OnView on_view) {
+        if (good_enough()) return on_view(view_.get());
+        // One is being made, but a view begun before a change may not show the change.
+        if (!waiting_.empty() && asked_ <= changed_) return after_change_.push_back(std::move(on_view));
+        waiting_.push_back(std::move(on_view));
+        if (waiting_.size() == 1) ask();
+    }
+
     bool good_enough() const {
         return view_ && !outdated_ && saved_up() <= Duration{0} && clock_.now() - made_at_ < Duration(age_max);
     }
@@ -130,6 +140,7 @@ private:
     Time made_at_{};
     Duration saved_up_ = saved_up_max;
     bool outdated_ = false;
+    bool is_read_ = false;       // somebody but samplers wants the view that is being made
     std::uint64_t asked_ = 0;    // the number of the latest question, which is under way while somebody waits
     std::uint64_t changed_ = 0;  // the latest question when something was changed last: later ones show it
     std::vector<OnView> waiting_;

@@ -108,3 +108,33 @@ TEST_CASE_FIXTURE(Reading, "O-2: a view that nobody asks for any more is not hel
     made(8, 1ms);
     CHECK(seen == std::vector{7, 8});
 }
+
+TEST_CASE_FIXTURE(Reading,
+                  "O-2: a view that was made for a sample alone is not kept, but one that readers wait for is") {
+    const auto sample = [this] { latest.with_sample([this](const int* view) { seen.push_back(view ? *view : -1); }); };
+    std::weak_ptr<const int> last;
+    const auto make = [&](int value, Duration cost) {
+        const auto view = std::make_shared<const int>(value);
+        last = view;
+        latest.made(asked, view, cost);
+    };
+    sample();
+    make(1, 1ms);
+    CHECK(seen == std::vector{1});
+    CHECK(last.expired());
+
+    clock.advance(10s);
+    sample();
+    look();
+    make(2, 1ms);
+    CHECK(seen == std::vector{1, 2, 2});
+    CHECK_FALSE(last.expired());
+
+    // When views cost too much, the next reader gets the sampler's.
+    clock.advance(10s);
+    sample();
+    make(3, 30ms);
+    look();
+    CHECK(asked == 3);
+    CHECK(seen.back() == 3);
+}

@@ -67,16 +67,16 @@ void describe_latency(const Distribution& seconds, FieldSink& out) {
 }
 
 void describe_allocations(const FleetView& view, FieldSink& out) {
-    const AllocationTotals totals = allocation_totals(view);
+    const AllocationFigures figures = allocation_figures(view);
     const Distribution& seconds = view.allocation_seconds;
     const auto percentile_ms = [&](double share) { return quantile(seconds.bounds, seconds.counts, share) * 1000; };
     out.begin_object("allocations");
-    out.integer("requests", static_cast<std::int64_t>(totals.requests));
-    out.integer("successes", static_cast<std::int64_t>(totals.successes));
+    out.integer("requests", static_cast<std::int64_t>(figures.requests));
+    out.integer("successes", static_cast<std::int64_t>(figures.successes));
     out.begin_object("failures");
     for (const auto& [reason, count] : view.failures) out.integer(reason, static_cast<std::int64_t>(count));
     out.end_object();
-    out.integer("retries", static_cast<std::int64_t>(totals.retries));
+    out.integer("retries", static_cast<std::int64_t>(figures.retries));
     out.integer("in_flight", static_cast<std::int64_t>(view.allocations_in_flight));
     out.real("p50_ms", percentile_ms(0.50));
     out.real("p95_ms", percentile_ms(0.95));
@@ -214,14 +214,14 @@ void tell(const RegionReasons& reasons, Say say) {
 
 }  // namespace
 
-AllocationTotals allocation_totals(const FleetView& view) {
-    AllocationTotals totals;
+AllocationFigures allocation_figures(const FleetView& view) {
+    AllocationFigures figures;
     for (const RegionRow& region : view.regions) {
-        totals.requests += region.requests;
-        totals.successes += region.successes;
-        totals.retries += region.retries;
+        figures.requests += region.requests;
+        figures.successes += region.successes;
+        figures.retries += region.retries;
     }
-    return totals;
+    return figures;
 }
 
 std::int64_t failures_of(const RegionRow& region) {

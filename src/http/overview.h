@@ -1,4 +1,4 @@
-// The overview that the page shows first: health, regions, and totals.
+// The overview that the page shows first: health, regions, and figures.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@ HealthVerdict verdict_of(const FleetView& view, const ProcessFigures& process, c
 void describe_regions(const FleetView& view, FieldSink& out);
 
 // Of all regions, since the start.
-struct AllocationTotals {
+struct AllocationFigures {
     std::uint64_t requests = 0;
     std::uint64_t successes = 0;
     std::uint64_t retries = 0;
 };
-AllocationTotals allocation_totals(const FleetView& view);
+AllocationFigures allocation_figures(const FleetView& view);
 std::int64_t failures_of(const RegionRow& region);
 
 std::string overview_json(const FleetView& view, const ProcessFigures& process, const RecentFailures& recent);

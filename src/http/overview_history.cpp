@@ -32,10 +32,10 @@ void OverviewHistory::add(const FleetView& view, const ProcessFigures& process) 
     JsonFields out;
     out.integer("time_ms", view.time.value);
     out.integer("uptime_s", static_cast<std::int64_t>(process.uptime_s));
-    const AllocationTotals totals = allocation_totals(view);
-    out.integer("requests", static_cast<std::int64_t>(totals.requests));
-    out.integer("successes", static_cast<std::int64_t>(totals.successes));
-    out.integer("retries", static_cast<std::int64_t>(totals.retries));
+    const AllocationFigures figures = allocation_figures(view);
+    out.integer("requests", static_cast<std::int64_t>(figures.requests));
+    out.integer("successes", static_cast<std::int64_t>(figures.successes));
+    out.integer("retries", static_cast<std::int64_t>(figures.retries));
     out.begin_object("failures");
     for (const auto& [reason, count] : view.failures) out.integer(reason, static_cast<std::int64_t>(count));
     out.end_object();

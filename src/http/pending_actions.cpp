@@ -41,7 +41,10 @@ void PendingActions::acted(std::uint64_t number, const ActionOutcome& outcome) {
     if (found == waiting_.end()) return;
     Waiting done = std::move(found->second);
     waiting_.erase(found);
-    send(std::move(done.responder), done.request_id, done.render(outcome));
+    send(std::move(done.responder), done.request_id,
+         outcome.kind == ActionOutcome::Kind::unstored
+             ? http_error(503, "Done, but the store is unavailable: a restart may undo it")
+             : done.render(outcome));
 }
 
 }  // namespace muster

@@ -17,7 +17,7 @@ namespace muster {
 // HTTP thread only. All of what it is given outlives it.
 class PendingActions {
 public:
-    // Makes the answer to an action that was judged.
+    // Makes the answer to an action that was judged. Not asked for one that was not stored: that is 503.
     using Render = std::function<HttpResponse(const ActionOutcome&)>;
 
     PendingActions(ApiGame& game, const Clock& clock, HttpThread& thread)

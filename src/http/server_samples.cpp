@@ -28,19 +28,32 @@ ServerSamples::Sample ServerSamples::sample_of(const ServerRow& row) {
 }
 
 void ServerSamples::append(History& history, const Sample& sample) {
-    auto& runs = history.runs;
-    if (!runs.empty() && runs.back().sample == sample) {
-        ++runs.back().times;
-    } else {
-        runs.push_back({sample, 1});
+    if (history.latest.times != 0 && history.latest.sample != sample) {
+        if (!history.earlier) history.earlier = std::make_unique<std::vector<Run>>();
+        history.earlier->push_back(history.latest);
+        history.latest.times = 0;
     }
-    std::size_t all = 0;
-    for (const Run& run : runs) all += run.times;
-    if (all > kept && --runs.front().times == 0) runs.erase(runs.begin());
+    history.latest.sample = sample;
+    ++history.latest.times;
+    if (moments(history) <= kept) return;
+    if (!history.earlier) {
+        --history.latest.times;
+        return;
+    }
+    auto& earlier = *history.earlier;
+    if (--earlier.front().times == 0) earlier.erase(earlier.begin());
+    if (earlier.empty()) history.earlier.reset();
+}
+
+std::size_t ServerSamples::moments(const History& history) {
+    std::size_t all = history.latest.times;
+    if (history.earlier)
+        for (const Run& run : *history.earlier) all += run.times;
+    return all;
 }
 
 void ServerSamples::add(const FleetView& view) {
-    const std::uint64_t now = ++samplings_;
+    const std::uint32_t now = ++samplings_;
     times_[now % kept] = view.time;
     for (const ServerRow& row : view.servers) {
         History& history = histories_[row.id];
@@ -55,9 +68,9 @@ void ServerSamples::add(const FleetView& view) {
 void ServerSamples::describe(ServerId server, FieldSink& out) const {
     out.begin_list("history");
     if (const auto found = histories_.find(server); found != histories_.end()) {
-        std::uint64_t moment = samplings_ + 1;
-        for (const Run& run : found->second.runs) moment -= run.times;
-        for (const Run& run : found->second.runs) {
+        const History& history = found->second;
+        std::size_t moment = samplings_ + 1 - moments(history);
+        const auto describe_run = [&](const Run& run) {
             for (std::uint16_t i = 0; i < run.times; ++i, ++moment) {
                 if (run.sample.load < 0) continue;
                 out.begin_object({});
@@ -68,7 +81,10 @@ void ServerSamples::describe(ServerId server, FieldSink& out) const {
                 out.real("rtt_ms", static_cast<double>(run.sample.rtt_10us) / 100);
                 out.end_object();
             }
-        }
+        };
+        if (history.earlier)
+            for (const Run& run : *history.earlier) describe_run(run);
+        describe_run(history.latest);
     }
     out.end_list();
 }

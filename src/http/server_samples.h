@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -18,8 +19,8 @@
 namespace muster {
 
 // HTTP thread only. All servers are sampled at the same moments. Equal samples in a row are one run of 8 bytes, so that
-// a server that does nothing costs next to nothing, and a busy one 8 bytes a sample. A server that is gone is forgotten
-// with its last sample.
+// a server that does nothing costs 24 bytes, and a busy one 8 bytes a sample. A server that is gone is forgotten with
+// its last sample.
 class ServerSamples {
 public:
     static constexpr std::size_t kept = 60;
@@ -47,16 +48,20 @@ private:
         std::uint16_t times = 0;
     };
     static_assert(sizeof(Run) == 8);
+    // All runs together are as many times as there are moments, or fewer.
     struct History {
-        std::vector<Run> runs;   // oldest first; together as many times as there are moments, or fewer
-        std::uint64_t last = 0;  // which sampling it was last seen in
+        Run latest;
+        std::uint32_t last = 0;                       // which sampling it was last seen in
+        std::unique_ptr<std::vector<Run>> earlier{};  // oldest first; null: none, as of a server that does nothing
     };
+    static_assert(sizeof(History) == 24);
 
     static Sample sample_of(const ServerRow& row);
     static void append(History& history, const Sample& sample);
+    static std::size_t moments(const History& history);
 
     std::array<UnixMs, kept> times_{};
-    std::uint64_t samplings_ = 0;
+    std::uint32_t samplings_ = 0;
     boost::unordered_flat_map<ServerId, History, std::hash<ServerId>> histories_;
 };
 

@@ -1,4 +1,4 @@
-#include "daemon/stats_line.h"
+#include "daemon/figures_line.h"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@ namespace {
 using namespace muster::testing;
 
 TEST_CASE_FIXTURE(CoreWorld, "P-9: every interval the log says players, passes, their time and messages") {
-    const StatsLine line(log, loop, *core, 10s);
+    const FiguresLine line(log, loop, *core, 10s);
     const TestPlayer ann = log_in(*this, "ann");
     for (int i = 0; i < 45; ++i) send(ann.link, PlayerActivity{});
     log_lines.lines.clear();

@@ -11,11 +11,11 @@
 namespace muster {
 
 // Game thread only. All of them outlive it.
-class StatsLine {
+class FiguresLine {
 public:
-    StatsLine(Log& log, GameLoop& loop, const Core& core, Duration interval);
-    StatsLine(const StatsLine&) = delete;
-    StatsLine& operator=(const StatsLine&) = delete;
+    FiguresLine(Log& log, GameLoop& loop, const Core& core, Duration interval);
+    FiguresLine(const FiguresLine&) = delete;
+    FiguresLine& operator=(const FiguresLine&) = delete;
 
 private:
     void write(Time now);
