@@ -10,6 +10,8 @@ Client::~Client() {
     leave_runner();
 }
 
+void Client::failed(std::string_view, const Outcome&) {}
+
 void Client::leave_runner() noexcept {
     if (const auto runner = runner_.lock()) runner->let_go(*this);
     alive_.reset();

@@ -55,12 +55,12 @@ std::string words(int error) {
 }  // namespace
 
 Connection::Connection(Client& client, std::vector<TcpAddress> addresses, std::shared_ptr<const WakePipe> wake,
-                       const OnError& on_error, std::shared_ptr<const TlsSettings> tls)
+                       const OnError& on_error, std::shared_ptr<const TlsSource> tls)
     : client_(client),
       addresses_(std::move(addresses)),
       wake_(std::move(wake)),
       on_error_(on_error),
-      tls_settings_(std::move(tls)) {}
+      tls_source_(std::move(tls)) {}
 
 Connection::~Connection() {
     close_socket();
@@ -85,8 +85,7 @@ void Connection::turn(Time now) {
         last_error_ = ETIMEDOUT;
         connect_next(now);
     }
-    if (stage_ == Stage::securing && give_up_at_ && now >= *give_up_at_)
-        return lose(now, at("no TLS handshake in time"));
+    if (stage_ == Stage::securing && give_up_at_ && now >= *give_up_at_) return lose(now, "no TLS handshake in time");
     if (stage_ == Stage::open || stage_ == Stage::securing) write(now);
     if (stage_ != Stage::none && !wanted) close_when_flushed(now);
 }
@@ -124,9 +123,9 @@ void Connection::lose(Time now, const std::string& why) {
     give_up_at_.reset();
     unsent_.clear();
     unsent_from_ = 0;
+    if (!why.empty()) tell_failure(ErrorCode::connection_lost, why);
     // Whoever was there is gone, or was not the one: the next attempt begins with the next.
     at_ = (at_ + 1) % addresses_.size();
-    if (!why.empty()) tell_error(on_error_, ErrorCode::connection_lost, why);
     client_.disconnected(now);
 }
 
@@ -135,7 +134,7 @@ void Connection::look_up(Time now) {
     try {
         lookup_.emplace(address(), wake_);
     } catch (const std::system_error& error) {
-        lose(now, at(error.what()));
+        lose(now, error.what());
     }
 }
 
@@ -155,10 +154,12 @@ void Connection::connect_next(Time now) {
         last_error_ = errno;
         close_socket();
     }
-    if (last_error_ == 0) tell_error(on_error_, ErrorCode::address_not_found, at("no such host"));
-    const std::string why = last_error_ == 0 ? std::string() : at(words(last_error_).c_str());
-    if (!look_up_next(now)) return lose(now, why);
-    if (!why.empty()) tell_error(on_error_, ErrorCode::connection_lost, why);
+    if (last_error_ == 0) {
+        tell_failure(ErrorCode::address_not_found, "no such host");
+    } else {
+        tell_failure(ErrorCode::connection_lost, words(last_error_));
+    }
+    if (!look_up_next(now)) lose(now);
 }
 
 // False when all addresses were tried in this attempt.
@@ -172,11 +173,16 @@ bool Connection::look_up_next(Time now) {
 }
 
 void Connection::connected(Time now) {
-    if (!tls_settings_) return opened(now);
+    is_heard_ = false;
+    if (!tls_source_) return opened(now);
     stage_ = Stage::securing;
     give_up_at_ = now + connect_max;
-    // A session is of one host: another may not know it.
-    const bool is_same = std::exchange(tls_host_, address().host) == address().host;
+    // A session is of one host: another may not know it. And it was agreed on with one certificate and one authority:
+    // with others we, and Muster, judge anew.
+    auto settings = tls_source_->latest();
+    const bool is_same = tls_host_ == address().host && tls_settings_ == settings;
+    tls_host_ = address().host;
+    tls_settings_ = std::move(settings);
     tls_ = std::make_unique<TlsClient>(tls_settings_, address().host, is_same ? tls_.get() : nullptr);
     tls_->begin(unsent_);
     write(now);
@@ -193,18 +199,19 @@ void Connection::read(Time now) {
     std::array<std::byte, read_size> buffer;
     for (int i = 0; i < reads_per_turn_max && (stage_ == Stage::open || stage_ == Stage::securing); ++i) {
         const auto got = recv(fd_, buffer.data(), buffer.size(), 0);
-        if (got == 0) return lose(now, at("closed by Muster"));
+        if (got == 0) return lose(now, of_peer("closed by Muster"));
         if (got < 0) {
-            if (!would_block(errno)) lose(now, at(words(errno).c_str()));
+            if (!would_block(errno)) lose(now, of_peer(words(errno)));
             return;
         }
+        is_heard_ = true;
         take(std::span(buffer).first(static_cast<std::size_t>(got)), now);
         if (static_cast<std::size_t>(got) < buffer.size()) return;
     }
 }
 
 void Connection::take(std::span<const std::byte> received, Time now) {
-    if (tls_settings_) return take_sealed(received, now);
+    if (tls_source_) return take_sealed(received, now);
     client_.receive(received, now);
 }
 
@@ -217,10 +224,10 @@ void Connection::take_sealed(std::span<const std::byte> received, Time now) {
     if (state == TlsClient::State::failed) {
         const Outcome why = tls_->failure();
         write(now);  // what TLS says of it to Muster
-        if (stage_ != Stage::none) tell_error(on_error_, why.code, at(why.text.c_str()));
+        if (stage_ != Stage::none) tell_failure(why.code, why.text);
         return lose(now);
     }
-    if (state == TlsClient::State::ended) return lose(now, at("closed by Muster"));
+    if (state == TlsClient::State::ended) return lose(now, "closed by Muster");
     write(now);
 }
 
@@ -229,7 +236,7 @@ bool Connection::fill_unsent() {
     unsent_.clear();
     unsent_from_ = 0;
     if (stage_ != Stage::open) return false;
-    if (!tls_settings_) {
+    if (!tls_source_) {
         unsent_ = client_.take_output();
         return !unsent_.empty();
     }
@@ -244,7 +251,7 @@ void Connection::write(Time now) {
         const auto rest = std::span(unsent_).subspan(unsent_from_);
         const auto sent = send(fd_, rest.data(), rest.size(), send_flags);
         if (sent < 0) {
-            if (!would_block(errno)) lose(now, at(words(errno).c_str()));
+            if (!would_block(errno)) lose(now, of_peer(words(errno)));
             return;
         }
         unsent_from_ += static_cast<std::size_t>(sent);
@@ -260,8 +267,18 @@ void Connection::close_socket() {
     if (fd_ >= 0) close(std::exchange(fd_, -1));
 }
 
-std::string Connection::at(const char* what) const {
-    return address().to_string() + ": " + what;
+void Connection::tell_failure(ErrorCode code, const std::string& why) {
+    const std::string at = address().to_string();
+    tell_error(on_error_, code, at + ": " + why);
+    client_.failed(at, {code, why});
+}
+
+// How the connection ended, and what that means when Muster never said a word: it tells its own log only.
+std::string Connection::of_peer(const std::string& what) const {
+    if (is_heard_) return what;
+    if (stage_ == Stage::securing)
+        return what + " during the TLS handshake: it has no TLS there, or is at a limit; its log says which";
+    return what + " before it said anything: it wants TLS there, or is at a limit; its log says which";
 }
 
 }  // namespace muster::sdk

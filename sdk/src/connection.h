@@ -31,7 +31,7 @@ public:
     // last, and goes on to the next as soon as one refuses.
     // `tls` null: without TLS.
     Connection(Client& client, std::vector<TcpAddress> addresses, std::shared_ptr<const WakePipe> wake,
-               const OnError& on_error, std::shared_ptr<const TlsSettings> tls);
+               const OnError& on_error, std::shared_ptr<const TlsSource> tls);
     ~Connection();
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
@@ -52,7 +52,7 @@ public:
     bool flushed() const {
         return (stage_ != Stage::open && stage_ != Stage::securing) || unsent_.size() == unsent_from_;
     }
-    // Closes the socket and tells the client.
+    // Closes the socket and tells the client; `why` is empty when it wanted it so.
     void lose(Time now, const std::string& why = {});
 
 private:
@@ -71,7 +71,8 @@ private:
     bool fill_unsent();
     void close_when_flushed(Time now);
     void close_socket();
-    std::string at(const char* what) const;
+    void tell_failure(ErrorCode code, const std::string& why);
+    std::string of_peer(const std::string& what) const;
 
     Client& client_;
     const std::vector<TcpAddress> addresses_;
@@ -83,14 +84,16 @@ private:
     Stage stage_ = Stage::none;
     int fd_ = -1;
     std::optional<NameLookup> lookup_;
-    std::vector<SocketAddress> targets_;                     // not tried yet, next one last
-    int last_error_ = 0;                                     // of the target tried last
-    std::optional<Time> give_up_at_;                         // connecting, securing, or flushing before a close
-    const std::shared_ptr<const TlsSettings> tls_settings_;  // null: without TLS
-    std::unique_ptr<TlsClient> tls_;                         // of this connection, or of the last one
-    std::string tls_host_;                                   // whom it speaks to
-    std::vector<std::byte> unsent_;                          // sealed, with TLS
+    std::vector<SocketAddress> targets_;                 // not tried yet, next one last
+    int last_error_ = 0;                                 // of the target tried last
+    std::optional<Time> give_up_at_;                     // connecting, securing, or flushing before a close
+    const std::shared_ptr<const TlsSource> tls_source_;  // null: without TLS
+    std::shared_ptr<const TlsSettings> tls_settings_;    // of tls_
+    std::unique_ptr<TlsClient> tls_;                     // of this connection, or of the last one
+    std::string tls_host_;                               // whom it speaks to
+    std::vector<std::byte> unsent_;                      // sealed, with TLS
     std::size_t unsent_from_ = 0;
+    bool is_heard_ = false;  // Muster has said something on this connection
 };
 
 }  // namespace muster::sdk

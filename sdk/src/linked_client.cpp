@@ -1,5 +1,6 @@
 #include "muster/linked_client.h"
 
+#include <string>
 #include <utility>
 
 #include "sdk/src/client_state.h"
@@ -30,8 +31,12 @@ void LinkedClient::connected(Time now) {
 void LinkedClient::disconnected(Time now) {
     inside_->disconnected(now);
 }
+void LinkedClient::failed(std::string_view address, const Outcome& why) {
+    failure_ = {why.code, std::string(address) + ": " + why.text};
+}
 void LinkedClient::receive(std::span<const std::byte> bytes, Time now) {
     inside_->receive(bytes, now);
+    if (inside_->link_state() == LinkState::online) failure_ = {};
 }
 std::vector<std::byte> LinkedClient::take_output() {
     return inside_->link().take_output();

@@ -31,6 +31,10 @@ std::string_view remedy(ErrorCode code) {
             return "max_matches must be 1 to 10000";
         case ErrorCode::server_already_registered:
             return "another process holds this address: stop it, or give this one another port";
+        case ErrorCode::invalid_matchmaker_id:
+            return "an id has letters, digits, '-', '_' and '.'; one with a certificate has its name, or begins with "
+                   "it "
+                   "and a dot";
         case ErrorCode::matchmaker_already_registered:
             return "another matchmaker is connected under this id: stop it, or give this one another id";
         case ErrorCode::address_not_allowed:

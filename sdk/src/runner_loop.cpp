@@ -1,6 +1,7 @@
 #include "sdk/src/runner_loop.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <random>
@@ -9,12 +10,17 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/shared_deadline.h"
 #include "sdk/src/earliest.h"
 #include "sdk/src/tcp_address.h"
 
 namespace muster::sdk {
 
 namespace {
+
+// With more clients than this a pass is dear, and what they are due for, heartbeats above all, is done together.
+constexpr std::size_t few_clients = 64;
+constexpr Duration many_clients_step = std::chrono::milliseconds(100);
 
 std::uint64_t random_seed() {
     std::random_device device;
@@ -23,7 +29,7 @@ std::uint64_t random_seed() {
 
 }  // namespace
 
-void RunnerLoop::add(Client& client, std::string_view text, std::shared_ptr<const TlsSettings> tls) {
+void RunnerLoop::add(Client& client, std::string_view text, std::shared_ptr<const TlsSource> tls) {
     auto addresses = TcpAddress::parse_list(text);
     if (addresses.empty()) throw std::invalid_argument("no host:port: " + std::string(text));
     const std::lock_guard pass(pass_);
@@ -114,13 +120,14 @@ void RunnerLoop::turn() noexcept {
 void RunnerLoop::wait_for_work(std::optional<Time> until, std::unique_lock<std::recursive_mutex>& pass) noexcept {
     waiting_.clear();
     waiting_.push_back({.fd = wake_->readable_fd(), .events = POLLIN, .revents = 0});
-    std::optional<Time> next = earliest({until, next_posted()});
+    std::optional<Time> of_clients;
     for (const auto& member : members_) {
         const bool here = member->client != nullptr;
         waiting_.push_back(here ? member->connection->interest() : pollfd{.fd = -1, .events = 0, .revents = 0});
-        if (here) next = earliest({next, member->connection->next_turn()});
+        if (here) of_clients = earliest({of_clients, member->connection->next_turn()});
     }
-    const int timeout = timeout_ms(next);
+    if (of_clients && members_.size() > few_clients) of_clients = shared_deadline(*of_clients, many_clients_step);
+    const int timeout = timeout_ms(earliest({until, next_posted(), of_clients}));
     pass.unlock();
     const int found = poll(waiting_.data(), static_cast<nfds_t>(waiting_.size()), timeout);
     pass.lock();

@@ -30,7 +30,7 @@ public:
 
     // Any thread.
     // `tls` null: without TLS.
-    void add(Client& client, std::string_view address, std::shared_ptr<const TlsSettings> tls);
+    void add(Client& client, std::string_view address, std::shared_ptr<const TlsSource> tls);
     void remove(Client& client);
     // The client dies: nothing is told to it any more, and nothing is run for it.
     void let_go(Client& client) noexcept;

@@ -1,7 +1,6 @@
 #include "muster/tcp_runner.h"
 
 #include <condition_variable>
-#include <cstdlib>
 #include <mutex>
 #include <string>
 #include <system_error>
@@ -97,16 +96,14 @@ TcpRunner::~TcpRunner() {
 void TcpRunner::add(Client& client, std::string_view address) {
     constexpr std::string_view scheme = "muster-tls://";
     if (!address.starts_with(scheme)) return loop_->add(client, address, nullptr);
-    const auto variable = [](const char* name) {
-        const char* value = std::getenv(name);
-        return std::string(value ? value : "");
-    };
-    add(client, address.substr(scheme.size()),
-        {variable("MUSTER_CA_FILE"), variable("MUSTER_CERTIFICATE_FILE"), variable("MUSTER_KEY_FILE")});
+    add(client, address.substr(scheme.size()), TlsOptions::of_environment());
 }
 
 void TcpRunner::add(Client& client, std::string_view address, const TlsOptions& tls) {
-    loop_->add(client, address, read_tls_settings(tls));
+    add(client, address, TlsCredentials(tls));
+}
+void TcpRunner::add(Client& client, std::string_view address, const TlsCredentials& tls) {
+    loop_->add(client, address, tls.source_);
 }
 void TcpRunner::remove(Client& client) {
     loop_->remove(client);

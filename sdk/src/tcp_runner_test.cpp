@@ -136,6 +136,40 @@ TEST_CASE("fault 28: the runner keeps trying while nobody listens, and is there 
     CHECK(online.wait());
 }
 
+TEST_CASE("SDK: a client knows why it has no link, until it has one") {
+    std::uint16_t servers = 0;
+    std::uint16_t matchmakers = 0;
+    {
+        const FakeMuster muster;
+        servers = muster.servers_port();
+        matchmakers = muster.matchmakers_port();
+    }
+    Happening refused;
+    Happening online;
+    GameServer server(server_options(), {.on_link = [&](LinkState state) {
+                          if (state == LinkState::online) online.happen();
+                      }});
+    CHECK(server.failure());
+    TcpRunner runner([&](const Outcome&) { refused.happen(); });
+    const std::string address = "127.0.0.1:" + std::to_string(servers);
+    runner.add(server, address);
+    REQUIRE(runner.start());
+    REQUIRE(refused.wait());
+    Happening seen;
+    Outcome failure;
+    runner.post([&] {
+        failure = server.failure();
+        seen.happen();
+    });
+    REQUIRE(seen.wait());
+    CHECK(failure == Outcome{ErrorCode::connection_lost, address + ": Connection refused"});
+    const FakeMuster muster(servers, matchmakers);
+    REQUIRE(online.wait());
+    runner.stop();
+    runner.wait();
+    CHECK(server.failure());
+}
+
 TEST_CASE("P-6: over TCP a player logs in, hears of its match, resumes after a cut link and logs out") {
     FakeMuster muster;
     TcpRunner runner;

@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "muster/outcome.h"
-#include "muster/tcp_runner.h"
+#include "muster/tls_credentials.h"
 
 namespace muster::sdk {
 
@@ -17,6 +19,29 @@ namespace muster::sdk {
 struct TlsSettings;
 // Throws std::invalid_argument, which says what is wrong with which file.
 std::shared_ptr<const TlsSettings> read_tls_settings(const TlsOptions& options);
+
+// The settings of connections to come. Any thread.
+class TlsSource {
+public:
+    // Throws as read_tls_settings() does.
+    explicit TlsSource(TlsOptions options) : options_(std::move(options)), latest_(read_tls_settings(options_)) {}
+
+    std::shared_ptr<const TlsSettings> latest() const {
+        const std::lock_guard lock(mutex_);
+        return latest_;
+    }
+    // Throws as read_tls_settings() does; the latest stay what they were.
+    void reload() {
+        auto read = read_tls_settings(options_);
+        const std::lock_guard lock(mutex_);
+        latest_.swap(read);
+    }
+
+private:
+    const TlsOptions options_;
+    mutable std::mutex mutex_;
+    std::shared_ptr<const TlsSettings> latest_;  // guarded by mutex_
+};
 
 // Bytes of Muster go in, plain bytes and bytes for Muster come out. One thread. Calls that take `out` append to it.
 class TlsClient {

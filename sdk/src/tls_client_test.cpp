@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -98,6 +99,26 @@ TEST_CASE("S-1: files that cannot be used are refused when the client is added")
     CHECK_THROWS_AS(read_tls_settings({pki.path + "/ca.crt", pki.path + "/muster.crt", ""}), std::invalid_argument);
     CHECK_THROWS_AS(read_tls_settings({pki.path + "/ca.crt", pki.path + "/muster.crt", pki.path + "/ca.key"}),
                     std::invalid_argument);
+}
+
+TEST_CASE("S-1: files that are read again count for connections to come, and bad ones leave the old in force") {
+    Pki pki;
+    pki.authority.issue("eu-1", PeerRole::server, {}, 30);
+    TlsSource source(pki.options("eu-1"));
+    const auto first = source.latest();
+    source.reload();
+    const auto second = source.latest();
+    CHECK(first != second);
+    std::filesystem::rename(pki.path + "/eu-1.key", pki.path + "/elsewhere");
+    CHECK_THROWS_AS(source.reload(), std::invalid_argument);
+    CHECK(source.latest() == second);
+
+    TlsCredentials credentials(pki.options());
+    CHECK(credentials.reload());
+    std::filesystem::remove(pki.path + "/ca.crt");
+    const Outcome refused = credentials.reload();
+    CHECK(refused.code == ErrorCode::invalid_argument);
+    CHECK(refused.text == "cannot read " + pki.path + "/ca.crt: No such file or directory");
 }
 
 TEST_CASE("S-1: an answer that is no TLS is told as such") {

@@ -32,12 +32,11 @@ std::string body_of(const AbortArguments& arguments) {
 
 // Who is told, besides the players. Asked before the match is aborted; nobody where the daemon does not show it yet.
 std::string told_text(ApiClient& api, std::int64_t lobby) try {
-    constexpr std::string_view over_http = "@http";  // what the API calls the asker of a match asked for through it
     const JsonValue match = api.get(fmt::format("/matches/{}", lobby));
     std::string who;
     if (!match["server_id"].is_null()) who = fmt::format("server {}", match["server_id"].integer());
     const std::string_view matchmaker = match["matchmaker"].text();
-    if (!matchmaker.empty() && matchmaker != over_http)
+    if (!matchmaker.empty() && !matchmaker.starts_with('@'))  // those ask over HTTP, and are told nothing
         who += fmt::format("{}matchmaker {}", who.empty() ? "" : " and ", safe_text(matchmaker));
     return who.empty() ? who : fmt::format("; {} will be told", who);
 } catch (const NotThere&) {

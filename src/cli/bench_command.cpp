@@ -1,8 +1,10 @@
-// `muster bench`: the yardsticks of bench/, listed and run.
+// `muster bench`: the comparisons of bench/compare, and the yardsticks of bench/ by themselves.
+#include <algorithm>
 #include <array>
-#include <cstdio>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,38 +28,46 @@ namespace {
 struct Yardstick {
     const char* name;
     const char* measures;
-    const char* folder = "bench";  // of the build folder
 };
 
+// One program each, to be run by itself.
 constexpr std::array yardsticks{
-    Yardstick{"compare", "all comparisons in turns, with Redis if it is there: table, JSON, pictures, BENCHMARKS.md"},
     Yardstick{"frames_bench", "server CPU for a frame in, through the loop, and out; beside a bare epoll server"},
     Yardstick{"timers_bench", "schedule, cancel and fire with up to a million timers; beside libuv and libev"},
     Yardstick{"idle_bench", "what an idle loop costs, and how fast it wakes"},
     Yardstick{"sessions_bench", "a million players without sockets"},
-    Yardstick{"store_bench", "commits and rows a second; beside a bare SQLite loop", "src/store"},
+    Yardstick{"fleet_bench", "a hundred thousand game servers without sockets"},
+    Yardstick{"store_bench", "commits and rows a second; beside a bare SQLite loop"},
     Yardstick{"fleet_load", "the real daemon under a whole fleet; beside a bare allocator"},
+    Yardstick{"link_load", "heartbeats and idle links of a server that runs already"},
     Yardstick{"api_load", "what readers of the HTTP API cost the fleet; beside a bare server"},
     Yardstick{"player_load", "the real daemon with many players"},
     Yardstick{"tls_load", "what TLS costs: heartbeats and memory beside plain links, handshakes beside bare OpenSSL"},
 };
 
-constexpr const char* how_to_build =
-    "from the source: cmake --preset release && ninja -C build/release, then build/release/muster bench NAME";
+constexpr const char* how_to_get_them =
+    "`apt install muster-bench` brings them; from the source: cmake --preset release && ninja -C build/release, then "
+    "build/release/muster bench";
 
 struct Arguments {
-    std::string name;
-    std::vector<std::string> more;
-    bool all = false;
+    std::string name;               // of a workload or of a program; empty: all workloads
+    std::vector<std::string> more;  // further workloads, or arguments of the program
+    std::optional<std::int64_t> rounds;
+    std::optional<std::string> output;
+    bool append = false;
+    bool quick = false;
+    bool few = false;
+    bool list = false;
     bool json = false;
 };
 
-std::filesystem::path path_of(const Yardstick& yardstick) {
-    return std::filesystem::path(own_path()).parent_path() / yardstick.folder / yardstick.name;
-}
-
-bool is_built(const Yardstick& yardstick) {
-    return access(path_of(yardstick).c_str(), X_OK) == 0;
+// Of a build folder, or of the package.
+std::filesystem::path path_of(std::string_view program) {
+    const auto here = std::filesystem::path(own_path()).parent_path();
+    for (const auto& folder : {here / "bench", here.parent_path() / "lib" / "muster" / "bench"}) {
+        if (access((folder / program).c_str(), X_OK) == 0) return folder / program;
+    }
+    return {};
 }
 
 int print_all(bool json) {
@@ -66,7 +76,7 @@ int print_all(bool json) {
     TextTable table({{"NAME"}, {"BUILT"}, {"MEASURES"}});
     bool some_missing = false;
     for (const Yardstick& each : yardsticks) {
-        const bool built = is_built(each);
+        const bool built = !path_of(each.name).empty();
         some_missing = some_missing || !built;
         out.begin_object({});
         out.text("name", each.name);
@@ -78,15 +88,16 @@ int print_all(bool json) {
     out.end_list();
     if (json) return print_json(out.finish());
     const int printed = to_int(print_result(table.to_text(colours_wanted())));
-    if (some_missing) print_error("to build them, {}\n", how_to_build);
+    if (some_missing) print_error("not all are here: {}\n", how_to_get_them);
     return printed;
 }
 
 // What it prints goes on to standard output as it comes, above the line of progress.
-int run(const Yardstick& yardstick, const std::vector<std::string>& more, Progress& progress) {
+int run_alone(const std::filesystem::path& program, const std::vector<std::string>& more) {
+    Progress progress(program.filename().string());
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) throw CommandFailure(to_int(ExitCode::internal), "cannot open a pipe");
-    std::vector<std::string> command{path_of(yardstick).string()};
+    std::vector<std::string> command{program.string()};
     command.insert(command.end(), more.begin(), more.end());
     ChildProcess child({.command = command, .output = ends[1]});
     close(ends[1]);
@@ -95,55 +106,73 @@ int run(const Yardstick& yardstick, const std::vector<std::string>& more, Progre
         progress.aside([&] { print_result({piece.data(), static_cast<std::size_t>(size)}); });
     }
     close(ends[0]);
-    return child.wait();
+    const int code = child.wait();
+    if (code != 0)
+        progress.aside([&] { print_error("muster: {} ended with {}\n", program.filename().string(), code); });
+    return code == 0 ? 0 : exit_failed;
 }
 
-int run_some(const std::vector<const Yardstick*>& wanted, const std::vector<std::string>& more) {
-    int worst = 0;
-    Progress progress("starting");
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-        if (wanted.size() > 1) {
-            progress.share(static_cast<double>(i) / static_cast<double>(wanted.size()));
-            progress.aside([&] { print_result(fmt::format("== {} ==\n", wanted[i]->name)); });
-        }
-        progress.now(wanted[i]->name);
-        if (const int code = run(*wanted[i], more, progress); code != 0) {
-            progress.aside([&] { print_error("muster: {} ended with {}\n", wanted[i]->name, code); });
-            worst = exit_failed;
-        }
-    }
-    return worst;
+// The comparisons have the terminal to themselves: they show their own progress.
+int compare(const Arguments& arguments) {
+    const std::filesystem::path program = path_of("compare");
+    if (program.empty())
+        throw CommandFailure(exit_failed,
+                             fmt::format("no benchmarks beside {}: {}", safe_text(own_path()), how_to_get_them));
+    std::vector<std::string> command{program.string(), "--muster", own_path()};
+    if (!arguments.name.empty()) command.push_back(arguments.name);
+    command.insert(command.end(), arguments.more.begin(), arguments.more.end());
+    if (arguments.rounds) command.insert(command.end(), {"--rounds", fmt::to_string(*arguments.rounds)});
+    if (arguments.output) command.insert(command.end(), {"--output", *arguments.output});
+    if (arguments.append) command.emplace_back("--append");
+    if (arguments.quick) command.emplace_back("--quick");
+    if (arguments.few) command.emplace_back("--few");
+    if (arguments.json) command.emplace_back("--json");
+    return ChildProcess({.command = command}).wait();
 }
 
 int bench(const Arguments& arguments) {
-    if (arguments.name.empty() && !arguments.all) return print_all(arguments.json);
-    std::vector<const Yardstick*> wanted;
-    for (const Yardstick& each : yardsticks) {
-        if (arguments.all ? is_built(each) && each.name != std::string_view("compare") : arguments.name == each.name)
-            wanted.push_back(&each);
-    }
-    if (wanted.empty() || !is_built(*wanted.front()))
-        throw CommandFailure(exit_failed, fmt::format("not built beside {}; {}", safe_text(own_path()), how_to_build));
-    return run_some(wanted, arguments.more);
+    if (arguments.list) return print_all(arguments.json);
+    const auto is_it = [&](const Yardstick& each) { return arguments.name == each.name; };
+    if (std::none_of(yardsticks.begin(), yardsticks.end(), is_it)) return compare(arguments);
+    const std::filesystem::path program = path_of(arguments.name);
+    if (program.empty())
+        throw CommandFailure(
+            exit_failed, fmt::format("no {} beside {}: {}", arguments.name, safe_text(own_path()), how_to_get_them));
+    return run_alone(program, arguments.more);
 }
 
 }  // namespace
 
 Command bench_command() {
     const auto arguments = std::make_shared<Arguments>();
-    CommandOption name{"NAME", "", "Benchmark to run; omit it to list them", &arguments->name};
-    for (const Yardstick& each : yardsticks) name.choices.emplace_back(each.name);
-    CommandOption all{"--all", "", "Run every benchmark that is built", &arguments->all};
-    all.excludes = {"NAME"};
-    return {"bench",
-            "List the benchmarks, or run one",
-            {name,
-             {"ARGUMENTS", "-- ARGUMENT…", "Arguments for the benchmark, after --", &arguments->more},
-             all,
-             json_option(arguments->json)},
-            "  muster bench compare -- --output docs\n  muster bench timers_bench\n  muster bench fleet_load -- "
-            "--servers 100 --seconds 5\n",
-            [arguments] { return bench(*arguments); }};
+    CommandOption name{"WORKLOAD", "", "This workload only; or one of the programs that --list names",
+                       &arguments->name};
+    CommandOption more{"MORE", "WORKLOAD… | -- ARGUMENT…", "Further workloads; or arguments of the program, after --",
+                       &arguments->more};
+    CommandOption output{"--output", "FOLDER", "Write BENCHMARKS.md and bench/ (pictures, JSON) into this folder",
+                         &arguments->output};
+    output.is_file = true;
+    CommandOption list{"--list", "", "List the programs instead", &arguments->list};
+    list.excludes = {"WORKLOAD"};
+    return {
+        "bench",
+        "Measure Muster beside its peers and its limits",
+        {name,
+         more,
+         {"--quick", "", "One round of each: minutes, and a rough idea", &arguments->quick},
+         {"--rounds", "N", "Rounds of each comparison (5)", &arguments->rounds},
+         output,
+         {"--append", "", "Add rounds to those in --output", &arguments->append},
+         list,
+         json_option(arguments->json),
+         {"--few", "", "Sizes that measure nothing, to see that everything works", &arguments->few}},
+        "Workloads: allocations capacity overload late_acks shares heartbeats open_loop in_flight instructions memory\n"
+        "link_counts fleet_sizes timers starts sessions history tls postgres. Contenders take turns; a round that the\n"
+        "machine disturbed is taken again. A peer that is not installed (Redis, PostgreSQL) is left out, and it says\n"
+        "what to install.\n\n"
+        "  muster bench --quick\n  muster bench --output docs\n  muster bench capacity overload --rounds 3\n"
+        "  muster bench fleet_load -- --servers 100 --rate 500\n",
+        [arguments] { return bench(*arguments); }};
 }
 
 }  // namespace muster

@@ -25,6 +25,7 @@
 #include "base/json_fields.h"
 #include "cli/child_process.h"
 #include "cli/commands.h"
+#include "cli/demo_engine.h"
 #include "cli/demo_fleet.h"
 #include "cli/demo_nodes.h"
 #include "cli/json_value.h"
@@ -248,7 +249,8 @@ int run_nodes(const Arguments& arguments, const AwaitedEnd& end) {
         print_json(nodes.listed_json());
     else
         print_result(
-            fmt::format("Muster is running with a small simulated fleet, on {} nodes that share one PostgreSQL.\n\n{}\n"
+            fmt::format("Muster is running with a small simulated fleet, on {} nodes that share one PostgreSQL and "
+                        "its standby.\n\n{}\n"
                         "  in another terminal\n    export MUSTER_URL={}\n    {} cluster\n\n"
                         "Kill any of them and watch the others: within seconds one owns the cell again.\n\n",
                         *arguments.nodes, nodes.listed(), nodes.first_url(), own_path()));

@@ -1,4 +1,4 @@
-// Several nodes for `muster demo --nodes`: a PostgreSQL of the demo's own, and daemons that share it.
+// Several nodes for `muster demo --nodes`: daemons that share a database.
 #pragma once
 
 #include <sys/types.h>
@@ -16,24 +16,6 @@
 #include "cli/demo_fleet.h"
 
 namespace muster {
-
-// Debian's package, with its data in a folder of the demo's. Ends with its object.
-class DemoEngine {
-public:
-    // Waits until it answers, for as long as `goes_on` says so. Throws CommandFailure, which says what to install when
-    // there is none.
-    DemoEngine(const std::filesystem::path& folder, const std::function<bool()>& goes_on);
-    ~DemoEngine();
-    DemoEngine(const DemoEngine&) = delete;
-    DemoEngine& operator=(const DemoEngine&) = delete;
-
-    std::string url() const;
-
-private:
-    const std::filesystem::path folder_;
-    std::uint16_t port_ = 0;
-    std::unique_ptr<ChildProcess> process_;
-};
 
 // Made and used by one thread.
 class DemoNodes {

@@ -43,15 +43,15 @@ struct EventsArguments {
 };
 
 // All that the daemon tells of.
-constexpr std::array<std::string_view, 36> types{
-    "server.registered",  "server.resumed",     "server.offline",  "server.removed",  "server.draining",
-    "server.refused",     "matchmaker.refused", "match.requested", "match.offered",   "match.declined",
-    "match.allocated",    "match.refused",      "match.ready",     "match.started",   "match.ended",
-    "match.aborted",      "match.wrong_tokens", "player.login",    "player.resumed",  "player.idle",
-    "player.active",      "player.closed",      "entity.deleted",  "clock.jump",      "brake.on",
-    "brake.off",          "block.expired",      "history.damaged", "operator.action", "host.joined",
-    "host.left",          "process.started",    "process.ready",   "process.exited",  "process.unhealthy",
-    "process.crash_loop",
+constexpr std::array<std::string_view, 37> types{
+    "server.registered", "server.resumed",     "server.offline",  "server.removed",  "server.draining",
+    "server.refused",    "matchmaker.refused", "match.requested", "match.offered",   "match.declined",
+    "match.allocated",   "match.refused",      "match.ready",     "match.started",   "match.ended",
+    "match.aborted",     "match.wrong_tokens", "player.login",    "player.resumed",  "player.idle",
+    "player.active",     "player.closed",      "entity.deleted",  "clock.jump",      "brake.on",
+    "brake.off",         "block.expired",      "history.damaged", "operator.action", "host.joined",
+    "host.left",         "host.forgotten",     "process.started", "process.ready",   "process.exited",
+    "process.unhealthy", "process.crash_loop",
 };
 
 // What was probably meant: types that have it in them, or the one that is nearest, or all beginnings.

@@ -22,12 +22,13 @@ struct HostActionArguments {
     bool json = false;
 };
 
-JsonValue asked(const std::string& path, const std::string& body) {
+JsonValue asked(const PlaceOnHost& place, const std::string& path, const std::string& body) {
     ApiClient api = ApiClient::from_environment();
     try {
-        return api.post(path, body);
+        return api.post(fmt::format("/hosts/{}/{}", query_encoded(place.host), path), body);
     } catch (const NotThere& missing) {
-        throw CommandFailure(exit_failed, fmt::format("{}; `muster hosts` lists them", missing.what()));
+        throw CommandFailure(exit_failed, fmt::format("{}; `muster hosts` lists hosts, `muster host {}` its processes",
+                                                      missing.what(), safe_text(place.host)));
     }
 }
 
@@ -35,9 +36,7 @@ int restart(const HostActionArguments& arguments) {
     const PlaceOnHost place = place_on_host(arguments.place, "PROCESS");
     JsonFields body;
     if (!arguments.reason.empty()) body.text("reason", arguments.reason);
-    const JsonValue done =
-        asked(fmt::format("/hosts/{}/processes/{}/restart", query_encoded(place.host), query_encoded(place.name)),
-              body.finish());
+    const JsonValue done = asked(place, fmt::format("processes/{}/restart", query_encoded(place.name)), body.finish());
     if (arguments.json) return print_json(done.to_json());
     return to_int(print_result(
         fmt::format("{} is restarted; a match that it has may finish first\n", safe_text(arguments.place))));
@@ -49,11 +48,11 @@ int scale(const HostActionArguments& arguments) {
     JsonFields body;
     body.integer("count", arguments.count);
     if (!arguments.reason.empty()) body.text("reason", arguments.reason);
-    const JsonValue done =
-        asked(fmt::format("/hosts/{}/runs/{}", query_encoded(place.host), query_encoded(place.name)), body.finish());
+    const JsonValue done = asked(place, fmt::format("runs/{}", query_encoded(place.name)), body.finish());
     if (arguments.json) return print_json(done.to_json());
-    return to_int(
-        print_result(fmt::format("{}: {} processes are wanted\n", safe_text(arguments.place), arguments.count)));
+    return to_int(print_result(
+        fmt::format("{}: {} wanted\n", safe_text(arguments.place),
+                    arguments.count == 1 ? "1 process is" : fmt::format("{} processes are", arguments.count))));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// `muster hosts` and `muster host NAME`: the machines whose agents run game servers, and their processes.
+// `muster hosts`, `muster host NAME` and `muster host forget NAME`: the machines whose agents run game servers, and
+// their processes.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -7,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_fields.h"
 #include "cli/commands.h"
 #include "cli/figures.h"
 #include "cli/listing.h"
@@ -26,7 +28,8 @@ Style state_style(std::string_view state) {
 }
 
 Cell standing(const JsonValue& host) {
-    if (!host["connected"].flag()) return {"lost", Style::red};
+    if (!host["lost_at_ms"].is_null()) return {"lost", Style::red};
+    if (!host["connected"].flag()) return {"awaited", Style::yellow};
     if (host["draining"].flag()) return {"draining", Style::yellow};
     return {"connected", Style::green};
 }
@@ -100,19 +103,40 @@ std::string last_words(const JsonValue& host) {
     return text;
 }
 
-struct HostsArguments {
-    std::string name;
+struct HostArguments {
+    std::vector<std::string> words;
+    std::string reason;
     bool json = false;
 };
 
-int show_one(const HostsArguments& arguments) {
+std::string no_host(std::string_view name) {
+    return fmt::format("no host {}; `muster hosts` lists them", safe_text(name));
+}
+
+int forget(const std::string& name, const HostArguments& arguments) {
+    JsonFields body;
+    if (!arguments.reason.empty()) body.text("reason", arguments.reason);
+    ApiClient api = ApiClient::from_environment();
+    JsonValue done;
+    try {
+        done = api.post(fmt::format("/hosts/{}/forget", query_encoded(name)), body.finish());
+    } catch (const NotThere&) {
+        throw CommandFailure(exit_failed, no_host(name));
+    }
+    if (arguments.json) return print_json(done.to_json());
+    return to_int(print_result(fmt::format("{} is forgotten until its agent returns\n", safe_text(name))));
+}
+
+int show_one(const std::string& name, const HostArguments& arguments) {
     ApiClient api = ApiClient::from_environment();
     JsonValue host;
     try {
-        host = api.get("/hosts/" + query_encoded(arguments.name));
+        host = api.get("/hosts/" + query_encoded(name));
     } catch (const NotThere&) {
-        throw CommandFailure(exit_failed,
-                             fmt::format("no host {}; `muster hosts` lists them", safe_text(arguments.name)));
+        // A host may be called so; more likely its name was left out.
+        if (name == "forget")
+            throw CommandFailure(to_int(ExitCode::usage), "forget wants a host's name: muster host forget eu-1");
+        throw CommandFailure(exit_failed, no_host(name));
     }
     if (arguments.json) return print_json(host.to_json());
     const RegionNames regions(api);
@@ -157,6 +181,14 @@ int show_one(const HostsArguments& arguments) {
     return to_int(print_result(text));
 }
 
+// `host forget` alone shows a host of that name.
+int run_host(const HostArguments& arguments) {
+    const auto& words = arguments.words;
+    if (words.size() == 1 && arguments.reason.empty()) return show_one(words[0], arguments);
+    if (words.size() == 2 && words[0] == "forget") return forget(words[1], arguments);
+    throw CommandFailure(to_int(ExitCode::usage), "give NAME, or `forget NAME`; --reason goes with forget only");
+}
+
 }  // namespace
 
 Command hosts_command() {
@@ -164,18 +196,21 @@ Command hosts_command() {
     return {"hosts",
             "List hosts whose agents run game servers",
             {limit_option(*arguments), json_option(arguments->json)},
-            "A host that is lost is listed for 15 minutes, with its processes as they were.\n",
+            "After a restart of Muster its hosts are awaited for two minutes, and lost then. A lost one is listed for\n"
+            "24 hours with its processes as they were, unless `muster host forget NAME` comes first.\n",
             [arguments] { return show_all(*arguments); }};
 }
 
 Command host_command() {
-    const auto arguments = std::make_shared<HostsArguments>();
-    return {
-        "host",
-        "Show one host, its processes and why they ended",
-        {{"NAME", "", "Its name, as `muster hosts` shows it", &arguments->name, true}, json_option(arguments->json)},
-        {},
-        [arguments] { return show_one(*arguments); }};
+    const auto arguments = std::make_shared<HostArguments>();
+    return {"host",
+            "Show one host, its processes and why they ended, or forget it",
+            {{"NAME", "[forget] NAME", "Its name, as `muster hosts` shows it", &arguments->words, true},
+             {"--reason", "TEXT", "Why it is forgotten, for the event history", &arguments->reason},
+             json_option(arguments->json)},
+            "  muster host eu-1         its processes, and what they wrote last\n"
+            "  muster host forget eu-1  it will not return: it leaves the list\n",
+            [arguments] { return run_host(*arguments); }};
 }
 
 }  // namespace muster

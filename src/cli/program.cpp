@@ -47,7 +47,7 @@ std::vector<HelpLine> exit_codes() {
         line(to_int(ExitCode::damaged_store), "the store is damaged, not Muster's, or from a newer version"),
         line(to_int(ExitCode::unavailable), "no daemon answers, or a port cannot be opened"),
         line(to_int(ExitCode::internal), "internal error"),
-        line(to_int(ExitCode::store_in_use), "another process holds the store"),
+        line(to_int(ExitCode::in_use), "another process holds the store or the folder"),
         line(to_int(ExitCode::io), "disk or file error"),
         line(exit_not_allowed, "permission denied: the token is missing or wrong, or its role does not suffice"),
         line(to_int(ExitCode::config), "the config is invalid or unsafe"),

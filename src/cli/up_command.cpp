@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include "agent/agent_config.h"
+#include "agent/folder_lock.h"
 #include "agent/proc.h"
 #include "base/json_fields.h"
 #include "cli/child_process.h"
@@ -26,9 +28,9 @@
 #include "cli/listing.h"
 #include "cli/own_certificates.h"
 #include "cli/progress.h"
-#include "cli/standard_output.h"
 #include "config/config.h"
 #include "process/exit_code.h"
+#include "process/log_output.h"
 #include "process/signals.h"
 
 namespace muster {
@@ -38,6 +40,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds start_patience{30};
 constexpr std::chrono::milliseconds look_every{50};
+// An earlier command that was killed ends its servers in this time, unless they have matches.
+constexpr std::chrono::seconds lock_patience{3};
 
 struct Arguments {
     std::int64_t count = 1;
@@ -116,62 +120,95 @@ std::unique_ptr<ChildProcess> start_daemon(const std::filesystem::path& folder,
     return daemon;
 }
 
-// By Ctrl-C, or by a terminal that is gone.
-bool end_is_asked(Signals& signals) {
-    const auto signal = signals.wait(look_every);
-    return signal == Signal::stop || signal == Signal::reload;
-}
-
 // None when the end was asked for meanwhile.
 std::optional<JsonValue> wait_for_daemon(ChildProcess& daemon, const std::filesystem::path& folder, Signals& signals) {
     const Progress progress("starting the daemon");
     const auto until = Clock::now() + start_patience;
     while (!std::filesystem::exists(folder / "ports.json")) {
-        if (end_is_asked(signals)) return std::nullopt;
-        if (!daemon.running() || Clock::now() > until)
-            throw CommandFailure(exit_failed, "the daemon did not start:\n" + text_of(folder / "daemon.log"));
+        if (signals.wait(look_every)) return std::nullopt;  // Ctrl-C, or a terminal that is gone
+        const bool runs = daemon.running();
+        if (!runs || Clock::now() > until)
+            throw CommandFailure(runs ? exit_failed : daemon.wait(),
+                                 "the daemon did not start:\n" + text_of(folder / "daemon.log"));
     }
     return JsonValue::parse(text_of(folder / "ports.json")).value_or(JsonValue());
 }
 
-void announce(const Arguments& arguments, const std::filesystem::path& folder, const JsonValue& ports,
-              const std::string& ca_file) {
+std::string announcement(const Arguments& arguments, const std::filesystem::path& folder, const JsonValue& ports,
+                         const std::string& ca_file) {
     const std::string url = fmt::format("{}://{}", arguments.tls ? "https" : "http", ports["http"].text());
     const bool usual = !arguments.tls && ports["http"].text() == Config{}.listen.http.to_string();
     std::string where = usual ? "" : fmt::format("MUSTER_URL={} ", url);
     if (arguments.tls) where += fmt::format("MUSTER_CA_FILE={} ", ca_file);
-    print_result(
-        fmt::format("Muster is running, and with it {} × {}\n\n"
-                    "  the page             {}/\n"
-                    "  in another terminal  {}{} servers\n"
-                    "  logs and config      {}\n\n"
-                    "Ctrl-C ends all of it.\n",
-                    arguments.count, fmt::join(arguments.command, " "), url, where, own_path(), folder.string()));
+    return fmt::format(
+        "Muster is running, and with it {} × {}\n\n"
+        "  the page             {}/\n"
+        "  in another terminal  {}{} servers\n"
+        "  logs and config      {}\n\n"
+        "Ctrl-C ends all of it.",
+        arguments.count, fmt::join(arguments.command, " "), url, where, own_path(), folder.string());
 }
 
-// The exit code, once the agent has ended: by itself, or since it was told to.
-int watch(ChildProcess& agent, ChildProcess& daemon, const std::filesystem::path& folder, Signals& signals) {
+// The exit code, once the agent has ended: by itself, or since it was told to. One that was killed is started again: it
+// goes on with its servers. `announcement` is said once it runs: a command that is not there ends the agent before
+// anything was promised. `output` waits for no reader.
+int watch(const std::function<std::unique_ptr<ChildProcess>()>& start_agent, ChildProcess& daemon,
+          const std::filesystem::path& folder, Signals& signals, LogOutput& output, const std::string& announcement) {
+    constexpr std::chrono::milliseconds refusal_time{200};
+    constexpr int starts_max = 10;
+    constexpr int killed = 128;  // and the signal's number
+    auto agent = start_agent();
+    auto sure = Clock::now() + refusal_time;
     bool told = false;
-    while (agent.running()) {
-        if (end_is_asked(signals)) {
-            print_result(told ? "\nEnding the servers at once.\n"
-                              : "\nEnding the servers, their matches first; Ctrl-C again does not wait for them.\n");
-            agent.signal(SIGINT);
+    bool is_announced = false;
+    bool tell_again = false;  // one that was started again after the first was told
+    for (int starts = 1;;) {
+        if (!agent->running()) {
+            const int code = agent->wait();
+            const bool is_over = code <= killed || !is_announced;
+            if (is_over || starts == starts_max) {
+                const bool left = code > killed;
+                if (left)
+                    output.print("The agent was killed; servers that still run end with the next `muster up` here.");
+                if (!left && (told || is_announced)) output.print("All servers and the daemon have ended.");
+                return told && !left ? 0 : (left ? exit_failed : code);
+            }
+            output.print(fmt::format("The agent was killed (signal {}). It starts again and goes on with its servers.",
+                                     code - killed));
+            agent = start_agent();
+            ++starts;
+            sure = Clock::now() + refusal_time;
+            tell_again = told;
+        }
+        const auto signal = signals.wait(look_every);
+        // A terminal that goes may tell so twice, by its shell and by the kernel: that ends no match.
+        if (signal == Signal::stop || (signal == Signal::reload && !told)) {
+            output.print(told ? "\nEnding the servers at once."
+                              : "\nEnding the servers, their matches first; Ctrl-C again does not wait for them.");
+            agent->signal(SIGINT);
             told = true;
         }
+        if (tell_again && Clock::now() >= sure) {
+            agent->signal(SIGINT);
+            tell_again = false;
+        }
+        if (!told && !is_announced && Clock::now() >= sure) {
+            output.print(announcement);
+            is_announced = true;
+        }
         if (!told && !daemon.running()) {
-            agent.signal(SIGINT);
-            agent.wait();
+            agent->signal(SIGINT);
+            agent->wait();
             throw CommandFailure(exit_failed, "the daemon has ended:\n" + text_of(folder / "daemon.log"));
         }
     }
-    return told ? 0 : agent.wait();
 }
 
 void check(const Arguments& arguments) {
     const auto refuse = [](const std::string& why) { throw CommandFailure(to_int(ExitCode::usage), why); };
     if (arguments.command.empty()) refuse("give the command after --, such as: muster up -- ./server -port {port}");
     if (arguments.count < 1 || arguments.count > 1000) refuse("--count wants a whole number from 1 to 1000");
+    if (arguments.folder.empty()) refuse("--folder wants the path of a folder");
     region_of(arguments);
     const auto range = parse_port_range(arguments.ports);
     if (!range) refuse("--ports wants a range from 1024 to 65535, such as 7000-7999");
@@ -179,14 +216,40 @@ void check(const Arguments& arguments) {
         refuse("--ports has fewer ports than --count servers");
 }
 
+// One command at a time in that folder. Fails with who has it, and how to end that.
+FolderLock occupy(const std::filesystem::path& folder) {
+    const std::filesystem::path agents = folder / "agent";
+    std::error_code error;
+    std::filesystem::create_directories(agents, error);
+    auto lock = FolderLock::take(folder, Duration::zero());
+    if (!lock && !lock.error().in_use)
+        throw CommandFailure(to_int(ExitCode::io), fmt::format("cannot use {}: {}", folder.string(), lock.error().why));
+    const auto how_to_end = [](const FolderLock::Refusal& refusal, const char* kill) {
+        return refusal.holder ? fmt::format("; `{} {}` ends it", kill, *refusal.holder) : std::string();
+    };
+    if (!lock)
+        throw CommandFailure(to_int(ExitCode::in_use), fmt::format("{} uses {}{}, or give this one another --folder",
+                                                                   with_pid("another `muster up`", lock.error().holder),
+                                                                   folder.string(), how_to_end(lock.error(), "kill")));
+    const auto agent = FolderLock::take(agents, lock_patience);
+    if (!agent && agent.error().in_use)
+        throw CommandFailure(
+            to_int(ExitCode::in_use),
+            fmt::format("{} still uses {}. If an earlier `muster up` was killed, it waits for its matches to end{}",
+                        with_pid("an agent", agent.error().holder), agents.string(),
+                        how_to_end(agent.error(), "kill -INT")));
+    return std::move(*lock);
+}
+
 int up(const Arguments& arguments) {
     check(arguments);
     const std::filesystem::path folder = std::filesystem::absolute(arguments.folder);
+    const FolderLock lock = occupy(folder);
     std::error_code error;
-    std::filesystem::create_directories(folder, error);
     std::filesystem::remove(folder / "ports.json", error);
 
     Signals signals;
+    LogOutput output(STDOUT_FILENO, {});
     // In this order: whatever happens, the agent and its servers end first, then the daemon.
     const OwnCertificates certificates = arguments.tls ? own_certificates(folder / "pki") : OwnCertificates();
     const auto daemon = start_daemon(folder, certificates.daemon);
@@ -198,22 +261,16 @@ int up(const Arguments& arguments) {
     std::ofstream(config) << agent_config(arguments, folder, join);
     std::map<std::string, std::string> trust;
     if (arguments.tls) trust["MUSTER_CA_FILE"] = certificates.ca_file;
-    ChildProcess agent({.command = {own_path(), "agent", "--config", config.string(), "--ends-all"},
-                        .environment = trust,
-                        .clean = true,
-                        .output = -1,
-                        .own_group = true});
-    // A command that is not there ends the agent before anything was promised.
-    constexpr std::chrono::milliseconds refusal_time{200};
-    const auto sure = Clock::now() + refusal_time;
-    while (agent.running() && Clock::now() < sure) {
-        if (end_is_asked(signals)) agent.signal(SIGINT);
-    }
-    if (!agent.running()) return agent.wait();
-    announce(arguments, folder, *ports, certificates.ca_file);
-    const int code = watch(agent, *daemon, folder, signals);
-    print_result("All servers and the daemon have ended.\n");
-    return code;
+    const auto start_agent = [&] {
+        return std::make_unique<ChildProcess>(
+            ChildProcess::Plan{.command = {own_path(), "agent", "--config", config.string(), "--ends-all"},
+                               .environment = trust,
+                               .clean = true,
+                               .output = -1,
+                               .own_group = true});
+    };
+    return watch(start_agent, *daemon, folder, signals, output,
+                 announcement(arguments, folder, *ports, certificates.ca_file));
 }
 
 }  // namespace
@@ -242,8 +299,11 @@ Command up_command() {
         "    muster up --count 8 -- ./server -port {port}\n\n"
         "Each server gets a port of its own: in the variable PORT, and in place of {port}. It is registered once it "
         "has\n"
-        "bound that port, and restarted when it ends. Ctrl-C ends the matches, then the servers, then the daemon. The\n"
-        "folder has agent.toml, which `muster agent --config` takes too.\n",
+        "bound that port, and restarted when it ends. Ctrl-C waits for the matches, then ends the servers and the\n"
+        "daemon; so does closing the terminal. A second Ctrl-C does not wait. When this command is killed, the daemon "
+        "ends\n"
+        "at once and the servers after their matches.\n\n"
+        "The folder has agent.toml, which `muster agent --config` takes too.\n",
         [arguments] { return up(*arguments); }};
 }
 

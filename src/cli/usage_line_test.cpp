@@ -31,7 +31,8 @@ TEST_CASE("O-3: a usage line names the arguments, what may stand in their place,
           "muster player-token NAME --account N [--for TIME] [--config FILE] [--json]");
     CHECK(usage_line(named(program, "certs")).starts_with("muster certs init|issue|renew|show WHERE… "));
     CHECK(usage_line(named(program, "up")).ends_with(" [--folder FOLDER] [--tls]\n    -- COMMAND…"));
-    CHECK(usage_line(named(program, "bench")).ends_with(" [-- ARGUMENT…]"));
+    CHECK(usage_line(named(program, "bench"))
+              .starts_with("muster bench [WORKLOAD | --list] [WORKLOAD… | -- ARGUMENT…] "));
     CHECK(usage_line(named(program, "man")) == "muster man");
 }
 

@@ -6,8 +6,10 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include "muster/outcome.h"
 #include "muster/time.h"
 
 namespace muster::sdk {
@@ -50,6 +52,9 @@ public:
     virtual void connected(Time now) = 0;
     // The connection is gone, or could not be made.
     virtual void disconnected(Time now) = 0;
+    // Why there is no connection to `address`, or not any more. Before disconnected(); also for each of several
+    // addresses that refuses, while the next is tried. Not when the connection ends as the client wants it.
+    virtual void failed(std::string_view address, const Outcome& why);
 
     // Any number of bytes, cut anywhere.
     virtual void receive(std::span<const std::byte> bytes, Time now) = 0;

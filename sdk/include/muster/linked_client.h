@@ -6,10 +6,12 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "muster/client.h"
 #include "muster/clock_estimate.h"
+#include "muster/outcome.h"
 #include "muster/time.h"
 
 namespace muster::sdk {
@@ -21,6 +23,9 @@ public:
     ~LinkedClient() override;
 
     LinkState link_state() const;
+    // Why there is no link, with the address first in its text; success while there is one, or nothing has failed yet.
+    // What Muster refuses goes to on_error.
+    const Outcome& failure() const { return failure_; }
     // Muster's clock. Also there while the link is down; its bound grows.
     const ClockEstimate& clock() const;
 
@@ -28,6 +33,7 @@ public:
     bool wants_connection() const final;
     void connected(Time now) final;
     void disconnected(Time now) final;
+    void failed(std::string_view address, const Outcome& why) final;
     void receive(std::span<const std::byte> bytes, Time now) final;
     std::vector<std::byte> take_output() final;
     void tick(Time now) final;
@@ -39,6 +45,7 @@ protected:
 
 private:
     const std::unique_ptr<ClientState> inside_;
+    Outcome failure_{};
 };
 
 }  // namespace muster::sdk

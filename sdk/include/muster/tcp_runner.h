@@ -9,15 +9,9 @@
 #include "muster/client.h"
 #include "muster/outcome.h"
 #include "muster/time.h"
+#include "muster/tls_credentials.h"
 
 namespace muster::sdk {
-
-// Files of PEM for a link over TLS 1.3. `muster certs` makes them.
-struct TlsOptions {
-    std::string ca_file{};           // the authority of Muster's certificate; empty: those of the machine
-    std::string certificate_file{};  // what is shown to Muster, if it wants one; empty: none
-    std::string key_file{};          // of certificate_file
-};
 
 // Drives any number of clients on the thread of run(), or on one of its own. Clients and their callbacks belong to that
 // thread: another thread reaches them by post(). Before run() is called, and after it has returned, the clients belong
@@ -42,12 +36,13 @@ public:
     // Several addresses with commas between, "a:11032,b:11032", are those of nodes that share a store: the next one is
     // tried as soon as one refuses, and after a connection was lost. One of them has the fleet, the others stand by.
     //
-    // "muster-tls://host:port" is a link over TLS with the files that the environment names: MUSTER_CA_FILE,
-    // MUSTER_CERTIFICATE_FILE and MUSTER_KEY_FILE, each empty when it is not set.
+    // "muster-tls://host:port" is a link over TLS with the files that TlsOptions::of_environment() names.
     void add(Client& client, std::string_view address);
     // Over TLS. Muster's certificate must name the host of the address. Throws std::invalid_argument also when a file
     // cannot be used, or the SDK was built without TLS (MUSTER_SDK_TLS). The files are read once, here.
     void add(Client& client, std::string_view address, const TlsOptions& tls);
+    // The same with files that are read already, and may be read again.
+    void add(Client& client, std::string_view address, const TlsCredentials& tls);
     // Closes its connection and tells the client so: its callbacks are called before this returns, or, from within a
     // callback of the client itself, right after that.
     void remove(Client& client);
