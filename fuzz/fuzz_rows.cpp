@@ -2,7 +2,8 @@
 //
 // An input is a list of rows, each with values that are plausible or any at all. Rows of one key follow one another as
 // in a table, where the latest counts. What the check takes, core starts from; then the servers come back, are asked
-// about their matches and answer one way or the other, and time passes.
+// about their matches and answer one way or the other, a host comes back or does not, and time passes.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -110,6 +111,11 @@ private:
         std::sort(state.over.begin(), state.over.end());
         for (auto& [lobby, list] : lists) state.players.push_back(std::move(list));
         for (auto& [name, account] : accounts) state.accounts.push_back(std::move(account));
+        // A table has one row of a key.
+        const auto named_less = [](const auto& one, const auto& other) { return one.name < other.name; };
+        const auto same_name = [](const auto& one, const auto& other) { return one.name == other.name; };
+        std::ranges::stable_sort(state.hosts, named_less);
+        state.hosts.erase(std::unique(state.hosts.begin(), state.hosts.end(), same_name), state.hosts.end());
         return state;
     }
 
@@ -151,14 +157,52 @@ private:
         return match;
     }
 
+    std::string host_name() { return text("h-" + std::to_string(input_.below(3))); }
+
+    HostRecord host_row() {
+        HostRecord host;
+        host.name = host_name();
+        host.address = text("10.0.0.1");
+        host.region = RegionId(value<std::int8_t>());
+        host.version = text("1.0");
+        host.draining = input_.flag();
+        host.joined_at = date();
+        if (input_.flag()) host.lost_at = date();
+        return host;
+    }
+
+    HostProcessRecord host_process_row() {
+        HostProcessRecord process;
+        process.host = host_name();
+        process.name = text("p-" + std::to_string(input_.below(3)));
+        process.run = text("arena");
+        process.state = static_cast<ProcessState>(input_.below(process_state_count));
+        process.pid = value<std::int32_t>();
+        process.port = value<std::int32_t>();
+        process.server = ServerId(value<std::int32_t>());
+        process.started_at = date();
+        process.restarts = value<std::int32_t>();
+        process.exit_at = date();
+        process.exit_code = value<std::int32_t>();
+        process.exit_signal = value<std::int32_t>();
+        process.exit_reason = text("signal 9 (SIGKILL)");
+        return process;
+    }
+
     void rest_of(RecoveredState& state) {
-        switch (input_.below(3)) {
+        switch (input_.below(5)) {
             case 0:
+                state.hosts.push_back(host_row());
+                break;
+            case 1:
+                state.host_processes.push_back(host_process_row());
+                break;
+            case 2:
                 state.owed_aborts.push_back({IpAddress::v4({10, 0, 0, 1}),
                                              static_cast<std::uint16_t>(7000 + input_.below(8)),
                                              LobbyId(value<std::int32_t>())});
                 break;
-            case 1:
+            case 3:
                 state.has_clock = true;
                 state.clock = {value<std::int64_t>(), value<std::int32_t>()};
                 break;
@@ -171,7 +215,7 @@ private:
         FuzzWorld::Socket& matchmaker = world.link(FuzzWorld::links_max - 1);
         world.open(matchmaker, Port::matchmakers);
         world.say(matchmaker, MatchmakerHandshake{"t", "a", {{RegionId(0), RegionId(2)}}});
-        for (std::size_t i = 0; i < state.servers.size() && i + 1 < FuzzWorld::links_max; ++i) {
+        for (std::size_t i = 0; i < state.servers.size() && i + 2 < FuzzWorld::links_max; ++i) {
             const ServerRecord& server = state.servers[i];
             FuzzWorld::Socket& link = world.link(i);
             world.open(link, Port::servers);
@@ -184,6 +228,12 @@ private:
             const bool holds = input_.flag();
             for (std::size_t i = 0; i + 1 < FuzzWorld::links_max; ++i)
                 world.say(world.link(i), AllocateMatchAck{holds, match.lobby});
+        }
+        if (!state.hosts.empty() && input_.flag()) {
+            FuzzWorld::Socket& agent = world.link(FuzzWorld::links_max - 2);
+            world.open(agent, Port::servers);
+            world.say(agent, HostHello{"t", HostNameText(state.hosts[0].name), "10.0.0.1", RegionId(0), "1.0"});
+            world.say(agent, HostReport{});
         }
         world.advance(input_.flag() ? 10s : 150s);
     }

@@ -1,6 +1,8 @@
-// The bytes before a TLS handshake is over: any, or those of a real client with a few of them changed.
+// The bytes before a TLS handshake is over: any, or those of a real client with a few of them changed; and the records
+// after it, of a peer that knows its keys and says whatever it likes. A real client may come back by a ticket.
 //
-// An input says into which pieces the bytes are cut, which of the client's flights are changed, and how.
+// An input says into which pieces the bytes are cut, which of them are changed, and how.
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -9,12 +11,15 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/check.h"
+#include "base/seeded_entropy.h"
 #include "certs/authority.h"
 #include "fuzz/fuzz_input.h"
 #include "fuzz/fuzz_target.h"
+#include "tls/knowing_peer_fixture.h"
 #include "tls/tls_link.h"
 
 namespace muster::fuzz {
@@ -37,16 +42,13 @@ Sides make_sides() {
     const IssuedFiles peer = authority.issue("eu-1", PeerRole::server, {}, 30);
     auto material = TlsMaterial::read({daemon.certificate, daemon.key, pki + "/ca.crt", ""});
     MUSTER_CHECK(material.has_value(), "our own files can be read");
-    auto server = TlsServerContext::make(*material, "servers", PeerRole::server);
+    static SeededEntropy entropy(1);
+    auto server = TlsServerContext::make(*material, "servers", PeerRole::server, TlsServerContext::Proof::needed,
+                                         std::make_shared<TicketKeys>(entropy, std::time(nullptr)));
     auto client = TlsClientContext::read({pki + "/ca.crt", peer.certificate, peer.key});
     MUSTER_CHECK(server && client, "our own certificates are good");
     std::filesystem::remove_all(folder);
     return {*server, *client};
-}
-
-const Sides& sides() {
-    static const Sides made = make_sides();
-    return made;
 }
 
 struct End {
@@ -72,17 +74,118 @@ struct End {
     std::size_t heard = 0;
 };
 
+const Sides& sides() {
+    static const Sides made = make_sides();
+    return made;
+}
+
+// What a client has that was here before.
+OpenSslHandle<SSL_SESSION> make_session() {
+    End server(sides().server);
+    End client(sides().client, "127.0.0.1");
+    client.link.begin(client.out);
+    for (int flight = 0; flight < 2; ++flight) {
+        server.receive(client.take_out(), 1 << 14);
+        client.receive(server.take_out(), 1 << 14);
+    }
+    auto session = client.link.session();
+    MUSTER_CHECK(session != nullptr, "a peer with a certificate gets a ticket");
+    return session;
+}
+
+// A copy, since OpenSSL uses none again whose link failed.
+OpenSslHandle<SSL_SESSION> session() {
+    static const OpenSslHandle<SSL_SESSION> made = make_session();
+    return OpenSslHandle<SSL_SESSION>(SSL_SESSION_dup(made.get()));
+}
+
+// What a play of records has come to.
+struct Records {
+    explicit Records(std::uint32_t suite, const TrafficSecret& secret)
+        : forged(suite, secret), server(TlsRecords::begin({secret, secret, suite, 0, 0})) {}
+
+    void give(std::string_view bytes, std::size_t piece) {
+        const auto all = std::as_bytes(std::span(bytes));
+        for (std::size_t at = 0; at < all.size(); at += piece) {
+            const auto part = all.subspan(at, std::min(piece, all.size() - at));
+            Bytes plain(part.size() + TlsRecords::partial_max);
+            const std::size_t got = server->receive(part, plain, out);
+            heard.append(reinterpret_cast<const char*>(plain.data()), got);
+        }
+    }
+
+    ForgedRecords forged;
+    std::unique_ptr<TlsRecords> server;
+    Bytes out;
+    std::string said;  // what has to be heard
+    std::string heard;
+};
+
+std::string text_of(const Bytes& bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void play_records(FuzzInput& input, std::size_t piece) {
+    constexpr std::array suites{TLS1_3_CK_AES_128_GCM_SHA256, TLS1_3_CK_AES_256_GCM_SHA384,
+                                TLS1_3_CK_CHACHA20_POLY1305_SHA256};
+    const std::uint32_t suite = suites[input.below(suites.size())];
+    const TrafficSecret secret(std::string(suite == TLS1_3_CK_AES_256_GCM_SHA384 ? 96 : 64, 'a'));
+    Records play(suite, secret);
+    bool proper = true;  // so far a peer might have said all of it
+    for (int step = 0; step < 40 && !input.empty(); ++step) {
+        switch (input.below(5)) {
+            case 0: {  // data
+                const std::string content(input.text());
+                play.give(text_of(play.forged.record(23, content, input.byte())), piece);
+                if (proper) play.said += content;
+                break;
+            }
+            case 1: {  // a change of keys
+                play.give(text_of(play.forged.record(22, std::string("\x18\0\0\1", 4) + (input.flag() ? '\1' : '\0'))),
+                          piece);
+                play.forged.take_next_key();
+                break;
+            }
+            case 2: {  // anything, sealed well
+                const auto type = input.byte();
+                play.give(text_of(play.forged.record(type, input.text(), input.byte())), piece);
+                proper = false;
+                break;
+            }
+            case 3: {  // a record that was changed on the way
+                const std::string sealed = text_of(play.forged.record(23, input.text()));
+                const std::string arrived = edited(sealed, input);
+                play.give(arrived, piece);
+                // Once bytes do not fit, nothing that follows may be heard.
+                proper = false;
+                break;
+            }
+            default:  // anything
+                play.give(input.text(), piece);
+                proper = false;
+        }
+        MUSTER_CHECK(play.heard.starts_with(play.said) || play.said.starts_with(play.heard), "what is heard was said");
+        // A flood of records that say nothing is ended, and so is one of changes of keys; else all is heard.
+        if (proper && play.server->state() == TlsRecords::State::open)
+            MUSTER_CHECK(play.heard == play.said, "what was said well is heard");
+    }
+    MUSTER_CHECK(play.server->partial() <= TlsRecords::partial_max, "what is kept has a limit");
+}
+
 void play(FuzzInput& input) {
     const std::size_t piece = 1 + input.byte() * std::size_t{16};
+    const std::size_t kind = input.below(4);
+    if (kind == 2) return play_records(input, piece);
     End server(sides().server);
-    if (input.flag()) {
+    if (kind == 1) {
         // Whatever comes: it knows no key of ours.
         server.receive(std::string(input.rest()), piece);
         MUSTER_CHECK(server.link.state() != TlsLink::State::open, "nobody is let in without a certificate");
         MUSTER_CHECK(server.heard == 0, "nothing is heard before the handshake is over");
         return;
     }
-    End client(sides().client, "127.0.0.1");
+    const auto shown = kind == 3 ? session() : nullptr;
+    End client(sides().client, "127.0.0.1", shown.get());
     client.link.begin(client.out);
     bool changed = false;
     for (int flight = 0; flight < 4; ++flight) {
@@ -99,12 +202,13 @@ void play(FuzzInput& input) {
     if (changed) return;
     MUSTER_CHECK(server.link.state() == TlsLink::State::open, "what nobody changed is good");
     MUSTER_CHECK(server.link.peer()->name == "eu-1", "and says who it is");
+    MUSTER_CHECK(server.link.was_resumed() == (kind == 3), "and comes back by its ticket");
 }
 
 }  // namespace
 }  // namespace muster::fuzz
 
-FUZZ_TARGET("fault 75: bytes before a TLS handshake is over let nobody in and are never heard") {
+FUZZ_TARGET("fault 75: bytes before a TLS handshake is over let nobody in, and after it only sealed ones are heard") {
     muster::fuzz::FuzzInput input(data, size);
     muster::fuzz::play(input);
     return 0;

@@ -35,9 +35,10 @@ int main(int count, char** arguments) {
     try {
         const std::filesystem::path all = arguments[1];
         const int ports = write_port_seeds(all);
+        const int nodes = write_node_seeds(all);
         const int plays = write_play_seeds(all);
         const int texts = write_text_seeds(all);
-        fmt::print("{} seeds of messages, {} of plays, {} of texts\n", ports, plays, texts);
+        fmt::print("{} seeds of messages, {} of nodes, {} of plays, {} of texts\n", ports, nodes, plays, texts);
         return 0;
     } catch (const std::exception& fault) {
         fmt::print(stderr, "make_seeds: {}\n", fault.what());

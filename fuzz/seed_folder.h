@@ -27,6 +27,7 @@ private:
 
 // The seeds of several targets; each makes its folders below `all`, and gives how many there are.
 int write_port_seeds(const std::filesystem::path& all);
+int write_node_seeds(const std::filesystem::path& all);
 int write_play_seeds(const std::filesystem::path& all);
 int write_text_seeds(const std::filesystem::path& all);
 

@@ -164,6 +164,14 @@ int write_tls(const std::filesystem::path& all) {
     folder.write("a byte of the answer changed", std::string("\xff\x00\x00\x01\x60\x55\x00", 7));
     folder.write("a record of a handshake", std::string("\xff\x01\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00", 12));
     folder.write("no TLS", "\xff\x01GET / HTTP/1.1\r\n\r\n");
+    // From here on the records after it: the suite, and then one step after the other.
+    folder.write("data and changes of keys",
+                 std::string("\x01\x02\x00\x00\x05hello\x07\x01\x01\x00\x01y\x00\x01\x00\x00\x01z\x00", 24));
+    folder.write("an alert", std::string("\xff\x02\x01\x00\x01x\x00\x02\x15\x02\x01\x00\x00", 13));
+    folder.write("a handshake message", std::string("\xff\x02\x02\x02\x16\x05\x18\x00\x00\x01\x00\x00", 12));
+    folder.write("a record changed", std::string("\x08\x02\x00\x03\x03"
+                                                 "abc\x01\x07\x55\x00",
+                                                 12));
     return folder.count();
 }
 

@@ -16,15 +16,25 @@ void Agenda::at(Time when, Action action) {
         actions_[slot] = std::move(action);
     }
     heap_.push_back({std::max(when, now()), next_order_++, slot});
-    std::push_heap(heap_.begin(), heap_.end(), later);
+    std::push_heap(heap_.begin(), heap_.end(), Later{});
+}
+
+void Agenda::set_alarm(Time when) {
+    alarm_at_ = Entry{std::max(when, now()), next_order_++, 0};
 }
 
 bool Agenda::step(Time until) {
+    if (alarm_is_next() && alarm_at_->when <= until) {
+        clock_.advance_to(alarm_at_->when);
+        alarm_at_.reset();
+        alarm_();
+        return true;
+    }
     if (heap_.empty() || heap_.front().when > until) {
         clock_.advance_to(std::max(until, now()));
         return false;
     }
-    std::pop_heap(heap_.begin(), heap_.end(), later);
+    std::pop_heap(heap_.begin(), heap_.end(), Later{});
     const Entry entry = heap_.back();
     heap_.pop_back();
     clock_.advance_to(entry.when);

@@ -26,11 +26,17 @@ public:
     void at(Time when, Action action);
     void in(Duration delay, Action action) { at(now() + delay, std::move(action)); }
 
+    // One entry of its own, which is planned anew more often than it comes about: setting it forgets where it was. It
+    // takes its place among the entries of its moment when it is set.
+    void set_alarm(Time when);
+    // What it does. Before it is set.
+    void on_alarm(Action action) { alarm_ = std::move(action); }
+
     // Moves the clock to the next entry and lets it happen. False, and the clock at `until`, when nothing is to happen
     // by then.
     bool step(Time until);
 
-    std::size_t size() const { return heap_.size(); }
+    std::size_t size() const { return heap_.size() + (alarm_at_ ? 1 : 0); }
 
 private:
     struct Entry {
@@ -38,13 +44,21 @@ private:
         std::uint64_t order;
         std::uint32_t slot;
     };
-    static bool later(const Entry& a, const Entry& b) { return a.when != b.when ? a.when > b.when : a.order > b.order; }
+    // As a type, so that the heap's comparisons are not calls.
+    struct Later {
+        bool operator()(const Entry& a, const Entry& b) const {
+            return a.when != b.when ? a.when > b.when : a.order > b.order;
+        }
+    };
+    bool alarm_is_next() const { return alarm_at_ && (heap_.empty() || Later{}(heap_.front(), *alarm_at_)); }
 
     VirtualClock& clock_;
     std::vector<Entry> heap_;
     std::vector<Action> actions_;  // by slot
     std::vector<std::uint32_t> free_;
     std::uint64_t next_order_ = 0;
+    std::optional<Entry> alarm_at_;
+    Action alarm_;
 };
 
 }  // namespace muster::sim

@@ -40,3 +40,22 @@ TEST_CASE("what an entry of the agenda makes for the same moment happens in that
     }
     CHECK(happened == std::vector{1, 2, 3, 4});
 }
+
+TEST_CASE("the agenda's alarm comes when it was set last, among the entries of its moment in the order of setting") {
+    VirtualClock clock;
+    Agenda agenda(clock);
+    const Time start = clock.now();
+    std::vector<int> happened;
+    agenda.on_alarm([&] { happened.push_back(0); });
+    agenda.set_alarm(start + 1s);
+    agenda.in(2s, [&] { happened.push_back(1); });
+    agenda.set_alarm(start + 2s);
+    agenda.in(2s, [&] { happened.push_back(2); });
+    CHECK(agenda.size() == 3);
+
+    while (agenda.step(start + 3s)) {
+    }
+    CHECK(happened == std::vector{1, 0, 2});
+    CHECK(clock.now() == start + 3s);
+    CHECK(agenda.size() == 0);
+}

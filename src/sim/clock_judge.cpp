@@ -1,5 +1,6 @@
 #include "sim/clock_judge.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -42,6 +43,15 @@ Time ClockJudge::begin_of(std::int64_t minute) const {
     return known_at_ + Duration((minute * minute_ns - elapsed_ + speed_ - 1) / speed_);
 }
 
+const GameTime& ClockJudge::shown(Time now) {
+    if (now >= shown_from_ && now < shown_until_) return shown_;
+    const std::int64_t minute = minute_at(now);
+    shown_ = shown_at(minute);
+    shown_from_ = begin_of(minute);
+    shown_until_ = begin_of(minute + 1);
+    return shown_;
+}
+
 void ClockJudge::opened(const Scene&, LinkNumber link, Port port) {
     if (port == Port::players) clients_[link] = {};
 }
@@ -63,6 +73,7 @@ void ClockJudge::said(const Scene& scene, LinkNumber link, const PlayerLoginResp
     Client& client = clients_[link];
     client.logged_in = true;
     client.welcomed = scene.now;
+    none_late_until_ = Time{};
 }
 
 void ClockJudge::said(const Scene& scene, LinkNumber link, const TimeChange& part) {
@@ -73,6 +84,7 @@ void ClockJudge::said(const Scene& scene, LinkNumber link, const TimeChange& par
     if (!client.clock.shown)
         return object(scene, "invariant 16", "a part of the time is told to a client that never had the whole");
     if (speed_ > speed_of_parts) return object(scene, "C-2", "the minutes are told one by one above speed 60");
+    tell(link, client);
     client.clock.follow(part);
     client.parts.push_back(part);
 }
@@ -82,11 +94,16 @@ void ClockJudge::said(const Scene& scene, LinkNumber link, const TimeUpdate& who
     if (found == clients_.end()) return;
     ++told_;
     Client& client = found->second;
+    tell(link, client);
     client.clock.follow(whole);
     ++client.wholes;
-    const GameTime now = shown_at(minute_at(scene.now));
+    const GameTime& now = shown(scene.now);
     if (*client.clock.shown != now)
         object(scene, "invariant 16", fmt::format("{} is told at {}", text_of(*client.clock.shown), text_of(now)));
+}
+
+void ClockJudge::tell(LinkNumber link, const Client& client) {
+    if (client.wholes == 0 && client.parts.empty()) told_now_.push_back(link);
 }
 
 // From the whole minute on when the time is set; without a break when only the speed is.
@@ -99,6 +116,7 @@ void ClockJudge::clock_set(const Scene& scene, const OperatorClock& wish) {
         elapsed_ = (((time.day - 1) * 24 + time.hour) * 60 + time.minute) * minute_ns;
     }
     jumped_ = scene.now;
+    none_late_until_ = shown_until_ = Time{};
     for (auto& [link, client] : clients_) client.told.reset();
 }
 
@@ -111,6 +129,8 @@ void ClockJudge::durable(Time, const RecordBatch& batch) {
 // The clock stood still while nobody ran; a stored one is worth more than the configuration.
 void ClockJudge::run_began(const Scene& scene, const Core& core) {
     clients_.clear();
+    told_now_.clear();
+    none_late_until_ = shown_until_ = Time{};
     known_at_ = scene.now;
     jumped_.reset();
     speed_ = rules_.clock_speed;
@@ -125,29 +145,45 @@ void ClockJudge::run_began(const Scene& scene, const Core& core) {
 }
 
 void ClockJudge::pass_ended(const Scene& scene, const Core& core) {
-    const GameTime now = shown_at(minute_at(scene.now));
+    const GameTime& now = shown(scene.now);
     if (core.world().shown() != now)
         return object(scene, "invariant 16",
                       fmt::format("the world shows {} at {}", text_of(core.world().shown()), text_of(now)));
-    for (auto& [link, client] : clients_) {
-        const bool silent = client.wholes == 0 && client.parts.empty();
-        if (silent && client.logged_in) judge_silence(scene, client);
+    if (scene.now > none_late_until_) {
+        for (const auto& [link, client] : clients_) {
+            const bool silent = client.wholes == 0 && client.parts.empty();
+            if (silent && client.logged_in) judge_silence(scene, client);
+        }
     }
     told_in_pass(scene);
+    if (scene.now <= none_late_until_) return;
+    none_late_until_ = Time::max();
+    for (const auto& [link, client] : clients_) {
+        if (client.logged_in) none_late_until_ = std::min(none_late_until_, late_from(scene, client));
+    }
+}
+
+Time ClockJudge::late_from(const Scene& scene, const Client& client) const {
+    if (speed_ > speed_of_parts) return client.told_at + 1s + telling_time;
+    const std::int64_t minute = minute_at(scene.now);
+    return begin_of(client.showing == minute ? minute + 1 : minute) + telling_time;
 }
 
 void ClockJudge::told_in_pass(const Scene& scene) {
-    for (auto& [link, client] : clients_) {
-        if (client.wholes > 0 || !client.parts.empty()) judge_told(scene, client);
-        client.parts.clear();
-        client.wholes = 0;
+    for (const LinkNumber link : told_now_) {
+        const auto found = clients_.find(link);
+        if (found == clients_.end() || (found->second.wholes == 0 && found->second.parts.empty())) continue;
+        judge_told(scene, found->second);
+        found->second.parts.clear();
+        found->second.wholes = 0;
     }
+    told_now_.clear();
 }
 
 // After the last message of a pass it shows the world's time.
 void ClockJudge::judge_told(const Scene& scene, Client& client) {
     const std::int64_t minute = minute_at(scene.now);
-    const GameTime now = shown_at(minute);
+    const GameTime& now = shown(scene.now);
     if (client.clock.shown != now)
         return object(scene, "invariant 16",
                       fmt::format("a client shows {} at {}", text_of(*client.clock.shown), text_of(now)));

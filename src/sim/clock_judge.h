@@ -53,9 +53,13 @@ private:
     std::int64_t elapsed_at(Time now) const;  // game nanoseconds
     std::int64_t minute_at(Time now) const;
     Time begin_of(std::int64_t minute) const;
+    const GameTime& shown(Time now);
     void judge_told(const Scene& scene, Client& client);
     void judge_form(const Scene& scene, const Client& client, const GameTime& now);
     void judge_silence(const Scene& scene, const Client& client);
+    // From when on it must have heard more than it has.
+    Time late_from(const Scene& scene, const Client& client) const;
+    void tell(LinkNumber link, const Client& client);
     void object(const Scene& scene, std::string rule, std::string what);
 
     Objections& objections_;
@@ -67,7 +71,13 @@ private:
     std::int64_t elapsed_ = 0;
     std::int32_t speed_ = 1;
     std::optional<Time> jumped_;  // the last moment at which an operator set it
+    // What it shows, and until when.
+    GameTime shown_;
+    Time shown_from_{};
+    Time shown_until_{};
     std::uint64_t told_ = 0;
+    std::vector<LinkNumber> told_now_;  // in this pass
+    Time none_late_until_{};            // no client has to have heard anything more before
 };
 
 }  // namespace muster::sim

@@ -75,7 +75,9 @@ Code code_of(Port port, std::span<const std::byte> frame) {
 
 // Events that are about a player alone.
 template <class E>
-constexpr bool is_of_player = std::is_same_v<E, event::PlayerIdle> || std::is_same_v<E, event::PlayerActive>;
+constexpr bool is_of_player = std::is_same_v<E, event::PlayerLogin> || std::is_same_v<E, event::PlayerResumed> ||
+                              std::is_same_v<E, event::PlayerIdle> || std::is_same_v<E, event::PlayerActive> ||
+                              std::is_same_v<E, event::PlayerClosed> || std::is_same_v<E, event::EntityDeleted>;
 
 template <class E>
 std::string described(const E& event) {
@@ -89,7 +91,7 @@ std::string described(const E& event) {
 Court::Court(Trace& trace, const Rules& rules)
     : trace_(trace),
       registry_(objections_),
-      promises_(objections_),
+      promises_(objections_, registry_),
       slots_(objections_, registry_),
       fleet_(objections_, registry_, slots_),
       tokens_(objections_, registry_, slots_),
@@ -125,9 +127,7 @@ void Court::for_each_judge(Hear hear) {
 void Court::run_began(Time now, Time running, const Core& core) {
     trace_.mix(static_cast<std::uint64_t>(now.time_since_epoch().count()));
     note(now, "Muster starts");
-    notes_.clear();
-    bytes_.clear();
-    events_.clear();
+    forget_notes();
     handling_ = -1;
     deferred_.clear();
     scene_ = Scene{.now = now, .running = running, .cause = 0, .cause_link = 0, .cause_lobby = {}};
@@ -203,23 +203,42 @@ void Court::pruned(Time now, const std::map<std::int64_t, EventRecord>& events) 
     for_each_judge([&](auto& judge) { judge.pruned(now, events); });
 }
 
-Court::Note& Court::add(Kind kind, LinkNumber link, std::uint64_t published) {
+void Court::forget_notes() {
+    notes_.clear();
+    bytes_.clear();
+    wishes_.clear();
+    events_.clear();
+    players_only_ = true;
+}
+
+Court::Note& Court::add(Kind kind, LinkNumber link, Port port, std::uint64_t published) {
     Note& note = notes_.emplace_back();
     note.kind = kind;
+    note.port = port;
     note.link = link;
     note.published = published;
     note.cause = handling_;
+    players_only_ = players_only_ && port == Port::players;
     return note;
 }
 
-void Court::heard(LinkNumber link, Port port, Code code, std::span<const std::byte> payload, std::uint64_t published) {
-    Note& note = add(Kind::heard, link, published);
-    note.port = port;
-    note.code = code;
+void Court::add_bytes(Note& note, std::span<const std::byte> payload) {
     note.begin = static_cast<std::uint32_t>(bytes_.size());
     note.size = static_cast<std::uint32_t>(payload.size());
-    note.until = ~std::uint64_t{0};
     bytes_.insert(bytes_.end(), payload.begin(), payload.end());
+}
+
+// Not of players: all that there is is judged after it.
+void Court::add_wish(Kind kind, const Wish& wish, std::uint64_t published) {
+    add(kind, 0, Port::servers, published).begin = static_cast<std::uint32_t>(wishes_.size());
+    wishes_.push_back(wish);
+}
+
+void Court::heard(LinkNumber link, Port port, Code code, std::span<const std::byte> payload, std::uint64_t published) {
+    Note& note = add(Kind::heard, link, port, published);
+    note.code = code;
+    note.until = ~std::uint64_t{0};
+    add_bytes(note, payload);
     handling_ = static_cast<std::int32_t>(notes_.size()) - 1;
     note.cause = handling_;
 }
@@ -230,48 +249,46 @@ void Court::handled(std::uint64_t published) {
 }
 
 void Court::said(LinkNumber link, Port port, std::span<const std::byte> frame, std::uint64_t published) {
-    Note& note = add(Kind::said, link, published);
-    note.port = port;
+    Note& note = add(Kind::said, link, port, published);
     note.code = code_of(port, frame);
-    const auto payload = frame.subspan(frame_head_size);
-    note.begin = static_cast<std::uint32_t>(bytes_.size());
-    note.size = static_cast<std::uint32_t>(payload.size());
-    bytes_.insert(bytes_.end(), payload.begin(), payload.end());
+    add_bytes(note, frame.subspan(frame_head_size));
 }
 
 void Court::opened(LinkNumber link, Port port, std::uint64_t published) {
-    add(Kind::opened, link, published).port = port;
+    add(Kind::opened, link, port, published);
 }
 
-void Court::closed(LinkNumber link, std::uint64_t published) {
-    add(Kind::closed, link, published);
+void Court::closed(LinkNumber link, Port port, std::uint64_t published) {
+    add(Kind::closed, link, port, published);
 }
 
-void Court::close_asked(LinkNumber link, std::uint64_t published) {
-    add(Kind::close_asked, link, published);
+void Court::close_asked(LinkNumber link, Port port, std::uint64_t published) {
+    add(Kind::close_asked, link, port, published);
 }
 
 void Court::drained(const OperatorDrain& wish, std::uint64_t published) {
-    add(Kind::drained, 0, published).drain = wish;
+    add_wish(Kind::drained, wish, published);
 }
 
 void Court::kicked(AccountId player, std::uint64_t published) {
-    add(Kind::kicked, 0, published).player = player;
+    add_wish(Kind::kicked, player, published);
 }
 
 void Court::clock_set(const OperatorClock& wish, std::uint64_t published) {
-    add(Kind::clock_set, 0, published).clock = wish;
+    add_wish(Kind::clock_set, wish, published);
 }
 
 void Court::shut_down(std::uint64_t published) {
-    add(Kind::shut_down, 0, published);
+    add(Kind::shut_down, 0, Port::servers, published);
 }
 
 template <class E>
 bool Court::keep_if(const EventView& view) {
     const E* event = view.as<E>();
-    if (event) events_.push_back({view.sequence(), *event});
-    return event != nullptr;
+    if (!event) return false;
+    events_.push_back({view.sequence(), *event});
+    players_only_ = players_only_ && is_of_player<E>;
+    return true;
 }
 
 template <class... E>
@@ -302,10 +319,7 @@ void Court::pass_ended(Time now, Time running, const Core& core, std::size_t eve
     };
     set_time();
     const bool quiet = notes_.empty() && events_.empty();
-    const bool players_only = std::all_of(notes_.begin(), notes_.end(), is_of_players) &&
-                              std::all_of(events_.begin(), events_.end(), [](const Published& one) {
-                                  return std::visit([]<class E>(const E&) { return is_of_player<E>; }, one.event);
-                              });
+    const bool players_only = players_only_;
     judging_ = true;
     auto event = events_.begin();
     std::int32_t last_heard = -1;
@@ -331,9 +345,7 @@ void Court::pass_ended(Time now, Time running, const Core& core, std::size_t eve
     deferred_.clear();
     scene_.now = now;
     scene_.running = running;
-    notes_.clear();
-    bytes_.clear();
-    events_.clear();
+    forget_notes();
     if (quiet && now - judged_at_ < look_every) return;
     judged_at_ = now;
     // What only players said changes nothing for the fleet and its matches.
@@ -349,12 +361,8 @@ void Court::pass_ended(Time now, Time running, const Core& core, std::size_t eve
     registry_.clear_touched();
 }
 
-// Of a link that ends it is not known here whose it was.
-bool Court::is_of_players(const Note& note) {
-    return note.port == Port::players && (note.kind == Kind::heard || note.kind == Kind::said);
-}
-
 void Court::set_cause(std::int32_t cause) {
+    if (std::exchange(cause_, cause) == cause) return;
     scene_.cause = 0;
     scene_.cause_link = 0;
     scene_.cause_lobby = {};
@@ -368,7 +376,7 @@ void Court::set_cause(std::int32_t cause) {
 }
 
 std::span<const std::byte> Court::bytes_of(const Note& note) const {
-    return std::span(bytes_).subspan(note.begin, note.size);
+    return note.size == 0 ? std::span<const std::byte>() : std::span(bytes_).subspan(note.begin, note.size);
 }
 
 void Court::judge_note(const Note& note) {
@@ -389,20 +397,22 @@ void Court::judge_note(const Note& note) {
             if (trace_.readable()) this->note(scene_.now, fmt::format("<- link {:<3} close", note.link));
             return for_each_judge([&](auto& judge) { judge.close_asked(scene_, note.link); });
         case Kind::drained:
-            this->note(scene_.now,
-                       fmt::format("operator: {} server {}", note.drain.draining ? "drain" : "undrain",
-                                   note.drain.server.value),
-                       {}, note.drain.server);
-            return for_each_judge([&](auto& judge) { judge.drained(scene_, note.drain); });
+            return judge_drain(wish_of<OperatorDrain>(note));
         case Kind::kicked:
-            this->note(scene_.now, fmt::format("operator: kick player {}", note.player.value));
-            return for_each_judge([&](auto& judge) { judge.kicked(scene_, note.player); });
+            this->note(scene_.now, fmt::format("operator: kick player {}", wish_of<AccountId>(note).value));
+            return for_each_judge([&](auto& judge) { judge.kicked(scene_, wish_of<AccountId>(note)); });
         case Kind::clock_set:
             this->note(scene_.now, "operator: set the clock");
-            return for_each_judge([&](auto& judge) { judge.clock_set(scene_, note.clock); });
+            return for_each_judge([&](auto& judge) { judge.clock_set(scene_, wish_of<OperatorClock>(note)); });
         case Kind::shut_down:
             return for_each_judge([&](auto& judge) { judge.shut_down(scene_); });
     }
+}
+
+void Court::judge_drain(const OperatorDrain& wish) {
+    note(scene_.now, fmt::format("operator: {} server {}", wish.draining ? "drain" : "undrain", wish.server.value), {},
+         wish.server);
+    for_each_judge([&](auto& judge) { judge.drained(scene_, wish); });
 }
 
 void Court::judge_message(const Note& note) {

@@ -54,8 +54,8 @@ public:
     void handled(std::uint64_t published);
     void said(LinkNumber link, Port port, std::span<const std::byte> frame, std::uint64_t published);
     void opened(LinkNumber link, Port port, std::uint64_t published);
-    void closed(LinkNumber link, std::uint64_t published);
-    void close_asked(LinkNumber link, std::uint64_t published);
+    void closed(LinkNumber link, Port port, std::uint64_t published);
+    void close_asked(LinkNumber link, Port port, std::uint64_t published);
     void drained(const OperatorDrain& wish, std::uint64_t published);
     void kicked(AccountId player, std::uint64_t published);
     void clock_set(const OperatorClock& wish, std::uint64_t published);
@@ -101,20 +101,19 @@ private:
         Port port = Port::servers;
         Code code = 0;
         LinkNumber link = 0;
-        std::uint32_t begin = 0;  // of its bytes in bytes_
+        std::uint32_t begin = 0;  // of its bytes in bytes_; of a wish, its index in wishes_
         std::uint32_t size = 0;
         std::int32_t cause = -1;  // the frame that core was handling: an index of notes_
         std::uint64_t published = 0;
         std::uint64_t until = 0;  // of a frame heard: events published when it was handled
-        OperatorDrain drain;
-        OperatorClock clock;
-        AccountId player;
     };
+    // What an operator wished, or whom he kicked.
+    using Wish = std::variant<OperatorDrain, OperatorClock, AccountId>;
     using Event = std::variant<event::ServerRegistered, event::ServerResumed, event::ServerOffline,
-                               event::ServerRemoved, event::MatchOffered, event::MatchAllocated, event::MatchRefused,
-                               event::MatchReady, event::MatchStarted, event::MatchEnded, event::MatchAborted,
-                               event::BrakeOn, event::PlayerLogin, event::PlayerResumed, event::PlayerIdle,
-                               event::PlayerActive, event::PlayerClosed, event::EntityDeleted>;
+                               event::ServerRemoved, event::MatchOffered, event::MatchDeclined, event::MatchAllocated,
+                               event::MatchRefused, event::MatchReady, event::MatchStarted, event::MatchEnded,
+                               event::MatchAborted, event::BrakeOn, event::PlayerLogin, event::PlayerResumed,
+                               event::PlayerIdle, event::PlayerActive, event::PlayerClosed, event::EntityDeleted>;
     struct Published {
         std::uint64_t sequence = 0;
         Event event;
@@ -127,14 +126,21 @@ private:
         Time running;
     };
 
-    static bool is_of_players(const Note& note);
-    Note& add(Kind kind, LinkNumber link, std::uint64_t published);
+    Note& add(Kind kind, LinkNumber link, Port port, std::uint64_t published);
+    void add_bytes(Note& note, std::span<const std::byte> payload);
+    void add_wish(Kind kind, const Wish& wish, std::uint64_t published);
+    template <class W>
+    const W& wish_of(const Note& note) const {
+        return std::get<W>(wishes_[note.begin]);
+    }
     std::span<const std::byte> bytes_of(const Note& note) const;
+    void forget_notes();
     template <class E>
     bool keep_if(const EventView& view);
     template <class... E>
     void keep_any_of(const EventView& view, const std::variant<E...>* /*kept*/);
     void judge_note(const Note& note);
+    void judge_drain(const OperatorDrain& wish);
     void judge_message(const Note& note);
     void judge_event(const Event& event);
     void set_cause(std::int32_t cause);
@@ -161,9 +167,12 @@ private:
     Scene scene_;
     std::vector<Note> notes_;
     std::vector<std::byte> bytes_;
+    std::vector<Wish> wishes_;
     std::vector<Published> events_;
     std::int32_t handling_ = -1;
-    bool judging_ = false;  // what is noted now is part of a pass
+    std::int32_t cause_ = -1;   // the note that scene_ has its cause from
+    bool players_only_ = true;  // all of these are about players
+    bool judging_ = false;      // what is noted now is part of a pass
     std::vector<Deferred> deferred_;
     Time judged_at_{};      // when core's state was last looked at
     Time judged_all_at_{};  // the same, of all of it

@@ -4,15 +4,52 @@
 
 #include <fmt/format.h>
 
+#include "store/latest_state.h"
+
 namespace muster::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Told for so long, on a link that still stands: heard.
+constexpr Duration heard_after = 1min;
+
+}  // namespace
 
 // A server that acknowledges or speaks of a match has it, whatever it was told before.
 void DropJudge::holds(LinkNumber link, LobbyId lobby) {
     if (const KnownServer* server = registry_.speaker(link)) dropped_.erase({server->id, lobby});
 }
 
+void DropJudge::holds_no_more(LinkNumber link, LobbyId lobby) {
+    const KnownServer* server = registry_.speaker(link);
+    if (server) may_hold_.erase({{server->endpoint.ip.string(), server->endpoint.port}, lobby});
+}
+
 void DropJudge::heard(const Scene&, LinkNumber link, const AllocateMatchAck& ack) {
-    if (ack.accepted) holds(link, ack.lobby);
+    if (ack.accepted) return holds(link, ack.lobby);
+    holds_no_more(link, ack.lobby);
+}
+
+void DropJudge::heard(const Scene&, LinkNumber link, const MatchEndedReport& report) {
+    holds_no_more(link, report.lobby);
+}
+
+// By its count (F-7), or by its word.
+void DropJudge::happened(const Scene&, const event::MatchEnded& event) {
+    if (const KnownServer* server = registry_.server(event.server))
+        may_hold_.erase({{server->endpoint.ip.string(), server->endpoint.port}, event.lobby});
+}
+
+void DropJudge::said(const Scene&, LinkNumber link, const AllocateMatch& offer) {
+    if (const KnownServer* server = registry_.speaker(link))
+        may_hold_[{{server->endpoint.ip.string(), server->endpoint.port}, offer.lobby}] = {};
+}
+
+void DropJudge::closed(const Scene&, LinkNumber link) {
+    for (auto& [what, may_hold] : may_hold_) {
+        if (may_hold.told_on == link) may_hold = {};
+    }
 }
 
 void DropJudge::heard(const Scene&, LinkNumber link, const ReadyForMatch& report) {
@@ -27,8 +64,12 @@ void DropJudge::heard(const Scene&, LinkNumber link, const ValidateToken& reques
     holds(link, request.lobby);
 }
 
-void DropJudge::said(const Scene&, LinkNumber link, const AbortMatch& abort) {
-    if (const KnownServer* server = registry_.speaker(link)) dropped_.insert({server->id, abort.lobby});
+void DropJudge::said(const Scene& scene, LinkNumber link, const AbortMatch& abort) {
+    if (const KnownServer* server = registry_.speaker(link)) {
+        dropped_.insert({server->id, abort.lobby});
+        const auto held = may_hold_.find({{server->endpoint.ip.string(), server->endpoint.port}, abort.lobby});
+        if (held != may_hold_.end() && held->second.told_on == 0) held->second = {link, scene.running};
+    }
     if (const auto hears = to_hear_.find(link); hears != to_hear_.end()) hears->second.erase(abort.lobby);
 }
 
@@ -55,16 +96,46 @@ void DropJudge::durable(Time, const RecordBatch& batch) {
     for (const Record& record : batch.records) {
         if (const auto* owed = std::get_if<AbortOwed>(&record))
             on_disk_[{owed->ip.to_string(), owed->port}].insert(owed->lobby);
+        if (const auto* settled = std::get_if<AbortSettled>(&record))
+            on_disk_[{settled->ip.to_string(), settled->port}].erase(settled->lobby);
         if (const auto* told = std::get_if<AbortsTold>(&record)) on_disk_.erase({told->ip.to_string(), told->port});
+        if (const auto* match = std::get_if<MatchRecord>(&record)) matches_[match->lobby] = *match;
+        if (const auto* forgotten = std::get_if<MatchForgotten>(&record)) matches_.erase(forgotten->lobby);
     }
 }
 
-void DropJudge::run_began(const Scene&, const Core&) {
+// The endpoint's server is asked about the match after a restart.
+bool DropJudge::is_known(const Endpoint& endpoint, LobbyId lobby) const {
+    const auto match = matches_.find(lobby);
+    return match != matches_.end() && !is_over(match->second.state) && match->second.server_ip == endpoint.first &&
+           match->second.server_port == endpoint.second;
+}
+
+void DropJudge::run_began(const Scene& scene, const Core&) {
     to_hear_.clear();
     owed_ = on_disk_;
+    for (auto& [endpoint, lobbies] : owed_)
+        std::erase_if(lobbies, [&, &at = endpoint](LobbyId lobby) { return is_known(at, lobby); });
+    for (auto& [what, may_hold] : may_hold_) {
+        const auto& [endpoint, lobby] = what;
+        const auto owed = owed_.find(endpoint);
+        if (is_known(endpoint, lobby) || (owed != owed_.end() && owed->second.contains(lobby))) {
+            may_hold = {};
+            continue;
+        }
+        objections_.add({"fault 65",
+                         fmt::format("{}:{} may hold a match that Muster neither knows nor will tell it to drop",
+                                     endpoint.first, endpoint.second),
+                         lobby,
+                         {},
+                         scene.now});
+    }
 }
 
 void DropJudge::pass_ended(const Scene& scene, const Core&) {
+    std::erase_if(may_hold_, [&](const auto& one) {
+        return one.second.told_on != 0 && scene.running - one.second.told >= heard_after;
+    });
     for (const auto& [link, lobbies] : to_hear_) {
         const KnownServer* server = registry_.speaker(link);
         if (lobbies.empty() || !server) continue;

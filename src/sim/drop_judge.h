@@ -1,6 +1,6 @@
 // Judges what game servers are told to drop: what a server was told to drop is not answered as its match, and what fell
-// through while it was away it hears when it is back, also after a restart.
-// A-9, F-6, A-7, A-11; fault 72.
+// through while it was away it hears when it is back, also after a restart. After any crash no server holds a match
+// that Muster neither knows nor will tell it to drop. A-9, F-6, A-7, A-11; faults 65 and 72.
 #pragma once
 
 #include <map>
@@ -25,9 +25,13 @@ public:
     void heard(const Scene& scene, LinkNumber link, const ReadyForMatch& report);
     void heard(const Scene& scene, LinkNumber link, const MatchStartedReport& report);
     void heard(const Scene& scene, LinkNumber link, const ValidateToken& request);
+    void heard(const Scene& scene, LinkNumber link, const MatchEndedReport& report);
+    void said(const Scene& scene, LinkNumber link, const AllocateMatch& offer);
     void said(const Scene& scene, LinkNumber link, const AbortMatch& abort);
     void said(const Scene& scene, LinkNumber link, const AllocationResponse& answer);
     void said(const Scene& scene, LinkNumber link, const ServerHandshakeResponse& response);
+    void happened(const Scene& scene, const event::MatchEnded& event);
+    void closed(const Scene& scene, LinkNumber link);
     void durable(Time now, const RecordBatch& batch);
     void run_began(const Scene& scene, const Core& core);
     void pass_ended(const Scene& scene, const Core& core);
@@ -35,7 +39,15 @@ public:
 private:
     using Endpoint = std::pair<std::string, std::int32_t>;
 
+    // What an endpoint may hold: it was offered it, and nothing says that it does not.
+    struct MayHold {
+        LinkNumber told_on = 0;  // to drop it, on a link that has stood since
+        Time told{};             // running time
+    };
+
     void holds(LinkNumber link, LobbyId lobby);
+    void holds_no_more(LinkNumber link, LobbyId lobby);
+    bool is_known(const Endpoint& endpoint, LobbyId lobby) const;
 
     Objections& objections_;
     const Registry& registry_;
@@ -43,6 +55,8 @@ private:
     std::map<Endpoint, std::set<LobbyId>> on_disk_;    // owed to whoever registers there
     std::map<Endpoint, std::set<LobbyId>> owed_;       // since the last run
     std::map<LinkNumber, std::set<LobbyId>> to_hear_;  // in this pass
+    std::map<LobbyId, MatchRecord> matches_;           // on the disk
+    std::map<std::pair<Endpoint, LobbyId>, MayHold> may_hold_;
 };
 
 }  // namespace muster::sim

@@ -21,10 +21,10 @@ constexpr std::size_t brake_servers = 10;
 constexpr double brake_share = 0.15;
 constexpr Duration timer_slack = 5ms;
 constexpr int low_reports_most = 3;
-// In a larger fleet all servers are judged now and then, and in each pass those that something happened to.
+// Servers that something happened to are judged after each pass; all of them, and who is the best, this often. In a
+// larger fleet, also after no fewer passes than this.
+constexpr Duration judge_all_every = 500ms;
 constexpr std::size_t small_fleet = 64;
-// Servers that nothing was heard or said of are judged every so many passes, those others in each.
-constexpr std::uint64_t judge_all_every = 4;
 constexpr std::uint64_t judge_all_of_many_every = 512;
 
 double score(const KnownServer& known, std::int32_t load) {
@@ -50,15 +50,9 @@ void FleetJudge::heard(const Scene&, LinkNumber link, const ServerHeartbeat& bea
     reconciled_link_ = link;
     reported_then_ = beat.match_count;
     held_then_.clear();
-    undurable_then_ = false;
     for (const auto& [id, lobby] : slots_.lobbies()) {
         const SeenOffer* held = lobby.held();
-        if (!held || held->server != known.id) continue;
-        if (lobby.allocated) {
-            held_then_.push_back(id);
-        } else {
-            undurable_then_ = true;
-        }
+        if (held && held->server == known.id) held_then_.push_back(id);
     }
 }
 
@@ -141,10 +135,18 @@ void FleetJudge::pass_ended(const Scene& scene, const Core& core) {
                fmt::format("{} servers, but the wire says {}", core.fleet().size(), registry_.servers().size()), {});
     }
     const bool small = registry_.servers().size() <= small_fleet;
-    const bool all = ++passes_ % (small ? judge_all_every : judge_all_of_many_every) == 0;
+    ++passes_;
+    const bool all = scene.now - judged_all_at_ >= judge_all_every && (small || passes_ >= judge_all_of_many_every);
     if (all) {
+        judged_all_at_ = scene.now;
+        passes_ = 0;
         for (const auto& [id, known] : registry_.servers()) judge_server(scene, core, known);
         for (const RegionId region : region_ids) {
+            const bool used = std::any_of(registry_.servers().begin(), registry_.servers().end(),
+                                          [region](const auto& entry) { return entry.second.region == region; });
+            if (!used && core.fleet().candidates(region).best())
+                object(scene, "A-3", "a candidate where there is no server", {});
+            if (!used) continue;
             judge_best(scene, core, region);
             judge_brake(scene, core, region);
         }
@@ -173,7 +175,7 @@ void FleetJudge::judge_server(const Scene& scene, const Core& core, const KnownS
     if (server->max_matches != known.max_matches || server->region != known.region) {
         return object(scene, "F-6", "another capacity or region than its handshake's", known.id);
     }
-    const std::int32_t load = std::max(known.busy(), slots_.held(known.id) + slots_.offered(known.id));
+    const std::int32_t load = load_of(known);
     if (server->load() != load) {
         return object(scene, "F-7", fmt::format("a load of {}, but the wire says {}", server->load(), load), known.id);
     }
@@ -181,7 +183,7 @@ void FleetJudge::judge_server(const Scene& scene, const Core& core, const KnownS
     if (!same(server->cpu_percent, known.cpu) || !same(server->memory_percent, known.memory)) {
         return object(scene, "F-4", "other figures than the last report that made sense", known.id);
     }
-    const bool candidate = is_free(known) && !server->braked;
+    const bool candidate = is_free(known, load) && !server->braked;
     if (core.fleet().candidates(server->region).offered(server->place) != candidate) {
         return object(scene, "invariant 11", candidate ? "free, but no candidate" : "a candidate that is not free",
                       known.id);
@@ -205,8 +207,11 @@ void FleetJudge::judge_silence(const Scene& scene, const Server& server, const K
            fmt::format("silent for {:.3f} s and not removed", to_seconds(silence)), known.id);
 }
 
-bool FleetJudge::is_free(const KnownServer& known) const {
-    const std::int32_t load = std::max(known.busy(), slots_.held(known.id) + slots_.offered(known.id));
+std::int32_t FleetJudge::load_of(const KnownServer& known) const {
+    return std::max(known.busy(), slots_.taken(known.id));
+}
+
+bool FleetJudge::is_free(const KnownServer& known, std::int32_t load) {
     return known.link != 0 && !known.drained_by_server && !known.drained_by_operator && load < known.max_matches;
 }
 
@@ -215,8 +220,10 @@ void FleetJudge::judge_best(const Scene& scene, const Core& core, RegionId regio
     const KnownServer* best = nullptr;
     double highest = 0;
     for (const auto& [id, known] : registry_.servers()) {
-        if (known.region != region || !is_free(known) || braked_.contains(id)) continue;
-        const double own = score(known, std::max(known.busy(), slots_.held(id) + slots_.offered(id)));
+        if (known.region != region) continue;
+        const std::int32_t load = load_of(known);
+        if (!is_free(known, load) || braked_.contains(id)) continue;
+        const double own = score(known, load);
         if (best && own <= highest) continue;
         best = &known;
         highest = own;
@@ -225,7 +232,7 @@ void FleetJudge::judge_best(const Scene& scene, const Core& core, RegionId regio
     if (!best && !chosen) return;
     if (!best || !chosen) return object(scene, "A-3", "a candidate too many or too few", best ? best->id : *chosen);
     const KnownServer* known = std::as_const(registry_).server(*chosen);
-    const double own = score(*known, std::max(known->busy(), slots_.held(*chosen) + slots_.offered(*chosen)));
+    const double own = score(*known, load_of(*known));
     if (own < highest - 1e-9) object(scene, "A-4", fmt::format("the best is server {}", best->id.value), *chosen);
 }
 
@@ -264,8 +271,7 @@ void FleetJudge::judge_reconciled(const Scene& scene) {
         if (held->link != link)
             return object(scene, "F-7", "three low reports, and an earlier registration's match is kept", id, lobby);
     }
-    // What was not durable then was nobody's to end.
-    if (!known->speaks_of_matches && !undurable_then_ && kept > reported_then_) {
+    if (!known->speaks_of_matches && kept > reported_then_) {
         object(scene, "F-7", "three low reports of a server that speaks of no match, and the excess is kept", id);
     }
 }

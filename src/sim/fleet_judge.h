@@ -44,7 +44,8 @@ private:
     void judge_best(const Scene& scene, const Core& core, RegionId region);
     void judge_brake(const Scene& scene, const Core& core, RegionId region);
     void judge_reconciled(const Scene& scene);
-    bool is_free(const KnownServer& known) const;
+    std::int32_t load_of(const KnownServer& known) const;
+    static bool is_free(const KnownServer& known, std::int32_t load);
     void object(const Scene& scene, std::string rule, std::string what, ServerId server, LobbyId lobby = {});
 
     Objections& objections_;
@@ -56,9 +57,9 @@ private:
     std::set<LobbyId> in_doubt_;  // recovered, and not heard of since: their servers are asked once more
     std::int32_t reported_then_ = 0;
     std::vector<LobbyId> held_then_;  // by it, and durable
-    bool undurable_then_ = false;     // it held others too
     std::set<ServerId> leaving_;      // said GOODBYE in this pass
-    std::uint64_t passes_ = 0;
+    Time judged_all_at_{};
+    std::uint64_t passes_ = 0;  // since then
     std::uint64_t removed_ = 0;
     std::uint64_t brakes_ = 0;
 };

@@ -74,12 +74,14 @@ bool Gateway::has_something() const {
 }
 
 void Gateway::turn(Worker& worker) {
-    std::vector<Arrival> left;
-    for (const Arrival& arrival : std::exchange(worker.arrivals, {})) {
-        if (!handle(worker, arrival)) left.push_back(arrival);
+    worker.handling.swap(worker.arrivals);
+    std::size_t left = 0;
+    for (const Arrival& arrival : worker.handling) {
+        if (handle(worker, arrival)) continue;
+        // Ahead of what came meanwhile.
+        worker.arrivals.insert(worker.arrivals.begin() + static_cast<std::ptrdiff_t>(left++), arrival);
     }
-    left.insert(left.end(), worker.arrivals.begin(), worker.arrivals.end());
-    worker.arrivals = std::move(left);
+    worker.handling.clear();
     for (const Port port : ports) {
         InboundBatch& batch = worker.batches[static_cast<std::size_t>(port)];
         if (!batch.empty()) static_cast<void>(inbox(port).publish(batch));

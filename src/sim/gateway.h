@@ -92,6 +92,7 @@ private:
         explicit Worker(std::size_t number) : slots(number) {}
         ConnectionSlots slots;
         std::vector<Arrival> arrivals;
+        std::vector<Arrival> handling;  // empty between turns
         std::array<InboundBatch, ports.size()> batches;
     };
 

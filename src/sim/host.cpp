@@ -21,7 +21,9 @@ Host::Host(const Parts& parts, std::uint64_t seed, const DiskConditions& disk, s
       random_(seed),
       entropy_(seed + 1),
       disk_(parts.agenda, parts.clock, Random(seed + 2), disk, *this),
-      die_at_(die_at) {}
+      die_at_(die_at) {
+    parts.agenda.on_alarm([this] { woken(); });
+}
 
 void Host::start() {
     if (process_) return;
@@ -223,11 +225,11 @@ void Host::wake_at(Time when) {
     when = std::max(when, frozen_until_);
     if (waking_at_ && *waking_at_ <= when) return;
     waking_at_ = when;
-    parts_.agenda.at(when, [this, serial = ++wake_serial_] { woken(serial); });
+    parts_.agenda.set_alarm(when);
 }
 
-void Host::woken(std::uint64_t serial) {
-    if (serial != wake_serial_ || !process_ || turning_) return;
+void Host::woken() {
+    if (!process_ || turning_) return;
     waking_at_.reset();
     if (parts_.clock.now() < frozen_until_) return wake_at(frozen_until_);
     turn();

@@ -106,7 +106,7 @@ private:
     void end_later(Duration delay);
     void wake_at(Time when);
     void wake_soon();
-    void woken(std::uint64_t serial);
+    void woken();
     void turn();
     void at_point(PassPoint point);
     void work_for(Duration by);
@@ -131,10 +131,9 @@ private:
     Duration stop_inside_{0};  // the next stop inside a pass, if any
     Time stop_inside_until_{};
     std::vector<std::function<void()>> overdue_;  // came due while it stood still
-    std::optional<Time> waking_at_;               // the next turn that is on the agenda
-    std::uint64_t wake_serial_ = 0;
-    std::optional<Time> planned_;  // when the loop's wait should have ended
-    Duration stood_still_{0};      // this run's gaps, by our own count (L-8)
+    std::optional<Time> waking_at_;               // the next turn, for which the agenda's alarm is set
+    std::optional<Time> planned_;                 // when the loop's wait should have ended
+    Duration stood_still_{0};                     // this run's gaps, by our own count (L-8)
 };
 
 }  // namespace muster::sim

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "core/core_fixture.h"
+#include "sim/drop_judge.h"
 #include "sim/fleet_judge.h"
 #include "sim/notice_judge.h"
 #include "sim/promise_judge.h"
@@ -46,7 +47,11 @@ struct JudgesFixture {
         slots.heard(scene, matchmaker_link, request);
         verdicts.heard(scene, matchmaker_link, request);
     }
-    void offer(LinkNumber link, const char* token) { slots.said(scene, link, AllocateMatch{lobby, 6, 0, token}); }
+    void offer(LinkNumber link, const char* token) {
+        if (const KnownServer* server = registry.speaker(link); server && slots.lobby(lobby)->seeking)
+            slots.happened(scene, event::MatchOffered{lobby, eu, server->id, 1, {}, {}});
+        slots.said(scene, link, AllocateMatch{lobby, 6, 0, token});
+    }
     void acknowledge(LinkNumber link) {
         slots.heard(scene, link, AllocateMatchAck{true, lobby});
         tokens.heard(scene, link, AllocateMatchAck{true, lobby});
@@ -64,7 +69,8 @@ struct JudgesFixture {
     TokenJudge tokens{objections, registry, slots};
     VerdictJudge verdicts{objections, registry, slots, tokens};
     NoticeJudge notices{objections, registry, slots, verdicts};
-    PromiseJudge promises{objections};
+    PromiseJudge promises{objections, registry};
+    DropJudge drops{objections, registry};
     LinkNumber last_link = 0;
     LinkNumber matchmaker_link = 0;
 };
@@ -296,6 +302,67 @@ TEST_CASE_FIXTURE(JudgesFixture, "invariant 14: a success that is gone after a r
     muster::testing::CoreWorld empty({}, use_simulated_regions);
     promises.run_began(scene, *empty.core);
     CHECK(rule() == "invariant 14");
+}
+
+TEST_CASE_FIXTURE(JudgesFixture,
+                  "invariant 3, fault 65: a success or an offer that is not on the disk is objected to") {
+    const LinkNumber server = register_server(1);
+    SUBCASE("an offer") {
+        promises.said(scene, server, AllocateMatch{lobby, 6, 0, "MATCH_a"});
+    }
+    SUBCASE("a success") {
+        promises.said(
+            scene, matchmaker_link,
+            AllocationResponse{AllocationResponse::Accepted{lobby, ServerId(1), {"10.0.0.1", 7001}, "MATCH_a", {}}});
+    }
+    CHECK(rule() == "invariant 3");
+}
+
+TEST_CASE_FIXTURE(JudgesFixture,
+                  "fault 65: a server that may hold what Muster neither knows nor tells it to drop is objected to") {
+    muster::testing::CoreWorld world({}, use_simulated_regions);
+    const LinkNumber server = register_server(1);
+    const auto ip = *IpAddress::parse("10.0.0.1");
+    drops.said(scene, server, AllocateMatch{lobby, 6, 0, "MATCH_a"});
+    std::string expected;
+    SUBCASE("nothing is known of it") {
+        expected = "fault 65";
+    }
+    SUBCASE("its offer is on the disk") {
+        MatchRecord match;
+        match.lobby = lobby;
+        match.server_ip = "10.0.0.1";
+        match.server_port = 7001;
+        SUBCASE("of this server") {}
+        SUBCASE("of another server") {
+            match.server_port = 7002;
+            expected = "fault 65";
+        }
+        drops.durable(scene.now, {1, {match}});
+    }
+    SUBCASE("it said no") {
+        drops.heard(scene, server, AllocateMatchAck{false, lobby});
+    }
+    SUBCASE("its abort is owed") {
+        drops.durable(scene.now, {1, {AbortOwed{ip, 7001, lobby}}});
+    }
+    SUBCASE("its abort was sent") {
+        drops.said(scene, server, AbortMatch{lobby, "Cancelled"});
+        advance(59s);
+        expected = "fault 65";
+        SUBCASE("just now") {}
+        SUBCASE("and its link has stood for a minute") {
+            advance(1s);
+            expected = "";
+        }
+        SUBCASE("and its link was lost") {
+            drops.closed(scene, server);
+            advance(1s);
+        }
+        drops.pass_ended(scene, *world.core);
+    }
+    drops.run_began(scene, *world.core);
+    CHECK(rule() == expected);
 }
 
 TEST_CASE_FIXTURE(JudgesFixture, "A-10: an event of another kind than the latest is objected to") {

@@ -23,7 +23,7 @@ void KeepaliveJudge::opened(const Scene& scene, LinkNumber link, Port port) {
 // What was under way is judged no more; counts stand still (H-3).
 void KeepaliveJudge::closed(const Scene&, LinkNumber link) {
     if (Life* life = on(link)) {
-        life->link = 0;
+        leave_link(*life);
         life->asked = false;
         life->owed_replies = 0;
         life->owed_syncs.clear();
@@ -34,6 +34,7 @@ void KeepaliveJudge::closed(const Scene&, LinkNumber link) {
 
 void KeepaliveJudge::happened(const Scene& scene, const event::PlayerLogin& event) {
     Life& life = lives_[event.player];
+    leave_link(life);
     life = {};
     came(scene, event.player, life);
 }
@@ -47,7 +48,9 @@ void KeepaliveJudge::happened(const Scene& scene, const event::PlayerResumed& ev
 void KeepaliveJudge::came(const Scene& scene, AccountId player, Life& life) {
     const KnownSession* session = players_.of(player);
     if (!session) return;  // objected to already
+    leave_link(life);
     life.link = session->link;
+    if (life.link != 0) by_link_[life.link] = &life;
     life.echoed = life.active = life.responsive = life.asked_at = scene.running;
     life.pinged = opened_[life.link];
     life.asked = false;
@@ -56,6 +59,17 @@ void KeepaliveJudge::came(const Scene& scene, AccountId player, Life& life) {
     early_.erase(life.link);
     life.owed_replies = early.replies;
     life.owed_syncs = std::move(early.syncs);
+    touch(life);
+}
+
+void KeepaliveJudge::leave_link(Life& life) {
+    if (life.link != 0) by_link_.erase(life.link);
+    life.link = 0;
+}
+
+void KeepaliveJudge::touch(Life& life) {
+    touched_.push_back(&life);
+    none_late_until_ = std::min(none_late_until_, late_from(life));
 }
 
 void KeepaliveJudge::heard(const Scene& scene, LinkNumber link, const PingEcho&) {
@@ -73,6 +87,7 @@ void KeepaliveJudge::heard(const Scene& scene, LinkNumber link, const PingReques
     acted(scene, link);
     Life* life = on(link);
     ++(life ? life->owed_replies : early_[link].replies);
+    if (life) touch(*life);
 }
 
 void KeepaliveJudge::heard(const Scene& scene, LinkNumber link, const PlayerActivity&) {
@@ -86,6 +101,7 @@ void KeepaliveJudge::heard(const Scene& scene, LinkNumber link, const GameMessag
 void KeepaliveJudge::heard(const Scene&, LinkNumber link, const ClockSync& question) {
     Life* life = on(link);
     (life ? life->owed_syncs : early_[link].syncs).push_back(question.client_send_us);
+    if (life) touch(*life);
 }
 
 void KeepaliveJudge::acted(const Scene& scene, LinkNumber link) {
@@ -93,6 +109,7 @@ void KeepaliveJudge::acted(const Scene& scene, LinkNumber link) {
     if (!life) return;
     life->active = scene.running;
     life->owes_active = life->idle;
+    touch(*life);
 }
 
 void KeepaliveJudge::said(const Scene& scene, LinkNumber link, const Ping&) {
@@ -133,6 +150,7 @@ void KeepaliveJudge::said(const Scene& scene, LinkNumber link, const EntityHeart
     life->answered = false;
     life->request = request.request_id;
     life->asked_at = scene.running;
+    touch(*life);
 }
 
 // Whoever hears its last word is asked and answered no more.
@@ -160,12 +178,15 @@ void KeepaliveJudge::happened(const Scene& scene, const event::PlayerActive& eve
     if (found == lives_.end() || !found->second.idle || !found->second.owes_active)
         return object(scene, "P-4", "a player is called active again that did nothing");
     found->second.idle = found->second.owes_active = false;
+    touch(found->second);
 }
 
 void KeepaliveJudge::happened(const Scene& scene, const event::PlayerClosed& event) {
     const auto found = lives_.find(event.player);
     if (found == lives_.end()) return;
-    const Life life = found->second;
+    leave_link(found->second);
+    std::erase(touched_, &found->second);
+    const Life life = std::move(found->second);
     lives_.erase(found);
     const auto judge = [&](Time since, Duration limit, std::string_view of) {
         if (scene.running - since < limit)
@@ -182,21 +203,46 @@ void KeepaliveJudge::run_began(const Scene&, const Core&) {
     opened_.clear();
     early_.clear();
     lives_.clear();
+    by_link_.clear();
+    touched_.clear();
+    none_late_until_ = Time::max();
 }
 
+// Of a life that nothing was heard or said of since the last pass only the time can be wrong.
 void KeepaliveJudge::pass_ended(const Scene& scene, const Core&) {
+    for (const Life* life : touched_) judge_pass(scene, *life);
+    touched_.clear();
+    if (scene.running <= none_late_until_) return;
+    none_late_until_ = Time::max();
     for (const auto& [player, life] : lives_) {
-        if (life.link == 0) continue;
-        if (life.owed_replies > 0) return object(scene, "P-3", "a ping request is not echoed in its pass");
-        if (!life.owed_syncs.empty()) return object(scene, "P-3", "a clock question is not answered in its pass");
-        if (life.owes_active) return object(scene, "P-4", "a player that acts again stays idle");
-        if (life.failures > rules_.heartbeats_failed_max)
-            return object(scene, "H-4", "an entity stays although its heartbeat failed too often");
         judge_lateness(scene, life);
+        none_late_until_ = std::min(none_late_until_, late_from(life));
     }
 }
 
+void KeepaliveJudge::judge_pass(const Scene& scene, const Life& life) {
+    if (life.link == 0) return;
+    if (life.owed_replies > 0) return object(scene, "P-3", "a ping request is not echoed in its pass");
+    if (!life.owed_syncs.empty()) return object(scene, "P-3", "a clock question is not answered in its pass");
+    if (life.owes_active) return object(scene, "P-4", "a player that acts again stays idle");
+    if (life.failures > rules_.heartbeats_failed_max)
+        object(scene, "H-4", "an entity stays although its heartbeat failed too often");
+}
+
+Time KeepaliveJudge::late_from(const Life& life) const {
+    if (life.link == 0) return Time::max();
+    Time from = std::min({life.echoed + rules_.ping_timeout, life.active + rules_.idle_kick_after,
+                          life.pinged + rules_.ping_interval * ping_most / 100});
+    if (!life.idle) from = std::min(from, life.active + rules_.idle_after);
+    if (rules_.heartbeats) {
+        from = std::min({from, life.asked_at + rules_.heartbeat_interval,
+                         life.responsive + rules_.heartbeat_interval * (rules_.heartbeats_failed_max + 2)});
+    }
+    return from + lateness_max;
+}
+
 void KeepaliveJudge::judge_lateness(const Scene& scene, const Life& life) {
+    if (life.link == 0) return;
     const auto over = [&](Time since, Duration limit) { return scene.running - since > limit + lateness_max; };
     if (over(life.echoed, rules_.ping_timeout)) object(scene, "invariant 17", "a player that echoes no ping is kept");
     if (over(life.active, rules_.idle_kick_after)) object(scene, "invariant 17", "a player that does nothing is kept");
@@ -209,9 +255,8 @@ void KeepaliveJudge::judge_lateness(const Scene& scene, const Life& life) {
 }
 
 KeepaliveJudge::Life* KeepaliveJudge::on(LinkNumber link) {
-    const auto found =
-        std::find_if(lives_.begin(), lives_.end(), [&](const auto& each) { return each.second.link == link; });
-    return link == 0 || found == lives_.end() ? nullptr : &found->second;
+    const auto found = by_link_.find(link);
+    return found == by_link_.end() ? nullptr : found->second;
 }
 
 void KeepaliveJudge::object(const Scene& scene, std::string rule, std::string what) {

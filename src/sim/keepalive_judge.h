@@ -7,6 +7,8 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "core/events.h"
 #include "protocol/dispatch.h"
@@ -78,6 +80,12 @@ private:
     };
 
     Life* on(LinkNumber link);
+    void leave_link(Life& life);
+    // Something of it changed: it is looked at when the pass ends.
+    void touch(Life& life);
+    void judge_pass(const Scene& scene, const Life& life);
+    // From when on it may be late with something, if nothing more is heard or said of it.
+    Time late_from(const Life& life) const;
     void came(const Scene& scene, AccountId player, Life& life);
     void acted(const Scene& scene, LinkNumber link);
     void judge_lateness(const Scene& scene, const Life& life);
@@ -89,6 +97,9 @@ private:
     std::map<LinkNumber, Time> opened_;
     std::map<LinkNumber, Early> early_;
     std::map<AccountId, Life> lives_;
+    std::unordered_map<LinkNumber, Life*> by_link_;  // those that have one
+    std::vector<Life*> touched_;                     // since the last pass ended; may name one twice
+    Time none_late_until_{};                         // nobody is late with anything before
     std::uint64_t idles_ = 0;
     std::uint64_t heartbeats_ = 0;
 };

@@ -16,9 +16,9 @@ void Mischief::begin() {
     next();
 }
 
-std::vector<Mischief::Kind> Mischief::kinds() const {
+std::array<Mischief::Kind, Mischief::kind_count> Mischief::kinds() const {
     const FaultRates& rates = parts_.stage.conditions.faults;
-    return {
+    return {{
         {rates.reset, &Mischief::reset_link},
         {rates.vanish, &Mischief::lose_link},
         {rates.one_way, &Mischief::lose_one_way},
@@ -41,7 +41,7 @@ std::vector<Mischief::Kind> Mischief::kinds() const {
         {rates.operator_kick, &Mischief::kick_by_operator},
         {rates.operator_remove, &Mischief::remove_by_operator},
         {rates.operator_clock, &Mischief::set_clock_by_operator},
-    };
+    }};
 }
 
 // Independent faults at these rates are one stream of faults at their sum, each with its share.

@@ -1,6 +1,8 @@
 // What goes wrong, when, and to whom: faults by chance, at the rates of the scenario.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -38,7 +40,8 @@ private:
         void (Mischief::*befall)();
     };
 
-    std::vector<Kind> kinds() const;
+    static constexpr std::size_t kind_count = 22;
+    std::array<Kind, kind_count> kinds() const;
     void next();
     LinkNumber any_link();
     GameServerActor& any_server() { return *parts_.servers[random_.below(parts_.servers.size())]; }

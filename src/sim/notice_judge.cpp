@@ -32,6 +32,7 @@ void NoticeJudge::said(const Scene&, LinkNumber link, const AllocationResponse& 
     Lobby& lobby = lobbies_[accepted->lobby];
     lobby.matchmaker = known->matchmaker;
     lobby.answered = true;
+    if (due_.contains(accepted->lobby)) may_leave(lobby, accepted->lobby);
 }
 
 void NoticeJudge::said(const Scene& scene, LinkNumber link, const MatchEventNotice& notice) {
@@ -67,10 +68,16 @@ void NoticeJudge::came_about(LobbyId lobby, MatchEventKind kind) {
     const auto told = std::find_if(told_.begin(), told_.end(),
                                    [&](const Told& one) { return one.lobby == lobby && one.kind == kind; });
     if (told == told_.end()) {
-        due_[lobby] = kind;
+        owe(lobby, kind);
     } else {
         told_.erase(told);
     }
+}
+
+void NoticeJudge::owe(LobbyId lobby, MatchEventKind kind) {
+    due_[lobby] = kind;
+    const auto known = lobbies_.find(lobby);
+    if (known != lobbies_.end() && (known->second.answered || known->second.recovered)) may_leave(known->second, lobby);
 }
 
 // What the server before said of it, while its success was not durable yet, is void.
@@ -121,7 +128,7 @@ void NoticeJudge::closed(const Scene& scene, LinkNumber link) {
         const Last& last = last_told_[lobby];
         const auto latest = latest_.find(lobby);
         if (last.link != link || latest == latest_.end()) continue;
-        if (slots_.live(lobby) || scene.now - last.at < heard_after) due_[lobby] = latest->second;
+        if (slots_.live(lobby) || scene.now - last.at < heard_after) owe(lobby, latest->second);
     }
 }
 
@@ -137,44 +144,58 @@ void NoticeJudge::durable(Time, const RecordBatch& batch) {
 
 void NoticeJudge::run_began(const Scene&, const Core&) {
     due_.clear();
+    may_leave_.clear();
     told_.clear();
     latest_.clear();
     last_told_.clear();
     told_on_.clear();
-    withheld_since_.clear();
     looked_at_ = Time{};
     std::map<LobbyId, Lobby> before = std::exchange(lobbies_, {});
     for (const auto& [id, record] : durable_) {
         const bool over = record.state == MatchState::ended || record.state == MatchState::aborted;
-        if (record.state == MatchState::offering || (over && record.untold_event == 0)) continue;
+        if (over && record.untold_event == 0) continue;
         Lobby& lobby = lobbies_[id];
         lobby.matchmaker = record.matchmaker;
         lobby.answered = before[id].answered;
         lobby.recovered = true;
-        if (record.state != MatchState::allocated)
+        if (record.state >= MatchState::ready)
             due_[id] = latest_[id] =
                 static_cast<MatchEventKind>(static_cast<int>(record.state) - static_cast<int>(MatchState::ready) +
                                             static_cast<int>(MatchEventKind::ready));
     }
+    for (const auto& [id, kind] : due_) owe(id, kind);
 }
 
 void NoticeJudge::pass_ended(const Scene& scene, const Core&) {
     for (const Told& told : std::exchange(told_, {})) {
         object(scene, fmt::format("event {} that nothing caused", to_string(told.kind)), told.lobby);
     }
-    if (due_.empty() || scene.now - looked_at_ < look_every) return;
+    if (may_leave_.empty() || scene.now - looked_at_ < look_every) return;
     looked_at_ = scene.now;
-    for (const auto& [lobby, kind] : due_) {
-        const auto known = lobbies_.find(lobby);
-        const bool may_leave = known != lobbies_.end() && (known->second.answered || known->second.recovered) &&
-                               registry_.matchmaker_link(known->second.matchmaker) != 0;
-        if (!may_leave) {
-            withheld_since_.erase(lobby);
-        } else if (scene.now - withheld_since_.try_emplace(lobby, scene.now).first->second > withheld_most) {
-            object(scene, fmt::format("event {} is withheld from a matchmaker that is there", to_string(kind)), lobby);
+    for (auto& [matchmaker, waiting] : may_leave_) {
+        if (registry_.matchmaker_link(matchmaker) == 0) {
+            waiting.since.clear();
+        } else {
+            judge_withheld(scene, waiting);
         }
     }
-    std::erase_if(withheld_since_, [this](const auto& entry) { return !due_.contains(entry.first); });
+}
+
+void NoticeJudge::judge_withheld(const Scene& scene, Waiting& waiting) {
+    for (auto next = waiting.lobbies.begin(); next != waiting.lobbies.end();) {
+        const LobbyId lobby = *next;
+        const auto due = due_.find(lobby);
+        if (due == due_.end()) {
+            waiting.since.erase(lobby);
+            next = waiting.lobbies.erase(next);
+            continue;
+        }
+        ++next;
+        if (scene.now - waiting.since.try_emplace(lobby, scene.now).first->second > withheld_most) {
+            object(scene, fmt::format("event {} is withheld from a matchmaker that is there", to_string(due->second)),
+                   lobby);
+        }
+    }
 }
 
 void NoticeJudge::object(const Scene& scene, std::string what, LobbyId lobby) {

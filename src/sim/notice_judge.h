@@ -58,7 +58,17 @@ private:
         Time at{};
     };
 
+    // What one matchmaker may be told.
+    struct Waiting {
+        std::set<LobbyId> lobbies;
+        std::map<LobbyId, Time> since;  // while it is there
+    };
+
     void came_about(LobbyId lobby, MatchEventKind kind);
+    void may_leave(const Lobby& known, LobbyId lobby) { may_leave_[known.matchmaker].lobbies.insert(lobby); }
+    // What is due is told as soon as its matchmaker may hear it.
+    void owe(LobbyId lobby, MatchEventKind kind);
+    void judge_withheld(const Scene& scene, Waiting& waiting);
     void object(const Scene& scene, std::string what, LobbyId lobby);
 
     Objections& objections_;
@@ -67,11 +77,11 @@ private:
     const VerdictJudge& verdicts_;
     std::map<LobbyId, Lobby> lobbies_;
     std::map<LobbyId, MatchEventKind> due_;     // the latest that was not told
+    std::map<std::string, Waiting> may_leave_;  // of these, those whose success may have left, by matchmaker
     std::vector<Told> told_;                    // in this pass, ahead of its event
     std::map<LobbyId, MatchEventKind> latest_;  // that came about
     std::map<LobbyId, Last> last_told_;
     std::map<LinkNumber, std::set<LobbyId>> told_on_;  // whatever was told on a link since it opened
-    std::map<LobbyId, Time> withheld_since_;
     Time looked_at_{};
     std::map<LobbyId, MatchRecord> durable_;
 };

@@ -28,6 +28,7 @@ void PlayerJudge::closed(const Scene& scene, LinkNumber link) {
         changed_ = true;
         session->link = 0;
         session->lost_at = scene.running;
+        grace_over_from_ = std::min(grace_over_from_, scene.running + rules_.resume_grace + lateness_max);
     }
     places_.erase(link);
 }
@@ -37,12 +38,14 @@ void PlayerJudge::close_asked(const Scene& scene, LinkNumber link) {
     if (!place) return;
     if (!place->last_word && !place->logged_out) object(scene, "P-5", "a link is closed without a word");
     place->closing = true;
+    touched_.push_back(link);
 }
 
 void PlayerJudge::heard(const Scene&, LinkNumber link, const PlayerLogin& login) {
     Place* place = place_of(link);
     if (!place || place->login || place->last_word) return;
     place->login = login;
+    touched_.push_back(link);
     const auto session = sessions_.find(login.player_name.string());
     place->expects_resume = session != sessions_.end() && !session->second.token.empty() &&
                             login.resume_token.view() == session->second.token;
@@ -52,7 +55,9 @@ void PlayerJudge::heard(const Scene&, LinkNumber link, const PlayerLogin& login)
 void PlayerJudge::heard(const Scene&, LinkNumber link, const PlayerLogout&) {
     Place* place = place_of(link);
     const bool is_in = place && (on(link) || (place->waits != 0 && !place->answered));
-    if (is_in && !place->last_word) place->logged_out = true;
+    if (!is_in || place->last_word) return;
+    place->logged_out = true;
+    touched_.push_back(link);
 }
 
 void PlayerJudge::kicked(const Scene&, AccountId player) {
@@ -93,6 +98,8 @@ void PlayerJudge::happened(const Scene& scene, const event::PlayerLogin& event) 
     KnownSession& begun = sessions_[event.player_name];
     begun = {event.player_name, event.player, event.entity, link, {}, {}, false};
     by_link_[link] = &begun;
+    by_player_[event.player] = &begun;
+    touched_.push_back(link);
     changed_ = true;
 }
 
@@ -109,13 +116,16 @@ void PlayerJudge::happened(const Scene& scene, const event::PlayerResumed& event
     if (const Place* old = place_of(session.link); old && !old->last_word)
         return object(scene, "P-5", "a link whose session went elsewhere is not told");
     by_link_.erase(session.link);
+    touched_.push_back(session.link);
     session.link = link;
     by_link_[link] = &session;
+    touched_.push_back(link);
     changed_ = true;
     session.token.clear();
 }
 
 void PlayerJudge::judge(const Scene& scene, LinkNumber link, Place& place, const PlayerLoginResponse& answer) {
+    touched_.push_back(link);
     // A refusal may be of anything that comes before a login, or of a second one (W-6).
     if (const auto* refused = std::get_if<Refused>(&answer.answer)) {
         place.last_word = refused->error.string();
@@ -145,6 +155,7 @@ void PlayerJudge::judge_welcome(const Scene& scene, LinkNumber link, Place& plac
 }
 
 void PlayerJudge::judge(const Scene& scene, LinkNumber link, Place& place, const ServerClose& last) {
+    touched_.push_back(link);
     place.last_word = last.reason.string();
     if (!place.owed.empty() && place.owed != *place.last_word)
         return object(scene, "P-5", fmt::format("\"{}\" is said for \"{}\"", *place.last_word, place.owed));
@@ -189,7 +200,9 @@ void PlayerJudge::happened(const Scene& scene, const event::PlayerClosed& event)
         return object(scene, "P-5", "a session ends that is not there");
     const KnownSession session = found->second;
     by_link_.erase(session.link);
+    by_player_.erase(session.player);
     sessions_.erase(found);
+    touched_.push_back(session.link);
     changed_ = true;
     ++closes_[is_malformed(event.reason) ? "Malformed message" : event.reason];
     if (!session.entity_deleted) return object(scene, "H-4", "a session ends, and its entity does not");
@@ -226,28 +239,46 @@ void PlayerJudge::run_began(const Scene&, const Core&) {
     places_.clear();
     sessions_.clear();
     by_link_.clear();
+    by_player_.clear();
+    touched_.clear();
+    grace_over_from_ = Time::max();
     entities_.clear();
     kicked_.clear();
     shutting_down_ = false;
 }
 
+// A place that nothing happened to since the last pass is as it was then.
 void PlayerJudge::pass_ended(const Scene& scene, const Core& core) {
-    for (const auto& [link, place] : places_) {
-        if (!place.owed.empty())
-            return object(scene, "P-5", fmt::format("a session ended, and its link is not told: {}", place.owed));
-        if (place.owes_time) return object(scene, "P-1", "the world's time does not follow a login");
-        if ((place.last_word || place.logged_out) && !place.closing)
-            return object(scene, "P-5", "a link stays open after the last word");
-        const bool may_wait = place.waits != 0 && !place.answered;
-        if (place.login && !may_wait && !place.last_word && !place.logged_out && !on(link))
-            return object(scene, "P-1", "a login comes to nothing");
-    }
-    for (const auto& [name, session] : sessions_) {
-        if (session.link == 0 && scene.running - session.lost_at > rules_.resume_grace + lateness_max)
-            return object(scene, "P-6", "a session is kept beyond its grace");
-    }
+    for (const LinkNumber link : touched_) judge_place(scene, link);
+    touched_.clear();
+    if (scene.running > grace_over_from_) judge_graces(scene);
     kicked_.clear();
-    if (std::exchange(changed_, false) || ++passes_ % compare_every == 0) compare(scene, core);
+    if (!std::exchange(changed_, false) && scene.now - compared_at_ < compare_every) return;
+    compared_at_ = scene.now;
+    compare(scene, core);
+}
+
+void PlayerJudge::judge_place(const Scene& scene, LinkNumber link) {
+    const Place* place = place_of(link);
+    if (!place) return;
+    if (!place->owed.empty())
+        return object(scene, "P-5", fmt::format("a session ended, and its link is not told: {}", place->owed));
+    if (place->owes_time) return object(scene, "P-1", "the world's time does not follow a login");
+    if ((place->last_word || place->logged_out) && !place->closing)
+        return object(scene, "P-5", "a link stays open after the last word");
+    const bool may_wait = place->waits != 0 && !place->answered;
+    if (place->login && !may_wait && !place->last_word && !place->logged_out && !on(link))
+        object(scene, "P-1", "a login comes to nothing");
+}
+
+void PlayerJudge::judge_graces(const Scene& scene) {
+    grace_over_from_ = Time::max();
+    for (const auto& [name, session] : sessions_) {
+        if (session.link != 0) continue;
+        const Time over_from = session.lost_at + rules_.resume_grace + lateness_max;
+        if (scene.running > over_from) return object(scene, "P-6", "a session is kept beyond its grace");
+        grace_over_from_ = std::min(grace_over_from_, over_from);
+    }
 }
 
 // An operator is shown what is so (P-8).
@@ -272,9 +303,8 @@ const KnownSession* PlayerJudge::on(LinkNumber link) const {
 }
 
 const KnownSession* PlayerJudge::of(AccountId player) const {
-    const auto found = std::find_if(sessions_.begin(), sessions_.end(),
-                                    [&](const auto& each) { return each.second.player == player; });
-    return found == sessions_.end() ? nullptr : &found->second;
+    const auto found = by_player_.find(player);
+    return found == by_player_.end() ? nullptr : found->second;
 }
 
 bool PlayerJudge::welcomed(LinkNumber link) const {
@@ -288,8 +318,8 @@ KnownSession* PlayerJudge::mutable_on(LinkNumber link) {
 }
 
 KnownSession* PlayerJudge::mutable_of(AccountId player) {
-    const KnownSession* session = of(player);
-    return session ? &sessions_.at(session->name) : nullptr;
+    const auto found = by_player_.find(player);
+    return found == by_player_.end() ? nullptr : found->second;
 }
 
 PlayerJudge::Place* PlayerJudge::place_of(LinkNumber link) {

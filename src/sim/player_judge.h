@@ -3,12 +3,15 @@
 // P-1, P-5, P-6, P-7; H-4's "once"; what is told of an account is kept (invariant 3).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "core/events.h"
 #include "protocol/messages.h"
@@ -89,8 +92,8 @@ private:
         bool closing = false;
     };
 
-    // Sessions that nothing was said of are compared with core's every so many passes.
-    static constexpr std::uint64_t compare_every = 4;
+    // Sessions that nothing was said of are compared with core's this often.
+    static constexpr Duration compare_every = std::chrono::seconds(1);
 
     template <class M>
     void judge(const Scene&, LinkNumber, Place&, const M&) {}
@@ -103,6 +106,8 @@ private:
     LinkNumber login_of(const Scene& scene, const std::string& name);
     bool waits(LinkNumber link, const Place& place, const std::string& name) const;
     Place* place_of(LinkNumber link);
+    void judge_place(const Scene& scene, LinkNumber link);
+    void judge_graces(const Scene& scene);
     KnownSession* mutable_on(LinkNumber link);
     KnownSession* mutable_of(AccountId player);
     void compare(const Scene& scene, const Core& core);
@@ -111,17 +116,20 @@ private:
     Objections& objections_;
     const Rules rules_;
     std::map<LinkNumber, Place> places_;
-    std::map<std::string, KnownSession> sessions_;  // by name
-    std::map<LinkNumber, KnownSession*> by_link_;   // those that have one
-    std::set<std::uint64_t> entities_;              // of this run
-    std::set<std::string> tokens_;                  // ever
-    std::map<std::string, AccountId> kept_;         // on the disk
-    std::map<std::string, AccountId> told_;         // ever
-    std::map<AccountId, std::string> told_names_;   // the same
-    std::set<AccountId> kicked_;                    // in this pass
+    std::map<std::string, KnownSession> sessions_;           // by name
+    std::unordered_map<LinkNumber, KnownSession*> by_link_;  // those that have one
+    std::unordered_map<AccountId, KnownSession*> by_player_;
+    std::vector<LinkNumber> touched_;              // whose place or session changed since the last pass ended
+    Time grace_over_from_ = Time::max();           // nobody's grace is over before
+    std::set<std::uint64_t> entities_;             // of this run
+    std::set<std::string> tokens_;                 // ever
+    std::map<std::string, AccountId> kept_;        // on the disk
+    std::map<std::string, AccountId> told_;        // ever
+    std::map<AccountId, std::string> told_names_;  // the same
+    std::set<AccountId> kicked_;                   // in this pass
     bool shutting_down_ = false;
     bool changed_ = false;  // a session began, ended, or changed its link, and was not compared since
-    std::uint64_t passes_ = 0;
+    Time compared_at_{};
     std::uint64_t waits_ = 0;  // logins that waited for their account, ever
     std::uint64_t logins_ = 0;
     std::uint64_t resumes_ = 0;

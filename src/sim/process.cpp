@@ -169,7 +169,7 @@ void Process::ask(const AllocationRequest& request) {
         const std::uint64_t number = next_question_++;
         asked_[number] = {request.lobby, false};
         heard_over_http(request);
-        core_.allocate(pass, number, request);
+        core_.allocate(pass, {number}, request);
         parts_.court.handled(published());
     });
 }
@@ -179,13 +179,14 @@ void Process::ask(const MatchPlayers& list) {
         const std::uint64_t number = next_question_++;
         asked_[number] = {list.lobby, true};
         heard_over_http(list);
-        core_.set_players(pass, number, list);
+        core_.set_players(pass, {number}, list);
         parts_.court.handled(published());
     });
 }
 
 void Process::cancel(LobbyId lobby, std::string reason) {
-    command([this, lobby, reason = std::move(reason)](const Pass& pass) { core_.cancel_match(pass, lobby, reason); });
+    command(
+        [this, lobby, reason = std::move(reason)](const Pass& pass) { core_.cancel_match(pass, {}, lobby, reason); });
 }
 
 void Process::answered_over_http(const Pass& pass, const AnsweredQuestion& answered) {
@@ -221,6 +222,7 @@ void Process::answered_over_http(const Pass& pass, const AnsweredQuestion& answe
 
 bool Process::turn() {
     loop_.turn();
+    loop_wake_ = loop_.next_wake();
     if (const LinkNumber cut = gateway_.cut_while_reading(); cut != 0) {
         parts_.court.object(
             {"fault 71", "a link is cut for what Muster sends it, though its peer reads", {}, {}, parts_.clock.now()});
@@ -233,7 +235,7 @@ std::optional<Time> Process::next_wake() const {
     const auto waits = [](const auto& source) { return source->depth() > 0; };
     if (commands_.depth() > 0 || outcomes_.depth() > 0 || std::any_of(sources_.begin(), sources_.end(), waits))
         return now;
-    std::optional<Time> wake = loop_.next_wake();
+    std::optional<Time> wake = loop_wake_;
     const auto no_later_than = [&wake](Time time) { wake = wake ? std::min(*wake, time) : time; };
     if (gateway_.has_something()) no_later_than(now + worker_late_by);
     // What the ledger could not hand over is tried again, as the daemon does.
@@ -242,8 +244,7 @@ std::optional<Time> Process::next_wake() const {
 }
 
 std::optional<Time> Process::planned() const {
-    const std::optional<Time> wake = loop_.next_wake();
-    return wake ? std::optional(std::max(*wake, parts_.clock.now())) : std::nullopt;
+    return loop_wake_ ? std::optional(std::max(*loop_wake_, parts_.clock.now())) : std::nullopt;
 }
 
 const Process::Known* Process::known(ConnectionId id) const {
@@ -255,7 +256,7 @@ const Process::Known* Process::known(ConnectionId id) const {
 bool Process::outlives(ConnectionId id) {
     Known& before = known_[id.slot];
     if (before.generation >= id.generation) return false;
-    if (before.link != 0) parts_.court.closed(before.link, published());
+    if (before.link != 0) parts_.court.closed(before.link, before.port, published());
     before = {id.generation, 0, Port::servers};
     return true;
 }
@@ -303,7 +304,7 @@ void Process::drained(ConnectionId id) {
 void Process::closed(const Pass& pass, ConnectionId id) {
     parts_.at_point(PassPoint::message);
     if (const Known* from = known(id)) {
-        parts_.court.closed(from->link, published());
+        parts_.court.closed(from->link, from->port, published());
         known_[id.slot].link = 0;
     } else {
         outlives(id);
@@ -321,18 +322,18 @@ void Process::handler_failed(const Pass& pass, ConnectionId id) {
 void Process::send(ConnectionId to, std::span<const std::byte> frames) {
     const Known* peer = known(to);
     if (!peer) return;
-    std::vector<SentFrame> leaving;
     for (std::size_t used = 0; used < frames.size();) {
         const FrameSplit split = next_frame(frames.subspan(used), default_byte_order(peer->port), length_most);
         MUSTER_CHECK(split.kind == FrameSplit::Kind::frame, "core sends whole frames");
         const auto frame = frames.subspan(used, split.size);
-        parts_.sabotage.send({peer->link, peer->port, split.code, {frame.begin(), frame.end()}}, leaving);
+        parts_.sabotage.send({peer->link, peer->port, split.code, {frame.begin(), frame.end()}}, leaving_);
         used += split.size;
     }
-    for (SentFrame& one : leaving) {
+    for (SentFrame& one : leaving_) {
         parts_.court.said(one.link, one.port, one.bytes, published());
         outbox_.push_back(std::move(one));
     }
+    leaving_.clear();
 }
 
 void Process::report_drained(ConnectionId id) {
@@ -346,7 +347,7 @@ void Process::greeted(ConnectionId id) {
 void Process::close(ConnectionId id) {
     const Known* peer = known(id);
     if (!peer) return;
-    parts_.court.close_asked(peer->link, published());
+    parts_.court.close_asked(peer->link, peer->port, published());
     outbox_.push_back({peer->link, peer->port, 0, {}});
 }
 
@@ -365,7 +366,11 @@ bool Process::flush() {
         if (!dead_ && frame.bytes.empty()) gateway_.close(frame.link);
         if (!dead_ && !frame.bytes.empty()) {
             ++frames_sent_;
-            together.insert(together.end(), frame.bytes.begin(), frame.bytes.end());
+            if (together.empty()) {
+                together = std::move(frame.bytes);
+            } else {
+                together.insert(together.end(), frame.bytes.begin(), frame.bytes.end());
+            }
         }
         const bool more =
             !dead_ && i + 1 < outbox_.size() && outbox_[i + 1].link == frame.link && !outbox_[i + 1].bytes.empty();

@@ -159,6 +159,8 @@ private:
     std::uint64_t next_question_ = 1;
     // An empty frame closes the link.
     std::vector<SentFrame> outbox_;
+    std::vector<SentFrame> leaving_;  // empty between two sends
+    std::optional<Time> loop_wake_;   // of the loop, since its last pass
     std::vector<ConnectionId> drain_reports_;
     std::uint64_t frames_sent_ = 0;
     std::uint64_t handlers_failed_ = 0;

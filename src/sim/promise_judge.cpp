@@ -23,7 +23,7 @@ void PromiseJudge::durable(Time, const RecordBatch& batch) {
     for (const Record& record : batch.records) {
         if (const auto* match = std::get_if<MatchRecord>(&record)) {
             matches_[match->lobby] = *match;
-            if (match->state != MatchState::offering && !match->token.empty()) allocated_[match->token] = *match;
+            if (!match->token.empty()) offered_[match->token] = *match;
             if (is_over(match->state)) {
                 uses_.erase(match->lobby);
                 players_.erase(match->lobby);
@@ -46,26 +46,46 @@ void PromiseJudge::durable(Time, const RecordBatch& batch) {
     }
 }
 
+// The record of an offer is the promise: it is on the disk before its server hears of it.
+void PromiseJudge::said(const Scene& scene, LinkNumber link, const AllocateMatch& offer) {
+    const auto record = offered_.find(offer.token.string());
+    // A token that two lobbies share is the business of the judge of slots.
+    if (record != offered_.end() && record->second.lobby != offer.lobby) return;
+    const KnownServer* server = registry_.speaker(link);
+    if (record == offered_.end() || (server && record->second.server != server->id))
+        return object(scene, "invariant 3", "a server is offered a match that is not on the disk", offer.lobby);
+    const auto latest = matches_.find(offer.lobby);
+    if (latest == matches_.end() || latest->second.token != offer.token.view())
+        object(scene, "invariant 3", "a server is offered a match that the disk knows otherwise by now", offer.lobby);
+}
+
 void PromiseJudge::said(const Scene& scene, LinkNumber, const AllocationResponse& answer) {
     const auto* accepted = std::get_if<AllocationResponse::Accepted>(&answer.answer);
     if (!accepted) return;
     const LobbyId lobby = accepted->lobby;
-    const auto record = allocated_.find(accepted->token.string());
-    if (record == allocated_.end() || record->second.lobby != lobby) {
+    const auto record = offered_.find(accepted->token.string());
+    if (record == offered_.end() || record->second.lobby != lobby) {
         return object(scene, "invariant 3", "a success is told that is not on the disk", lobby);
     }
     const MatchRecord& kept = record->second;
     if (kept.server != accepted->server || kept.server_ip != accepted->endpoint.ip.view() ||
-        kept.server_port != accepted->endpoint.port || kept.allocated_at != accepted->time) {
+        kept.server_port != accepted->endpoint.port ||
+        (kept.state != MatchState::offering && kept.allocated_at != accepted->time)) {
         return object(scene, "invariant 3", "a success is told that is otherwise on the disk", lobby);
     }
     const auto [before, fresh] = promised_.try_emplace(lobby, *accepted);
-    if (!fresh && before->second != *accepted) {
-        object(
-            scene, "A-8",
-            fmt::format("told server {} before and server {} now", before->second.server.value, accepted->server.value),
-            lobby);
+    if (fresh || before->second == *accepted) return;
+    // A crash may have lost when it was acknowledged. Then the time of the request counts, which is earlier.
+    AllocationResponse::Accepted& known = before->second;
+    const bool only_earlier = known.server == accepted->server && known.endpoint == accepted->endpoint &&
+                              known.token == accepted->token && accepted->time == kept.requested_at &&
+                              accepted->time <= known.time;
+    if (!only_earlier) {
+        object(scene, "A-8",
+               fmt::format("told server {} before and server {} now", known.server.value, accepted->server.value),
+               lobby);
     }
+    known = *accepted;
 }
 
 void PromiseJudge::said(const Scene& scene, LinkNumber, const ValidateTokenResponse& answer) {
@@ -106,16 +126,20 @@ void PromiseJudge::run_began(const Scene& scene, const Core& core) {
     // Recovering twice is recovering once: all that is on the disk is in core, and core has nothing else.
     core.matches().for_each([&](const Match& match) {
         const auto kept = matches_.find(match.lobby());
-        if (kept == matches_.end() || is_over(kept->second.state) || kept->second.state == MatchState::offering) {
+        if (kept == matches_.end() || is_over(kept->second.state)) {
             object(scene, "invariant 14", "core recovers a match that is not on the disk", match.lobby());
         }
     });
+    for (const auto& [lobby, match] : matches_) {
+        if (!is_over(match.state) && !core.matches().find(lobby) && core.fleet().find(match.server))
+            object(scene, "invariant 14", "a match that is on the disk is gone after the restart", lobby);
+    }
 }
 
 void PromiseJudge::judge_recovered_match(const Scene& scene, const Core& core,
                                          const AllocationResponse::Accepted& promised) {
     const auto kept = matches_.find(promised.lobby);
-    if (kept == matches_.end() || kept->second.state == MatchState::offering) {
+    if (kept == matches_.end()) {
         return object(scene, "invariant 14", "a success that was told is gone from the disk", promised.lobby);
     }
     if (is_over(kept->second.state)) return;

@@ -1,4 +1,4 @@
-// Judges promises: nothing is told before it is durable, and what was told is there after any crash.
+// Judges promises: nothing is told or offered before it is durable, and what was told is there after any crash.
 // Invariants 3 and 14.
 #pragma once
 
@@ -10,16 +10,17 @@
 #include <vector>
 
 #include "protocol/messages.h"
-#include "sim/judge.h"
+#include "sim/registry.h"
 
 namespace muster::sim {
 
 class PromiseJudge final : public Judge {
 public:
-    explicit PromiseJudge(Objections& objections) : objections_(objections) {}
+    PromiseJudge(Objections& objections, const Registry& registry) : objections_(objections), registry_(registry) {}
 
     using Judge::said;
 
+    void said(const Scene& scene, LinkNumber link, const AllocateMatch& offer);
     void said(const Scene& scene, LinkNumber link, const AllocationResponse& answer);
     void said(const Scene& scene, LinkNumber link, const ValidateTokenResponse& answer);
     void said(const Scene& scene, LinkNumber link, const MatchPlayersResponse& answer);
@@ -34,13 +35,14 @@ private:
     void judge_recovered_match(const Scene& scene, const Core& core, const AllocationResponse::Accepted& promised);
 
     Objections& objections_;
+    const Registry& registry_;
 
     // On the disk now.
     std::map<LobbyId, MatchRecord> matches_;
     std::map<LobbyId, std::set<AccountId>> uses_;
     std::map<LobbyId, std::vector<AccountId>> players_;
     // Was on the disk at some time, and was not taken back.
-    std::map<std::string, MatchRecord> allocated_;  // by token, as it stood when it was allocated
+    std::map<std::string, MatchRecord> offered_;  // by token, as it stood last
     std::set<std::pair<LobbyId, AccountId>> used_;
     std::map<LobbyId, std::set<std::vector<AccountId>>> listed_;
     // What matchmakers and game servers were told.

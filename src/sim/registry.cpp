@@ -179,7 +179,7 @@ void Registry::run_began(const Scene& scene, const Core&) {
     links_.clear();
     links_[api_link].port = Port::matchmakers;
     links_[api_link].greeted = true;
-    links_[api_link].matchmaker = operator_matchmaker;  // it is told nothing: it asks
+    links_[api_link].matchmaker = http_matchmaker_id("");  // it is told nothing: it asks
     matchmaker_links_.clear();
     servers_.clear();
     for (const auto& [id, record] : durable_) {

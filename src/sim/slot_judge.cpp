@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "store/latest_state.h"
+
 namespace muster::sim {
 namespace {
 
@@ -56,22 +58,22 @@ void SlotJudge::said(const Scene& scene, LinkNumber link, const AllocateMatch& m
     }
     if (!lobby.seeking)
         return object(scene, "A-6", "an offer for a lobby that nobody asked for", message.lobby, server->id);
+    SeenOffer* chosen = on_server(lobby, server->id);
+    if (!chosen || chosen->state != SeenOffer::State::chosen)
+        return object(scene, "invariant 6", "offered to a server that was not chosen, or twice", message.lobby,
+                      server->id);
     if (!tokens_.insert(message.token.string()).second) {
         return object(scene, "invariant 8", "a token was given before", message.lobby, server->id);
     }
-    if (lobby.offers.size() >= offers_most)
+    if (lobby.offers.size() > offers_most)
         return object(scene, "invariant 6", "a fifth offer", message.lobby, server->id);
-    for (const SeenOffer& before : lobby.offers) {
-        if (before.server == server->id)
-            return object(scene, "invariant 6", "offered twice to one server", message.lobby, server->id);
-    }
     if (unanswered_.contains({link, message.lobby})) {
         return object(scene, "A-7", "offered again before the old offer was answered", message.lobby, server->id);
     }
     if (server->region != lobby.region)
         return object(scene, "A-3", "offered in another region", message.lobby, server->id);
-    const std::int32_t slots = held(server->id) + offered(server->id);
-    if (std::max(slots, server->busy()) >= server->max_matches) {
+    const std::int32_t slots = held(server->id) + offered(server->id);  // its own, too
+    if (slots > server->max_matches || server->busy() >= server->max_matches) {
         return object(scene, "invariant 1",
                       fmt::format("offered to a full server: {} slots taken, {} reported, {} at most", slots,
                                   server->busy(), server->max_matches),
@@ -80,18 +82,10 @@ void SlotJudge::said(const Scene& scene, LinkNumber link, const AllocateMatch& m
     if (server->drained_by_server || server->drained_by_operator) {
         return object(scene, "invariant 12", "offered to a draining server", message.lobby, server->id);
     }
-    if (!lobby.offers.empty()) ++retries_;
-    lobby.offers.push_back({.server = server->id,
-                            .link = link,
-                            .token = message.token.string(),
-                            .state = SeenOffer::State::offered,
-                            .offered_at = scene.running,
-                            .timed_out = false,
-                            .held_since = {}});
-    ++counts_[server->id].offered;
-    ++taken_;
-    on_server_[server->id].insert(message.lobby);
-    registry_.touch(server->id);
+    chosen->link = link;
+    chosen->token = message.token.string();
+    chosen->state = SeenOffer::State::offered;
+    chosen->offered_at = scene.running;
 }
 
 void SlotJudge::heard(const Scene& scene, LinkNumber link, const AllocateMatchAck& ack) {
@@ -106,6 +100,11 @@ void SlotJudge::heard(const Scene& scene, LinkNumber link, const AllocateMatchAc
         return;
     }
     if (!offer || offer->state != SeenOffer::State::offered || offer->link != link) return;
+    // After a stop it may be heard before the timer that ends its request (fault 63).
+    if (scene.now - found->second.asked >= request_time) {
+        offer->answered_late = true;
+        return;
+    }
     if (ack.accepted) return hold(scene, ack.lobby, found->second, *offer);
     free_offer(*offer);
 }
@@ -166,12 +165,35 @@ void SlotJudge::said(const Scene& scene, LinkNumber link, const AbortMatch& abor
     const auto found = lobbies_.find(abort.lobby);
     if (!server || found == lobbies_.end()) return;
     SeenOffer* offer = on_server(found->second, server->id);
-    if (!offer || offer->state == SeenOffer::State::over) return;
+    // Of an earlier request, when this one was chosen and is not asked yet.
+    if (!offer || offer->state == SeenOffer::State::over || offer->state == SeenOffer::State::chosen) return;
     if (offer->state == SeenOffer::State::offered) {
-        unanswered_.insert({link, abort.lobby});
+        if (!offer->answered_late) unanswered_.insert({link, abort.lobby});
         offer->timed_out = scene.running - offer->offered_at >= answer_time;
     }
     free_offer(*offer);
+}
+
+void SlotJudge::happened(const Scene& scene, const event::MatchOffered& event) {
+    SeenLobby& lobby = lobbies_[event.lobby];
+    if (on_server(lobby, event.server))
+        return object(scene, "invariant 6", "one server is chosen twice", event.lobby, event.server);
+    if (!lobby.offers.empty()) ++retries_;
+    SeenOffer chosen{};
+    chosen.server = event.server;
+    chosen.state = SeenOffer::State::chosen;
+    lobby.offers.push_back(chosen);
+    ++counts_[event.server].offered;
+    ++taken_;
+    on_server_[event.server].insert(event.lobby);
+    registry_.touch(event.server);
+}
+
+// Chosen, and passed over before it was asked.
+void SlotJudge::happened(const Scene&, const event::MatchDeclined& event) {
+    const auto found = lobbies_.find(event.lobby);
+    SeenOffer* offer = found == lobbies_.end() ? nullptr : on_server(found->second, event.server);
+    if (offer && offer->state == SeenOffer::State::chosen) free_offer(*offer);
 }
 
 void SlotJudge::happened(const Scene& scene, const event::MatchAllocated& event) {
@@ -226,9 +248,10 @@ void SlotJudge::happened(const Scene&, const event::ServerOffline& event) {
     if (lobbies == on_server_.end()) return;
     for (const LobbyId id : std::set(lobbies->second)) {
         SeenOffer* offer = on_server(lobbies_[id], event.server);
-        if (!offer || offer->state != SeenOffer::State::offered) continue;
+        const bool sent = offer && offer->state == SeenOffer::State::offered;
+        if (!sent && !(offer && offer->state == SeenOffer::State::chosen)) continue;
         // Its link may be alive: silent with much of its region.
-        if (server && server->link == offer->link) unanswered_.insert({offer->link, id});
+        if (sent && server && server->link == offer->link) unanswered_.insert({offer->link, id});
         free_offer(*offer);
     }
 }
@@ -251,7 +274,7 @@ void SlotJudge::durable(Time, const RecordBatch& batch) {
     }
 }
 
-// Slots of the matches that were durable, and no others: what was only offered is withdrawn (fault 65).
+// Slots of the matches that were durable, and no others. What was only offered may be held, too (fault 65).
 void SlotJudge::run_began(const Scene& scene, const Core& core) {
     lobbies_.clear();
     counts_.clear();
@@ -261,9 +284,7 @@ void SlotJudge::run_began(const Scene& scene, const Core& core) {
     requests_ = 0;
     taken_ = freed_ = 0;
     for (const auto& [id, record] : durable_) {
-        const bool held = record.state == MatchState::allocated || record.state == MatchState::ready ||
-                          record.state == MatchState::started;
-        if (!held) continue;
+        if (is_over(record.state)) continue;
         SeenLobby& lobby = lobbies_[id];
         lobby.matchmaker = record.matchmaker;
         lobby.region = record.region;
@@ -330,7 +351,7 @@ void SlotJudge::judge_refusal(const Scene& scene, LobbyId id, const SeenLobby& l
     const bool timed_out =
         std::any_of(lobby.offers.begin(), lobby.offers.end(), [](const SeenOffer& offer) { return offer.timed_out; });
     const bool waited = std::any_of(lobby.offers.begin(), lobby.offers.end(), [&](const SeenOffer& offer) {
-        return scene.running - offer.offered_at >= answer_time;
+        return offer.link != 0 && scene.running - offer.offered_at >= answer_time;
     });
     if (reason == text(Refusal::no_servers_available)) {
         if (timed_out || lobby.offers.size() >= offers_most) {
@@ -383,7 +404,7 @@ SeenOffer* SlotJudge::on_server(SeenLobby& lobby, ServerId server) {
 
 void SlotJudge::free_offer(SeenOffer& offer) {
     Count& count = counts_[offer.server];
-    --(offer.state == SeenOffer::State::offered ? count.offered : count.held);
+    --(offer.state == SeenOffer::State::held ? count.held : count.offered);
     offer.state = SeenOffer::State::over;
     ++freed_;
     registry_.touch(offer.server);

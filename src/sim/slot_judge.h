@@ -16,7 +16,12 @@
 namespace muster::sim {
 
 struct SeenOffer {
-    enum class State : std::uint8_t { offered, held, over };
+    enum class State : std::uint8_t {
+        chosen,  // its slot is taken, and its record is on the way to the disk
+        offered,
+        held,
+        over,
+    };
 
     ServerId server;
     LinkNumber link = 0;            // 0: recovered
@@ -25,6 +30,7 @@ struct SeenOffer {
     State state = State::offered;
     Time offered_at;  // running time
     bool timed_out = false;
+    bool answered_late = false;        // after the time of its request, and before Muster took it back
     Time held_since;                   // real time of the acknowledgement
     std::uint64_t reports_before = 0;  // load reports before it
     bool end_reported = false;
@@ -38,7 +44,7 @@ struct SeenLobby {
     Time asked;                     // real time
     std::vector<SeenOffer> offers;  // of the present request
     bool seeking = false;           // a request is open: no verdict yet
-    bool allocated = false;         // durable, so that its success may be told
+    bool allocated = false;         // acknowledged, so that its success may be told
     bool recovered = false;         // found at the start of a run
 
     bool live() const { return seeking || allocated; }
@@ -66,6 +72,8 @@ public:
     void said(const Scene& scene, LinkNumber link, const ValidateTokenResponse& answer);
     void said(const Scene& scene, LinkNumber link, const AllocateMatch& offer);
     void said(const Scene& scene, LinkNumber link, const AbortMatch& abort);
+    void happened(const Scene& scene, const event::MatchOffered& event);
+    void happened(const Scene& scene, const event::MatchDeclined& event);
     void happened(const Scene& scene, const event::MatchAllocated& event);
     void happened(const Scene& scene, const event::MatchRefused& event);
     void happened(const Scene& scene, const event::MatchEnded& event);
@@ -82,8 +90,14 @@ public:
         const SeenLobby* seen = lobby(id);
         return seen && seen->live();
     }
+    // Chosen ones too.
     std::int32_t offered(ServerId server) const { return count(server).offered; }
     std::int32_t held(ServerId server) const { return count(server).held; }
+    // Both of them.
+    std::int32_t taken(ServerId server) const {
+        const Count& both = count(server);
+        return both.offered + both.held;
+    }
     const std::map<LobbyId, SeenLobby>& lobbies() const { return lobbies_; }
 
     // New requests of this run: all but those that joined one.

@@ -47,14 +47,21 @@ std::string TokenJudge::forbidden(const Scene& scene, LinkNumber link, const Val
     if (!held) return "without a match that a server has acknowledged";
     if (held->token != request.token.view()) return "with another text";
     if (held->server != server->id) return "on another server";
-    const auto acknowledged = acknowledged_.find(held->token);
-    if (acknowledged == acknowledged_.end()) return "that nobody acknowledged";
-    if (const Duration age = scene.now - acknowledged->second; age >= token_life) {
+    const auto life_began = began(*lobby, held->token);
+    if (!life_began) return "that nobody acknowledged";
+    if (const Duration age = scene.now - *life_began; age >= token_life) {
         return fmt::format("{:.3f} s after the acknowledgement", to_seconds(age));
     }
     if (started_.contains(request.lobby)) return "after the match started";
     if (!may_be_listed(request.lobby, request.account)) return "for an account that is not on the list";
     return {};
+}
+
+// A server whose acknowledgement was never heard may speak of its match after a restart.
+std::optional<Time> TokenJudge::began(const SeenLobby& lobby, const std::string& token) const {
+    if (const auto found = acknowledged_.find(token); found != acknowledged_.end()) return found->second;
+    const auto offered = offered_.find(token);
+    return lobby.recovered && offered != offered_.end() ? std::optional(offered->second) : std::nullopt;
 }
 
 bool TokenJudge::may_be_listed(LobbyId lobby, AccountId account) const {
@@ -104,6 +111,10 @@ void TokenJudge::list_answered(const Scene&, LobbyId lobby, const std::vector<Ac
     if (asked != pending.end()) pending.erase(asked);
     if (accepted) found->second = {accounts, std::move(pending), false};
     if (!found->second.accepted && found->second.pending.empty()) lists_.erase(found);
+}
+
+void TokenJudge::said(const Scene& scene, LinkNumber, const AllocateMatch& offer) {
+    offered_.try_emplace(offer.token.string(), scene.now);
 }
 
 // A token's life begins with its acknowledgement, and no restart prolongs it.

@@ -34,11 +34,13 @@ public:
 
     using Judge::happened;
     using Judge::heard;
+    using Judge::said;
 
     void heard(const Scene& scene, LinkNumber link, const AllocateMatchAck& ack);
     void heard(const Scene& scene, LinkNumber link, const AllocationRequest& request);
     void heard(const Scene& scene, LinkNumber link, const MatchPlayers& list);
     void durable(Time now, const RecordBatch& batch);
+    void said(const Scene& scene, LinkNumber link, const AllocateMatch& offer);
     void happened(const Scene& scene, const event::MatchOffered& event);
     void happened(const Scene& scene, const event::MatchStarted& event);
     void happened(const Scene& scene, const event::MatchEnded& event);
@@ -67,6 +69,7 @@ private:
     };
 
     std::string forbidden(const Scene& scene, LinkNumber link, const ValidateToken& request) const;
+    std::optional<Time> began(const SeenLobby& lobby, const std::string& token) const;
     bool is_heeded(LinkNumber link) const;
     void mentioned(const Scene& scene, LobbyId lobby);
     bool may_be_listed(LobbyId lobby, AccountId account) const;
@@ -78,6 +81,7 @@ private:
     std::map<std::string, std::set<AccountId>> used_;  // by token, of all runs
     std::map<std::string, int> unanswered_;            // questions by token, those on links that were lost too
     std::map<std::string, Time> acknowledged_;         // real time, of all runs
+    std::map<std::string, Time> offered_;              // the same, when a server heard of it first
     std::map<LobbyId, Lists> lists_;
     std::map<LobbyId, Time> mentioned_;  // the last word of a lobby
     std::set<LobbyId> started_;

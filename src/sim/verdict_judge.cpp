@@ -192,7 +192,7 @@ void VerdictJudge::pass_ended(const Scene& scene, const Core& core) {
     }
     // What core counts must be what was asked and answered (invariant 20).
     std::uint64_t verdicts = 0;
-    core.telemetry().for_each_region([&](RegionId, const Telemetry::OfRegion& region) {
+    core.region_figures().for_each_region([&](RegionId, const RegionFigures::OfRegion& region) {
         verdicts += region.allocations;
         for (const auto& [label, count] : region.failures) verdicts += count;
     });
