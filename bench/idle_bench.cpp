@@ -161,7 +161,7 @@ void measure_idle(const Clock& clock, std::chrono::seconds length, const char* w
     thread.join();
     loop.bind_to_this_thread();
     std::printf("%-28s %8.3f %% of a core %8llu passes\n", what, 100 * to_seconds(used) / to_seconds(length),
-                static_cast<unsigned long long>(loop.snapshot().ticks));
+                static_cast<unsigned long long>(loop.figures().ticks));
 }
 
 void ping_once(const Clock& clock, Sleeper& sleeper) {

@@ -29,7 +29,7 @@ void LoadCertificates::add_to(std::map<std::string, std::string>& environment) c
     environment["MUSTER_TLS_PORTS"] = R"(["servers", "matchmakers"])";
     environment["MUSTER_TLS_CERTIFICATE_FILE"] = certificate();
     environment["MUSTER_TLS_KEY_FILE"] = key();
-    environment["MUSTER_TLS_CLIENT_CA_FILE"] = pki_ + "/ca.crt";
+    environment["MUSTER_TLS_CLIENT_CA_FILE"] = authority();
 }
 
 }  // namespace muster::bench

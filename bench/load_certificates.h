@@ -23,6 +23,7 @@ public:
     std::shared_ptr<const TlsClientContext> matchmaker() const { return matchmaker_; }
     std::string certificate() const { return pki_ + "/muster.crt"; }
     std::string key() const { return pki_ + "/muster.key"; }
+    std::string authority() const { return pki_ + "/ca.crt"; }
 
 private:
     std::string pki_;

@@ -13,6 +13,8 @@ using namespace std::chrono_literals;
 
 constexpr RegionId region{2};
 constexpr std::int32_t first_port = 1'024;
+constexpr std::size_t servers_per_address = 60'000;
+constexpr std::size_t links_per_address = 20'000;  // of the loopback's addresses: each has some 28,000 ports to give
 constexpr auto heartbeat_every = 10s;
 constexpr auto matchmaker_heartbeat_every = 30s;
 constexpr auto come_again_max = 200ms;
@@ -24,6 +26,16 @@ M read(std::span<const std::byte> payload) {
     auto message = decode<M>(payload, ByteOrder::little);
     if (!message) throw std::runtime_error("an answer that cannot be read: " + std::string(M::name));
     return std::move(*message);
+}
+
+// Where the server of this number is said to serve players.
+GameEndpoint endpoint_of(std::size_t server) {
+    return {"127.0.0." + std::to_string(1 + server / servers_per_address),
+            first_port + static_cast<std::int32_t>(server % servers_per_address)};
+}
+
+std::uint32_t source_of(std::size_t link) {
+    return PeerEnd{}.address + static_cast<std::uint32_t>(link / links_per_address);
 }
 
 // An answer's error text; empty for a success.
@@ -55,10 +67,13 @@ std::chrono::duration<double> LoadFleet::register_all(Ports ports) {
         if (i < servers_.size() ? servers_[i].registered : matchmakers_[i - servers_.size()].registered) continue;
         do_planned({now_, Deed::connect, i, 0});
     }
+    Moment heard = began;
     while (missing_ > 0) {
-        if (now_ - began > silence_max)
+        if (now_ - heard > silence_max)
             throw std::runtime_error(std::to_string(missing_) + " peers could not register");
+        const std::size_t before = missing_;
         turn(now_ + 10ms);
+        if (missing_ < before) heard = now_;
     }
     return now_ - began;
 }
@@ -137,8 +152,9 @@ void LoadFleet::do_planned(const Planned& planned) {
     switch (planned.deed) {
         case Deed::connect:
             if (planned.who < servers_.size())
-                return links_.open(planned.who, ports_.servers,
-                                   {.tls = options_.server_tls, .resumes = options_.resumes});
+                return links_.open(
+                    planned.who, ports_.servers,
+                    {.address = source_of(planned.who), .tls = options_.server_tls, .resumes = options_.resumes});
             return links_.open(planned.who, ports_.matchmakers,
                                {.tls = options_.matchmaker_tls, .resumes = options_.resumes});
         case Deed::heartbeat:
@@ -155,11 +171,9 @@ void LoadFleet::do_planned(const Planned& planned) {
 }
 
 void LoadFleet::opened(std::size_t link) {
-    if (link < servers_.size()) {
-        const auto port = first_port + static_cast<std::int32_t>(link);
-        return links_.send(link, ServerHandshake{{}, {"127.0.0.1", port}, region, options_.max_matches});
-    }
-    links_.send(link, MatchmakerHandshake{{}, "matchmaker-" + std::to_string(link - servers_.size()), {{region}}});
+    if (link < servers_.size())
+        return links_.send(link, ServerHandshake{{}, endpoint_of(link), region, options_.max_matches});
+    links_.send(link, MatchmakerHandshake{{}, "matchmakers." + std::to_string(link - servers_.size()), {{region}}});
 }
 
 void LoadFleet::closed(std::size_t link) {
@@ -306,12 +320,12 @@ void LoadFleet::answered(std::span<const std::byte> payload) {
         return;
     }
     ++figures_.succeeded;
-    const auto index = static_cast<std::size_t>(accepted->endpoint.port - first_port);
-    if (index >= servers_.size() || index != asked.server || servers_[index].id != accepted->server) {
+    if (asked.server == no_server || servers_[asked.server].id != accepted->server ||
+        !(accepted->endpoint == endpoint_of(asked.server))) {
         ++figures_.misplaced;
         return;
     }
-    ++figures_.per_server[index];
+    ++figures_.per_server[asked.server];
 }
 
 void LoadFleet::match_event(std::span<const std::byte> payload) {

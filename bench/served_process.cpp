@@ -1,5 +1,6 @@
 #include "served_process.h"
 
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include <cerrno>
@@ -85,6 +86,7 @@ void ServedProcess::start() {
     pid_ = fork();
     if (pid_ < 0) throw std::runtime_error("fork");
     if (pid_ == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);  // it does not outlive who measures it
         const int log = open(log_file_.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
         dup2(log, STDERR_FILENO);
         execvpe(words[0], words.data(), variables.data());

@@ -1,18 +1,17 @@
 // A million players in one core, without sockets: what one costs in memory and in time, beside the plain way to keep
 // them (a map of shared pointers and a set of deadlines).
 //
-//   sessions_bench [--players N] [--heartbeats] [--require BYTES]
+//   sessions_bench [--players N] [--heartbeats] [--broadcast] [--json] [--require BYTES]
 //
 // Prints bytes a session (all of core's own memory: link, session, timer, entity, both indexes), the time of a login,
-// of a message and of a ping with its echo, and the longest pass while all of them are pinged. With --require the exit
-// code is 1 when a session takes more than so many bytes.
+// of a message and of a ping with its echo, and the longest pass while all of them are pinged. With --broadcast only
+// this: the longest pass while all of them are told the time, once the clock was set. With --json the figures are one
+// object. With --require the exit code is 1 when a session takes more than so many bytes.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -25,18 +24,14 @@
 
 #include <malloc.h>
 
-#include "base/log.h"
-#include "base/no_log.h"
 #include "base/random.h"
-#include "base/seeded_entropy.h"
-#include "base/virtual_clock.h"
-#include "core/core.h"
+#include "bench_world.h"
 #include "protocol/codec.h"
-#include "runtime/message_source.h"
 
 namespace {
 
 using namespace muster;
+using namespace muster::bench;
 using namespace std::chrono_literals;
 
 // Remembers who was asked for an echo or a heartbeat.
@@ -44,6 +39,7 @@ class CountingLinks final : public LinkOutput {
 public:
     void send(ConnectionId to, std::span<const std::byte> frame) override {
         if (frame.size() == 4 && frame[3] == std::byte{Ping::code}) pinged.push_back(to);
+        if (frame[3] == std::byte{TimeUpdate::code}) ++told_the_time;
         if (frame.size() == 8 && frame[3] == std::byte{EntityHeartbeat::code}) {
             const auto request = decode<EntityHeartbeat>(frame.subspan(4), ByteOrder::big);
             if (request) beats.push_back({to, request->request_id});
@@ -54,116 +50,9 @@ public:
     void close(ConnectionId) override {}
 
     std::vector<ConnectionId> pinged;
+    std::size_t told_the_time = 0;
     std::vector<std::pair<ConnectionId, std::uint32_t>> beats;
 };
-
-// Says at once that everything is durable, and keeps nothing.
-class Forgetting final : public BatchOutput {
-public:
-    bool submit(RecordBatch&& batch) override {
-        outcomes.push_back({batch.number, StoreFault::none});
-        return true;
-    }
-    std::deque<BatchOutcome> outcomes;
-};
-
-double cpu_seconds() {
-    timespec now{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
-std::size_t heap_bytes() {
-    const auto info = mallinfo2();
-    return info.uordblks + info.hblkhd;
-}
-
-// The daemon's game thread, turned by hand.
-class BenchWorld final : public MessageSource {
-public:
-    explicit BenchWorld(bool heartbeats) : log_(clock, no_log_, LogLevel::error), loop(clock, log_, loop_config()) {
-        CoreConfig config;
-        config.fleet.regions = {{RegionId(0), "USE"}};
-        config.matchmakers.regions = config.fleet.regions;
-        config.players.heartbeats.enabled = heartbeats;
-        config.players.logins_per_minute = 0;  // what that remembers is of the last minute's logins, not of sessions
-        config.server_token = [](std::string_view) { return true; };
-        config.matchmaker_token = [](std::string_view) { return true; };
-        config.player_credential = [](std::string_view, std::string_view credential, UnixMs) {
-            return Result<std::optional<AccountId>, Refusal>(AccountId(std::atoi(std::string(credential).c_str())));
-        };
-        core.emplace(std::move(config), Core::Parts{loop, log_, links, store, entropy_, clock, clock.wall()},
-                     RecoveredState{});
-        loop.add_source(*this);
-        loop.on_flush([this](const Pass& pass) { core->end_of_pass(pass); });
-        settle();
-    }
-
-    void settle() {
-        while (!loop.turn().idle() || !store.outcomes.empty() || next_ < batch_.size()) {
-        }
-    }
-
-    // Runs `action` for each number below `count`, in passes of a thousand.
-    void for_all(std::size_t count, const std::function<void(const Pass&, std::size_t)>& action) {
-        constexpr std::size_t share = 1'000;
-        for (std::size_t first = 0; first < count; first += share) {
-            batch_.clear();
-            for (std::size_t i = first; i < std::min(count, first + share); ++i) batch_.push_back(i);
-            next_ = 0;
-            action_ = &action;
-            settle();
-        }
-        batch_.clear();
-        next_ = 0;
-    }
-
-    std::string_view name() const override { return "bench"; }
-    bool refill() override { return !store.outcomes.empty() || next_ < batch_.size(); }
-    bool handle_next(const Pass& pass) override {
-        if (!store.outcomes.empty()) {
-            core->store_outcome(pass, store.outcomes.front());
-            store.outcomes.pop_front();
-            return true;
-        }
-        if (next_ == batch_.size()) return false;
-        (*action_)(pass, batch_[next_++]);
-        return true;
-    }
-    std::string_view last_handled() const override { return "bench"; }
-    std::size_t depth() const override { return 0; }
-
-    VirtualClock clock;
-    NoLog no_log_;
-    Log log_;
-    SeededEntropy entropy_{1};
-    CountingLinks links;
-    Forgetting store;
-    GameLoop loop;
-    std::optional<Core> core;
-
-private:
-    static LoopConfig loop_config() {
-        LoopConfig config;
-        config.share_least = 100'000;
-        return config;
-    }
-
-    std::vector<std::size_t> batch_;
-    std::size_t next_ = 0;
-    const std::function<void(const Pass&, std::size_t)>* action_ = nullptr;
-};
-
-ConnectionId link_of(std::size_t i) {
-    return {static_cast<std::uint32_t>(i), 1};
-}
-
-template <class M>
-void send(BenchWorld& world, const Pass& pass, ConnectionId from, const M& message, std::vector<std::byte>& scratch) {
-    scratch.clear();
-    encode(message, ByteOrder::big, scratch);
-    world.core->frame(pass, from, PeerFrame{M::code, std::span(scratch).subspan(4), pass.now, 0});
-}
 
 // The plain way.
 struct PlainSession {
@@ -201,40 +90,74 @@ struct Plain {
     }
 };
 
-}  // namespace
+// The longest pass, in ms of CPU, until each of `players` was told the time that is set now.
+double longest_pass_of_broadcast(BenchWorld& world, CountingLinks& links, std::size_t players) {
+    world.settle();
+    links.told_the_time = 0;
+    world.longest_pass = 0;
+    world.for_all(
+        1, [&](const Pass& pass, std::size_t) { world.core->set_clock(pass, GameTime{3, 12, 30}, std::nullopt); });
+    while (links.told_the_time < players) {
+        world.clock.advance(1ms);
+        world.turn();
+    }
+    return 1e3 * world.longest_pass;
+}
 
-int main(int argc, char** argv) {
+struct Options {
     std::size_t players = 1'000'000;
     std::size_t bytes_max = 0;
     bool heartbeats = false;
+    bool broadcast = false;
+    bool json = false;
+};
+
+std::optional<Options> parse(int argc, char** argv) {
+    Options options;
     for (int i = 1; i < argc; ++i) {
         const std::string_view flag = argv[i];
         if (flag == "--heartbeats") {
-            heartbeats = true;
+            options.heartbeats = true;
+        } else if (flag == "--broadcast") {
+            options.broadcast = true;
+        } else if (flag == "--json") {
+            options.json = true;
         } else if (flag == "--players" && i + 1 < argc) {
-            players = std::strtoull(argv[++i], nullptr, 10);
+            options.players = std::strtoull(argv[++i], nullptr, 10);
         } else if (flag == "--require" && i + 1 < argc) {
-            bytes_max = std::strtoull(argv[++i], nullptr, 10);
+            options.bytes_max = std::strtoull(argv[++i], nullptr, 10);
         } else {
-            std::fprintf(stderr, "usage: sessions_bench [--players N] [--heartbeats] [--require BYTES]\n");
-            return 64;
+            return std::nullopt;
         }
     }
-    if (players == 0) return 64;
+    return options.players == 0 ? std::nullopt : std::optional(options);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const auto options = parse(argc, argv);
+    if (!options) {
+        std::fprintf(stderr,
+                     "usage: sessions_bench [--players N] [--heartbeats] [--broadcast] [--json] [--require BYTES]\n");
+        return 64;
+    }
+    const std::size_t players = options->players;
+    const bool heartbeats = options->heartbeats;
     const auto count = static_cast<double>(players);
     std::vector<std::size_t> order(players);
     for (std::size_t i = 0; i < players; ++i) order[i] = i;
     Random random(3);
     for (std::size_t i = players; i-- > 1;) std::swap(order[i], order[random.below(i + 1)]);
 
-    BenchWorld world(heartbeats);
-    std::vector<std::byte> scratch;
+    CountingLinks links;
+    BenchWorld world(links, heartbeats);
     const IpAddress peer = *IpAddress::parse("127.0.0.1");
     const std::size_t empty = heap_bytes();
     double began = cpu_seconds();
     world.for_all(players, [&](const Pass& pass, std::size_t i) {
         world.core->opened(pass, link_of(i), Port::players, peer);
-        send(world, pass, link_of(i), PlayerLogin{"player-" + std::to_string(i), std::to_string(i + 1), ""}, scratch);
+        world.say(pass, link_of(i), PlayerLogin{"player-" + std::to_string(i), std::to_string(i + 1), ""});
     });
     const double login_ns = (cpu_seconds() - began) / count * 1e9;
     malloc_trim(0);
@@ -244,10 +167,15 @@ int main(int argc, char** argv) {
         return 1;
     }
 
+    if (options->broadcast) {
+        const double longest_ms = longest_pass_of_broadcast(world, links, players);
+        std::printf(options->json ? "{\"longest_pass_ms\":%.3f}\n" : "longest pass, ms    %8.2f\n", longest_ms);
+        return 0;
+    }
+
     began = cpu_seconds();
-    world.for_all(players, [&](const Pass& pass, std::size_t i) {
-        send(world, pass, link_of(order[i]), PlayerActivity{}, scratch);
-    });
+    world.for_all(players,
+                  [&](const Pass& pass, std::size_t i) { world.say(pass, link_of(order[i]), PlayerActivity{}); });
     const double touch_ns = (cpu_seconds() - began) / count * 1e9;
 
     // Everybody is pinged and echoes, for half a minute.
@@ -262,14 +190,13 @@ int main(int argc, char** argv) {
         world.loop.turn();
         longest_pass = std::max(longest_pass, cpu_seconds() - pass_began);
         ++passes;
-        const std::vector<ConnectionId> pinged = std::exchange(world.links.pinged, {});
+        const std::vector<ConnectionId> pinged = std::exchange(links.pinged, {});
         pings += pinged.size();
-        const auto beats = std::exchange(world.links.beats, {});
+        const auto beats = std::exchange(links.beats, {});
         world.for_all(beats.size(), [&](const Pass& pass, std::size_t i) {
-            send(world, pass, beats[i].first, EntityHeartbeatAnswer{beats[i].second, 1}, scratch);
+            world.say(pass, beats[i].first, EntityHeartbeatAnswer{beats[i].second, 1});
         });
-        world.for_all(pinged.size(),
-                      [&](const Pass& pass, std::size_t i) { send(world, pass, pinged[i], PingEcho{}, scratch); });
+        world.for_all(pinged.size(), [&](const Pass& pass, std::size_t i) { world.say(pass, pinged[i], PingEcho{}); });
     }
     if (world.core->players().figures().connected != players) {
         std::fprintf(stderr, "somebody was lost\n");
@@ -287,6 +214,16 @@ int main(int argc, char** argv) {
     for (std::size_t i = 0; i < players; ++i) plain.touch(order[i], Time(Duration(2s) + Duration(i)));
     const double plain_touch_ns = (cpu_seconds() - began) / count * 1e9;
 
+    const auto result = [&] {
+        return options->bytes_max != 0 && bytes > static_cast<double>(options->bytes_max) ? 1 : 0;
+    };
+    if (options->json) {
+        std::printf(
+            "{\"bytes\":%.1f,\"plain_bytes\":%.1f,\"login_ns\":%.1f,\"message_ns\":%.1f,\"plain_message_ns\":%.1f,"
+            "\"ping_ns\":%.1f,\"longest_pass_ms\":%.3f}\n",
+            bytes, plain_bytes, login_ns, touch_ns, plain_touch_ns, ping_ns, longest_pass * 1e3);
+        return result();
+    }
     std::printf("%zu sessions%s\n", players, heartbeats ? ", with entity heartbeats" : "");
     std::printf("                      muster     plain   ratio\n");
     std::printf("bytes a session     %8.1f  %8.1f  %6.2f\n", bytes, plain_bytes, bytes / plain_bytes);
@@ -297,5 +234,5 @@ int main(int argc, char** argv) {
     std::printf("ping and echo, ns   %8.1f   (%llu of them)\n", ping_ns, static_cast<unsigned long long>(pings));
     std::printf("longest pass, ms    %8.2f   (of %zu, each a millisecond of the players' time)\n", longest_pass * 1e3,
                 passes);
-    return bytes_max != 0 && bytes > static_cast<double>(bytes_max) ? 1 : 0;
+    return result();
 }

@@ -1,12 +1,14 @@
-// What a timer costs with a million others outstanding: Muster's wheel, and the timers on top of it, beside libuv's and
-// libev's. All take the same delays in the same order, in interleaved rounds.
+// What a timer costs with a million others outstanding: Muster's wheel, and the timers on top of it, beside the least
+// that keeps a callback (bench/limits/flat_wheel.h), libuv's and libev's. All take the same delays in the same order,
+// in interleaved rounds.
 //
-//   timers_bench [--quick] [--rounds N] [--require 1.0]
+//   timers_bench [--quick] [--rounds N] [--outstanding N] [--json] [--require 1.0]
 //
 // Prints the median of each one's CPU time an operation, its bytes a timer, and how its time compares to the wheel's:
 //   fresh       schedule a new timer and cancel it at once
 //   random      cancel one of the million, anywhere among them, and schedule it anew
 //   reschedule  move one of the million to another deadline
+// With --json, one object: the nanoseconds of every round, by operation and by contender, and the bytes.
 // With --require the exit code is 1 when the wheel takes more than that share of libev's or libuv's time.
 #include <algorithm>
 #include <array>
@@ -30,6 +32,7 @@
 #include "base/no_log.h"
 #include "base/random.h"
 #include "base/virtual_clock.h"
+#include "limits/flat_wheel.h"
 #include "runtime/loop_time.h"
 #include "runtime/timer_wheel.h"
 #include "runtime/timers.h"
@@ -38,7 +41,8 @@ namespace {
 
 using namespace muster;
 
-constexpr std::size_t outstanding = 1'000'000;
+// Set once, before the first contender is made.
+std::size_t outstanding = 1'000'000;
 constexpr std::int64_t delay_ms_max = 3'600'000;
 
 struct Step {
@@ -119,6 +123,36 @@ private:
     LoopTime time_{clock_};
     Timers timers_{time_, log_};
     std::vector<TimerId> ids_;
+    std::uint64_t fired_ = 0;
+};
+
+class Flat final : public Contender {
+public:
+    explicit Flat(std::span<const Step> first) : wheel_(outstanding + 1) {
+        for (const Step& step : first) ids_.push_back(schedule(step));
+    }
+    std::string_view name() const override { return "flat wheel"; }
+    std::size_t bytes() const override { return bench::FlatWheel::bytes_per_timer(); }
+    void fresh(std::span<const Step> steps) override {
+        for (const Step& step : steps) wheel_.cancel(schedule(step));
+    }
+    void random(std::span<const Step> steps) override {
+        for (const Step& step : steps) {
+            wheel_.cancel(ids_[step.timer]);
+            ids_[step.timer] = schedule(step);
+        }
+    }
+    void reschedule(std::span<const Step> steps) override {
+        for (const Step& step : steps) wheel_.reschedule(ids_[step.timer], step.delay_ms);
+    }
+
+private:
+    bench::FlatWheel::Id schedule(const Step& step) {
+        return wheel_.schedule(step.delay_ms, [](void* fired) { ++*static_cast<std::uint64_t*>(fired); }, &fired_);
+    }
+
+    bench::FlatWheel wheel_;
+    std::vector<bench::FlatWheel::Id> ids_;
     std::uint64_t fired_ = 0;
 };
 
@@ -228,6 +262,7 @@ double median(std::vector<double> values) {
 struct Options {
     std::size_t rounds = 21;
     std::size_t steps = 200'000;
+    bool json = false;
     std::optional<double> require;
 };
 
@@ -238,8 +273,12 @@ Options read_options(int argc, char** argv) {
         const bool has_value = i + 1 < argc;
         if (word == "--quick") {
             options.rounds = 5;
+        } else if (word == "--json") {
+            options.json = true;
         } else if (word == "--rounds" && has_value) {
             options.rounds = std::strtoul(argv[++i], nullptr, 10);
+        } else if (word == "--outstanding" && has_value) {
+            outstanding = std::max<std::size_t>(1, std::strtoul(argv[++i], nullptr, 10));
         } else if (word == "--require" && has_value) {
             options.require = std::strtod(argv[++i], nullptr);
         } else {
@@ -249,6 +288,44 @@ Options read_options(int argc, char** argv) {
     }
     options.rounds = std::max<std::size_t>(options.rounds, 1);
     return options;
+}
+
+using Contenders = std::vector<std::unique_ptr<Contender>>;
+using Rounds = std::vector<std::vector<double>>;  // nanoseconds, by contender
+
+Rounds measure(const Contenders& contenders, Operation operation, std::span<const Step> steps, std::size_t rounds) {
+    Rounds took(contenders.size());
+    for (std::size_t round = 0; round < rounds; ++round) {
+        for (std::size_t c = 0; c < contenders.size(); ++c)
+            took[c].push_back(ns_per_step(*contenders[c], operation, steps));
+    }
+    return took;
+}
+
+void print_table(const Contenders& contenders, const char* operation, const Rounds& took) {
+    for (std::size_t c = 0; c < contenders.size(); ++c) {
+        const double ns = median(took[c]);
+        std::printf("%-12s %-14s %10.1f %8zu %9.1fx\n", operation, std::string(contenders[c]->name()).c_str(), ns,
+                    contenders[c]->bytes(), ns / median(took[0]));
+    }
+}
+
+void print_json(const Contenders& contenders, const std::vector<Rounds>& all) {
+    std::printf("{\"operations\":{");
+    for (std::size_t o = 0; o < operations.size(); ++o) {
+        std::printf("%s\"%s\":{", o == 0 ? "" : ",", operations[o].name);
+        for (std::size_t c = 0; c < contenders.size(); ++c) {
+            std::printf("%s\"%s\":[", c == 0 ? "" : ",", std::string(contenders[c]->name()).c_str());
+            for (std::size_t i = 0; i < all[o][c].size(); ++i) std::printf("%s%.2f", i == 0 ? "" : ",", all[o][c][i]);
+            std::printf("]");
+        }
+        std::printf("}");
+    }
+    std::printf("},\"bytes\":{");
+    for (std::size_t c = 0; c < contenders.size(); ++c)
+        std::printf("%s\"%s\":%zu", c == 0 ? "" : ",", std::string(contenders[c]->name()).c_str(),
+                    contenders[c]->bytes());
+    std::printf("}}\n");
 }
 
 }  // namespace
@@ -263,29 +340,29 @@ int main(int argc, char** argv) {
     for (std::size_t i = 0; i < options.steps; ++i)
         steps.push_back({static_cast<std::uint32_t>(chance.below(outstanding)), delay()});
 
-    std::vector<std::unique_ptr<Contender>> contenders;
+    constexpr std::size_t foreign = 3;  // the first of the others' libraries
+    Contenders contenders;
     contenders.push_back(std::make_unique<Wheel>(first));
     contenders.push_back(std::make_unique<WithCallbacks>(first));
+    contenders.push_back(std::make_unique<Flat>(first));
     contenders.push_back(std::make_unique<Libuv>(first));
     contenders.push_back(std::make_unique<Libev>(first));
 
-    std::printf("%zu timers outstanding, median of %zu rounds of %zu\n", outstanding, options.rounds, options.steps);
-    std::printf("%-12s %-14s %10s %8s %10s\n", "operation", "timers", "ns", "bytes", "to wheel");
+    if (!options.json) {
+        std::printf("%zu timers outstanding, median of %zu rounds of %zu\n", outstanding, options.rounds,
+                    options.steps);
+        std::printf("%-12s %-14s %10s %8s %10s\n", "operation", "timers", "ns", "bytes", "to wheel");
+    }
     bool met = true;
+    std::vector<Rounds> all;
     for (const Named& named : operations) {
-        std::vector<std::vector<double>> took(contenders.size());
-        for (std::size_t round = 0; round < options.rounds; ++round) {
-            for (std::size_t c = 0; c < contenders.size(); ++c)
-                took[c].push_back(ns_per_step(*contenders[c], named.operation, steps));
-        }
-        const double wheel = median(took[0]);
-        for (std::size_t c = 0; c < contenders.size(); ++c) {
-            const double ns = median(took[c]);
-            std::printf("%-12s %-14s %10.1f %8zu %9.1fx\n", named.name, std::string(contenders[c]->name()).c_str(), ns,
-                        contenders[c]->bytes(), ns / wheel);
-            const bool foreign = c >= 2;
-            if (options.require && foreign && wheel > ns * *options.require) met = false;
+        all.push_back(measure(contenders, named.operation, steps, options.rounds));
+        const Rounds& took = all.back();
+        if (!options.json) print_table(contenders, named.name, took);
+        for (std::size_t c = foreign; c < contenders.size(); ++c) {
+            if (options.require && median(took[0]) > median(took[c]) * *options.require) met = false;
         }
     }
+    if (options.json) print_json(contenders, all);
     return met ? 0 : 1;
 }
