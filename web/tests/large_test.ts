@@ -30,8 +30,10 @@ describe("a pretended fleet of 10,000 servers", () => {
         const [begin, usedBefore] = [Date.now(), await used()];
 
         const shownCpu = async () => (await tab.page.locator("tbody td:nth-child(7)").allTextContents()).map((text) => parseInt(text, 10));
-        const byCpu = tab.page.getByRole("columnheader", { name: "CPU" }).getByRole("button");
+        const header = tab.page.getByRole("columnheader", { name: "CPU" });
+        const byCpu = header.getByRole("button");
         await byCpu.click();
+        await expect.poll(() => header.getAttribute("aria-sort")).toBe("ascending");
         const lowest = await shownCpu();
         expect(lowest).toEqual([...lowest].sort((left, right) => left - right));
         await byCpu.click();

@@ -90,8 +90,7 @@ describe("the page and its daemon", () => {
         await driver.tell("join");
         await driver.tell("match");
         await tab.open(driver);
-        await tab.chart("Per second").waitFor();
-        await tab.page.waitForTimeout(1_500); // what comes now is after the first reading, to which it is compared
+        await tab.chart("Per second", /succeeded: now [\d<]/).waitFor(); // what comes now is after the readings that it is compared to
         await driver.tell("refused");
         await driver.tell("match");
         await tab.chart("Failures by reason", /No servers available: now [1-9]/).waitFor();

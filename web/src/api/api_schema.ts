@@ -167,7 +167,7 @@ export interface paths {
         /** List live matches and recently ended ones */
         get: operations["listMatches"];
         put?: never;
-        /** Allocate a server for a match, as the matchmaker @http */
+        /** Allocate a server for a match, as the matchmaker @http or @NAME */
         post: operations["allocate"];
         delete?: never;
         options?: never;
@@ -339,6 +339,23 @@ export interface paths {
         put?: never;
         /** Drain or undrain all processes of a host */
         post: operations["drainHost"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/hosts/{name}/forget": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Forget a host that is not connected, until its agent returns */
+        post: operations["forgetHost"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1080,7 +1097,7 @@ export interface components {
             cpu: number;
             memory: number;
             joined_at_ms: number | null;
-            /** @description Null while it is connected */
+            /** @description Null while it is connected; also while it is awaited, for two minutes after a restart of Muster */
             lost_at_ms: number | null;
             processes: components["schemas"]["Process"][];
         };
@@ -1111,6 +1128,10 @@ export interface components {
         DrainedHost: {
             name: string;
             draining: boolean;
+        };
+        ForgottenHost: {
+            name: string;
+            forgotten: boolean;
         };
         RestartedProcess: {
             host: string;
@@ -1953,7 +1974,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Sorted by name, ascending. A lost host is listed for 15 minutes, with its processes as they were */
+            /** @description Sorted by name, ascending. A lost host is listed for 24 hours, with its processes as they were */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2037,6 +2058,48 @@ export interface operations {
             421: components["responses"]["E421"];
             503: components["responses"]["E503"];
             504: components["responses"]["E504"];
+        };
+    };
+    forgetHost: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Names the request in its answer, in the log and in the event history. Made by Muster when it is left out */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /** @description The host */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description For the event history */
+                    reason?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ForgottenHost"];
+                };
+            };
+            400: components["responses"]["E400"];
+            401: components["responses"]["E401"];
+            403: components["responses"]["E403"];
+            404: components["responses"]["E404"];
+            409: components["responses"]["E409"];
+            413: components["responses"]["E413"];
+            415: components["responses"]["E415"];
+            421: components["responses"]["E421"];
+            503: components["responses"]["E503"];
         };
     };
     restartProcess: {

@@ -58,6 +58,11 @@ export class Actions {
         return this.act("POST", `hosts/${encodeURIComponent(host)}/drain`, { draining }, done, `Host ${name}`);
     }
 
+    forgetHost(host: string): Promise<boolean> {
+        const name = foreign(host);
+        return this.act("POST", `hosts/${encodeURIComponent(host)}/forget`, {}, `Host ${name} is forgotten until its agent returns`, `Host ${name}`);
+    }
+
     restart(host: string, process: string): Promise<boolean> {
         const name = `${foreign(host)}/${foreign(process)}`;
         return this.act("POST", `hosts/${encodeURIComponent(host)}/processes/${encodeURIComponent(process)}/restart`, {}, `${name} is restarted; a match that it has may finish first`, name);

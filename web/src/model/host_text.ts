@@ -15,9 +15,15 @@ export const PROCESS_TONES: Record<ProcessState, Tone> = {
     stopped: "over",
 };
 
+// One that is awaited was connected when Muster restarted, and has a while to return.
+export function standing(host: Host): string {
+    if (!host.connected) return host.lost_at_ms === null ? "awaited since Muster restarted" : "lost";
+    return host.draining ? "draining" : "connected";
+}
+
 // As bad as the worst of it.
 export function hostTone(host: Host): Tone {
-    if (!host.connected) return "bad";
+    if (!host.connected) return host.lost_at_ms === null ? "warn" : "bad";
     const tones = host.processes.map((process) => PROCESS_TONES[process.state]);
     if (tones.includes("bad")) return "bad";
     return tones.includes("warn") || host.draining ? "warn" : "ok";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Host, Process, ProcessState } from "../api/shapes";
-import { hostTone, lastWords, summary } from "./host_text";
+import { hostTone, lastWords, standing, summary } from "./host_text";
 
 function process(name: string, state: ProcessState, exitAt = 0): Process {
     return {
@@ -37,7 +37,14 @@ describe("hosts in words", () => {
         expect(hostTone(host(process("a", "ready")))).toBe("ok");
         expect(hostTone(host(process("a", "ready"), process("b", "backoff")))).toBe("warn");
         expect(hostTone(host(process("a", "crash_loop"), process("b", "backoff")))).toBe("bad");
-        expect(hostTone({ ...host(), connected: false })).toBe("bad");
+        expect(hostTone({ ...host(), connected: false, lost_at_ms: 5 })).toBe("bad");
+        expect(hostTone({ ...host(), connected: false })).toBe("warn");
+    });
+    it("G-12: a host that is awaited after a restart of Muster is not lost yet", () => {
+        expect(standing(host())).toBe("connected");
+        expect(standing({ ...host(), draining: true })).toBe("draining");
+        expect(standing({ ...host(), connected: false })).toBe("awaited since Muster restarted");
+        expect(standing({ ...host(), connected: false, lost_at_ms: 5 })).toBe("lost");
     });
     it("G-12: states are counted, most first", () => {
         expect(summary(host())).toBe("0 processes");

@@ -3,7 +3,7 @@
 import { useMemo } from "preact/hooks";
 import type { Host, Process } from "../api/shapes";
 import { count, foreign, percent } from "../model/format";
-import { hostTone, lastWords, PROCESS_TONES, summary } from "../model/host_text";
+import { hostTone, lastWords, PROCESS_TONES, standing, summary } from "../model/host_text";
 import { routeToServer } from "../model/route";
 import { finder } from "../model/table_rows";
 import { DataTable, type Column } from "./data_table";
@@ -46,13 +46,16 @@ function OneHost({ host, changed }: { host: Host; changed: () => void }) {
     const drain = async () => {
         if (await actions.drainHost(host.name, !host.draining)) changed();
     };
+    const forget = async () => {
+        if (await actions.forgetHost(host.name)) changed();
+    };
     return (
         <section class="panel host" aria-labelledby={title}>
             <h2 id={title}>
                 <StatusMark tone={hostTone(host)} /> {foreign(host.name)}
             </h2>
             <p class="detail">
-                {host.connected ? (host.draining ? "draining" : "connected") : <strong>lost</strong>}
+                {host.connected ? standing(host) : <strong>{standing(host)}</strong>}
                 {host.lost_at_ms !== null && (
                     <>
                         {" "}
@@ -61,6 +64,13 @@ function OneHost({ host, changed }: { host: Host; changed: () => void }) {
                 )}
                 {` · ${foreign(host.address)} · ${regionName(host.region)} · CPU ${percent(host.cpu)} · memory ${percent(host.memory)} · ${summary(host)} · agent ${foreign(host.version)}`}
             </p>
+            {may && !host.connected && (
+                <p class="buttons">
+                    <button type="button" onClick={() => void forget()} aria-label={`Forget host ${foreign(host.name)}`}>
+                        Forget
+                    </button>
+                </p>
+            )}
             {may && host.connected && (
                 <p class="buttons">
                     <button type="button" class="drain" onClick={() => void drain()} aria-label={`${host.draining ? "Undrain" : "Drain"} host ${foreign(host.name)}`}>
