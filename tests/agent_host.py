@@ -13,28 +13,10 @@ import tempfile
 import time
 
 from cli_terminal import environment
+from free_ports import free_port, free_ports
 from served import Served
 
 EU = 2
-_next_port = [int.from_bytes(os.urandom(2), "big") % 20000 + 20000]
-
-
-def free_ports(count):
-    """A range in which nobody listens just now, another one for each call."""
-    while True:
-        first = _next_port[0]
-        _next_port[0] += count
-        if _next_port[0] > 60000:
-            _next_port[0] = 20000
-        with contextlib.ExitStack() as held:
-            try:
-                for port in range(first, first + count):
-                    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
-                        one = held.enter_context(socket.socket(socket.AF_INET, kind))
-                        one.bind(("127.0.0.1", port))
-                return first, first + count - 1
-            except OSError:
-                continue
 
 
 def with_mark(mark):
@@ -51,8 +33,11 @@ class AgentCase(Served):
     """A daemon with an agent beside it. The game is sdk/examples/echo_game."""
 
     game = ""  # the program
+    scheme = ""  # of the address that the agent joins
 
     def setUp(self):
+        # The agent finds it there again after a restart.
+        self.settings = {**self.settings, "MUSTER_LISTEN_SERVERS": f"127.0.0.1:{free_port()}"}
         super().setUp()
         folder = tempfile.TemporaryDirectory()
         self.folder = folder.name
@@ -69,7 +54,7 @@ class AgentCase(Served):
     def write_config(self, count=1, ports=None, run="", command=None, name="arena", sdk="none"):
         self.ports = ports or free_ports(count + 4)
         words = json.dumps(command or [self.game])
-        text = (f'[agent]\nname = "host-1"\njoin = ["{self.daemon.ports["servers"]}"]\nregion = {EU}\n'
+        text = (f'[agent]\nname = "host-1"\njoin = ["{self.scheme}{self.daemon.ports["servers"]}"]\nregion = {EU}\n'
                 f'ports = "{self.ports[0]}-{self.ports[1]}"\nstate = "{self.folder}/state"\n\n'
                 f'[[run]]\nname = "{name}"\ncommand = {words}\ncount = {count}\nsdk = "{sdk}"\nstop_grace = "2s"\n{run}\n')
         path = os.path.join(self.folder, "agent.toml")
@@ -77,11 +62,12 @@ class AgentCase(Served):
             file.write(text)
         return path
 
-    def start_agent(self, path, *arguments):
+    def start_agent(self, path, *arguments, **settings):
+        """`settings` are of the environment."""
         name, value = self.mark.split("=")
         with open(self.log, "ab") as log:
             agent = subprocess.Popen([self.muster, "agent", "--config", path, *arguments], stdout=log, stderr=log,
-                                     env=environment(**{name: value}))
+                                     env=environment(**{name: value}, **settings))
         self.addCleanup(agent.wait)
         self.addCleanup(agent.kill)
         return agent

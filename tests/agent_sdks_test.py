@@ -10,7 +10,7 @@ import signal
 import sys
 
 import served
-from agent_host import AgentCase, with_mark
+from agent_host import EU, AgentCase, with_mark
 from sdk_stand import ask
 
 EXAMPLES = ""
@@ -60,6 +60,18 @@ class Agones(OtherSdk):
         self.soon(lambda: self.connected()[0]["status"] == "available", "and the same process takes the next")
         self.allocate(32)
         self.assertEqual(self.games(), before)
+
+    def test_a_match_that_cannot_be_written_down_is_declined_until_it_can_G_7(self):
+        self.up("agones_game.py", "agones")
+        wish = {"lobby_id": 35, "region": EU, "game_type": 1, "game_mode": 2, "player_count": 2, "average_rating": 1500}
+        in_the_way = os.path.join(self.folder, "state", "processes", "arena-1.json.new")
+        os.mkdir(in_the_way)
+        self.assertEqual(self.ask("POST", "/matches", wish)[0], 503)
+        self.assertTrue(self.logged("Match 35 is declined: it cannot be written down"))
+        self.assertNotIn("match 35", self.game_log())
+        os.rmdir(in_the_way)
+        self.soon(lambda: self.ask("POST", "/matches", {**wish, "lobby_id": 36})[0] == 200, "it takes matches again")
+        self.assertEqual(self.agent_log().count("Cannot write down process arena-1"), 1)
 
     def test_a_crash_aborts_the_match_and_a_shutdown_ends_it_G_21(self):
         self.up("agones_game.py", "agones")

@@ -4,6 +4,7 @@
     agent_test.py PATH_TO_MUSTER PATH_TO_ECHO_GAME [unittest arguments]
 """
 
+import contextlib
 import http.client
 import json
 import os
@@ -13,10 +14,12 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 
 import served
-from agent_host import AgentCase, free_ports, with_mark
+from agent_host import AgentCase, with_mark
 from cli_terminal import environment
+from free_ports import free_port, free_ports
 
 
 class Agent(AgentCase):
@@ -34,7 +37,7 @@ class Agent(AgentCase):
         victim = self.games()[0]
         os.kill(victim, signal.SIGKILL)
         self.soon(lambda: self.logged(r"ended after .*: signal 9 \(SIGKILL\)"), "the signal is told")
-        self.assertTrue(self.logged(r"said: listening on port \d+"), self.agent_log())
+        self.soon(lambda: self.logged(r"said: listening on port \d+"), "with its last words")
         self.soon(lambda: len(self.connected()) == 8 and len(self.games()) == 8, "eight again")
         self.assertNotIn(victim, self.games())
 
@@ -60,7 +63,7 @@ class Agent(AgentCase):
         self.say(port, b"crash")
         self.soon(lambda: self.match(80)["state"] == "aborted", "aborted")
         self.soon(lambda: self.logged(r"signal 6 \(SIGABRT\)"), "told")
-        self.assertTrue(self.logged("said: asked to crash"))
+        self.soon(lambda: self.logged("said: asked to crash"), "with its last words")
 
     def test_fault_91_kill_9_of_the_agent_loses_no_match(self):
         """G-7"""
@@ -75,7 +78,7 @@ class Agent(AgentCase):
         self.soon(lambda: len(self.connected()) == 3, "all at Muster again")
         self.assertEqual(self.games(), before)
         for lobby in (90, 91):
-            self.assertIn(self.match(lobby)["state"], ("ready", "started"))
+            self.soon(lambda: self.match(lobby)["state"] in ("ready", "started"), f"match {lobby} is there")
         # The new agent hears how they end.
         self.say(ports[0], b"end")
         self.soon(lambda: self.match(90)["state"] == "ended", "the adopted match ends")
@@ -89,6 +92,7 @@ class Agent(AgentCase):
         self.soon(lambda: len(self.connected()) == 3, "three servers")
         agent.kill()
         agent.wait()
+        self.soon(lambda: not self.connected(), "Muster has noticed")
         before = self.games()
         self.assertEqual(len(before), 3)
         records = os.path.join(self.folder, "state", "processes")
@@ -98,7 +102,7 @@ class Agent(AgentCase):
         self.start_agent(os.path.join(self.folder, "agent.toml"))
         self.soon(lambda: len(self.connected()) == 3 and len(self.games()) == 3, "three again, and no fourth")
         self.assertEqual(len(set(before) & set(self.games())), 1, "the one with a record is adopted")
-        self.assertTrue(self.logged(r"left no record of it"), self.agent_log())
+        self.soon(lambda: self.logged(r"left no record of it"), "told")
 
     def test_fault_91_a_game_that_ends_while_no_agent_watches_ends_its_match(self):
         agent = self.up(2)
@@ -139,13 +143,13 @@ class Agent(AgentCase):
             processes = self.ask("GET", "/hosts/host-1")[1].get("processes") or [{}]
             return processes[0].get("state") == "ready" and processes[0]["last_exit"]
 
-        self.soon(lambda: last_exit() and last_exit()["signal"] == 9, "it was killed, and is back")
+        killed = lambda: (last_exit() or {}).get("signal") == 9
+        self.soon(killed, "it was killed, and is back")
         agent.kill()
         agent.wait()
         self.start_agent(os.path.join(self.folder, "agent.toml"))
         self.soon(lambda: self.logged("Adopted process"), "adopted")
-        self.soon(lambda: self.ask("GET", "/hosts/host-1")[1].get("connected"), "told to Muster")
-        self.assertEqual(last_exit()["signal"], 9)
+        self.soon(lambda: self.ask("GET", "/hosts/host-1")[1].get("connected") and killed(), "told to Muster")
 
     def test_G_7_a_state_folder_that_is_removed_is_made_again(self):
         agent = self.up(2)
@@ -156,8 +160,8 @@ class Agent(AgentCase):
         self.soon(lambda: self.logged("state folder .* was removed; it is made again"), "told")
         second = subprocess.run([self.muster, "agent", "--config", os.path.join(self.folder, "agent.toml")],
                                 capture_output=True, text=True, timeout=60)
-        self.assertEqual(second.returncode, 78)
-        self.assertIn("another agent uses this folder", second.stderr)
+        self.assertEqual(second.returncode, 73)
+        self.assertIn(f"another agent (pid {agent.pid}) uses this folder", second.stderr)
         agent.kill()
         agent.wait()
         self.start_agent(os.path.join(self.folder, "agent.toml"))
@@ -168,7 +172,7 @@ class Agent(AgentCase):
 
     def test_G_12_the_agents_metrics_are_served(self):
         path = self.write_config(1)
-        port = free_ports(1)[0]
+        port = free_port()
         with open(path, encoding="utf-8") as file:
             text = file.read()
         with open(path, "w", encoding="utf-8") as file:
@@ -195,7 +199,7 @@ class Agent(AgentCase):
         with open(second, "w", encoding="utf-8") as file:
             file.write(text.replace("[agent]", f'[agent]\nmetrics = "127.0.0.1:{port}"', 1).replace("/state", "/other"))
         refused = subprocess.run([self.muster, "agent", "--config", second], capture_output=True, text=True, timeout=60)
-        self.assertEqual(refused.returncode, 78)
+        self.assertEqual(refused.returncode, 69)  # as for every port that cannot be opened
         self.assertIn("agent.metrics: 127.0.0.1", refused.stderr)
 
     def test_G_6_a_cgroup_ends_even_a_child_that_hides_where_it_comes_from(self):
@@ -206,6 +210,16 @@ class Agent(AgentCase):
         probe = subprocess.run(words, capture_output=True, text=True, check=False)
         if probe.returncode != 0:
             self.skipTest(f"no cgroup v2 can be made here: {probe.stderr.strip()}")
+        # Those of an agent whose state folder is gone for good; one is still in use.
+        left = f"muster-host-1-{uuid.uuid4()}-arena-"
+        on_cgroups = ["unshare", "-m", "sh", "-c", 'mount -t cgroup2 none "$0" && cd "$0" && eval "$1"', place]
+        self.addCleanup(subprocess.run, [*on_cgroups, f"rmdir {left}2"])
+        busy = subprocess.Popen(["sleep", "99999"])
+        self.addCleanup(busy.wait)
+        self.addCleanup(busy.kill)
+        make = (f"mkdir {left}1 {left}1/inner {left}2 && echo {busy.pid} > {left}2/cgroup.procs && "
+                f'touch -d "2 minutes ago" {left}1 {left}2')
+        subprocess.run([*on_cgroups, make], check=True)
         # The child leaves its session, its parent and its environment behind.
         hidden = os.path.join(self.folder, "hidden")
         script = f'(setsid env -i sh -c "echo \\$\\$ > {hidden}; exec sleep 99999" &) ; exec {self.game}'
@@ -219,6 +233,10 @@ class Agent(AgentCase):
         self.addCleanup(agent.kill)
         self.soon(lambda: len(self.connected()) == 1, "it is at Muster")
         self.assertNotIn("Without cgroups", self.agent_log())
+        self.assertTrue(self.logged(r"Removed \d+ empty cgroups? that agents of this machine had left"), self.agent_log())
+        there = os.listdir(os.path.join("/proc", str(agent.pid), "root", place.lstrip("/")))
+        self.assertNotIn(left + "1", there)
+        self.assertIn(left + "2", there)
         self.soon(lambda: os.path.exists(hidden) and os.path.getsize(hidden) > 1, "the child runs")
         with open(hidden, encoding="utf-8") as file:
             child = int(file.read())
@@ -228,6 +246,12 @@ class Agent(AgentCase):
         os.kill(self.games()[0], signal.SIGKILL)
         self.soon(lambda: not self.alive(child), "the child is ended with it")
         self.soon(lambda: len(self.connected()) == 1 and len(self.games()) == 1, "it is started again")
+        # What ends one life must not hit the next, which is started at once.
+        for restarts in range(1, 6):
+            before = self.games()
+            self.assertEqual(self.ask("POST", "/hosts/host-1/processes/arena-1/restart", {})[0], 200)
+            self.soon(lambda: len(self.connected()) == 1 and len(self.games()) == 1 and self.games() != before, "another life")
+            self.assertEqual(len(re.findall(r"Process arena-1 ended after .* signal 9", self.agent_log())), 1, f"restart {restarts}")
         agent.send_signal(signal.SIGINT)
         self.assertEqual(agent.wait(60), 0)
         self.assertEqual(self.games(), [])
@@ -248,20 +272,18 @@ class Agent(AgentCase):
         self.up(2)
         self.allocate(95)
         games = self.games()
-        self.daemon.env["MUSTER_LISTEN_SERVERS"] = self.daemon.ports["servers"]
         self.daemon.process.kill()
         self.daemon.process.wait()
         self.daemon.start()
         self.soon(lambda: len(self.connected()) == 2, "both are back")
         self.assertEqual(self.games(), games)
-        self.assertIn(self.match(95)["state"], ("ready", "started"))
+        self.soon(lambda: self.match(95)["state"] in ("ready", "started"), "with its match")
 
     def test_fault_92_G_10_a_match_that_ends_while_muster_is_away_is_told_as_ended(self):
         self.up(1)
         port = self.allocate(96)["port"]
         self.soon(lambda: self.match(96)["state"] == "ready", "the match is ready")
         before = self.games()
-        self.daemon.env["MUSTER_LISTEN_SERVERS"] = self.daemon.ports["servers"]
         self.daemon.process.kill()
         self.daemon.process.wait()
         self.say(port, b"end")
@@ -303,6 +325,90 @@ class Agent(AgentCase):
         agent.send_signal(signal.SIGINT)
         self.assertEqual(agent.wait(20), 0)
         self.soon(lambda: not sleepers() and not self.games(), "nothing is left")
+
+    def test_G_6_fault_93_what_no_process_of_the_agent_started_is_left_alone_whoever_ends(self):
+        """Without cgroups: a helper of another process that hides all but its life, and one that the agent's own starter made."""
+        helper = os.path.join(self.folder, "helper")
+        script = (f'[ "$MUSTER_PROCESS" != arena-1 ] || (setsid env -i sh -c "echo \\$\\$ > {helper}; exec sleep 99999" &) ; '
+                  f"exec {self.game}")
+        path = self.write_config(2, command=["sh", "-c", script])
+        name, value = self.mark.split("=")
+        sidecar = os.path.join(self.folder, "sidecar")
+        starter = f'sleep 88888 & echo $! > {sidecar}; exec "$0" "$@"'
+        with open(self.log, "ab") as log:
+            agent = subprocess.Popen(["sh", "-c", starter, self.muster, "agent", "--config", path], stdout=log, stderr=log,
+                                     env=environment(**{name: value}))
+        self.addCleanup(agent.wait)
+        self.addCleanup(agent.kill)
+        self.soon(lambda: len(self.connected()) == 2 and os.path.exists(helper) and os.path.getsize(helper) > 1, "all run")
+        beside = []
+        for file in (sidecar, helper):
+            with open(file, encoding="utf-8") as text:
+                beside.append(int(text.read()))
+        self.addCleanup(lambda: [os.kill(pid, signal.SIGKILL) for pid in beside if self.alive(pid)])
+        crashing = self.pid_named("arena-2")
+        os.kill(crashing, signal.SIGKILL)
+        self.soon(lambda: len(self.connected()) == 2 and self.pid_named("arena-2") not in (None, crashing), "it is started again")
+        self.assertEqual([self.alive(pid) for pid in beside], [True, True])
+        os.kill(self.pid_named("arena-1"), signal.SIGKILL)
+        self.soon(lambda: not self.alive(beside[1]), "the helper ends with its own process")
+        agent.send_signal(signal.SIGINT)
+        self.assertEqual(agent.wait(20), 0)
+        self.assertTrue(self.alive(beside[0]))
+
+    def pid_named(self, process):
+        for pid in self.games():
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb") as file:
+                if f"MUSTER_PROCESS={process}".encode() in file.read().split(b"\0"):
+                    return pid
+        return None
+
+    def test_G_9_a_drain_of_the_host_outlives_the_agent_and_is_lifted_by_the_next(self):
+        agent = self.up(2)
+        drained = lambda: [server["draining"] for server in self.connected()]
+        self.soon(lambda: self.ask("POST", "/hosts/host-1/drain", {"draining": True})[0] == 200, "it is listed")
+        self.soon(lambda: drained() == [True, True], "all are drained")
+        for how in (signal.SIGTERM, signal.SIGKILL):
+            agent.send_signal(how)
+            agent.wait(20)
+            agent = self.start_agent(os.path.join(self.folder, "agent.toml"))
+            self.soon(lambda: self.agent_log().count("Draining: an operator wished so") == 1 + (how == signal.SIGKILL), "it knows")
+            os.kill(self.games()[0], signal.SIGKILL)  # one that is started later is drained, too
+            self.soon(lambda: drained() == [True, True] and len(self.games()) == 2, "all are drained again")
+        self.soon(lambda: self.ask("POST", "/hosts/host-1/drain", {"draining": False})[0] == 200, "it is listed again")
+        self.soon(lambda: drained() == [False, False], "none is")
+        agent.send_signal(signal.SIGINT)
+        self.assertEqual(agent.wait(20), 0)
+
+    def test_G_7_what_ran_in_a_state_folder_that_was_lost_while_no_agent_ran_is_ended(self):
+        agent = self.up(2)
+        before = self.games()
+        agent.kill()
+        agent.wait()
+        shutil.rmtree(os.path.join(self.folder, "state"))
+        agent = self.start_agent(os.path.join(self.folder, "agent.toml"))
+        self.soon(lambda: len(self.games()) == 2 and not set(self.games()) & set(before), "others run in their place")
+        self.assertEqual(self.agent_log().count("an earlier agent started it and left no record of it"), 2)
+        agent.send_signal(signal.SIGINT)
+        self.assertEqual(agent.wait(20), 0)
+
+    def test_G_9_fault_93_a_fifo_in_place_of_a_log_holds_up_nobody(self):
+        log = os.path.join(self.folder, "state/logs/arena-1.log")
+        script = f'if [ ! -e {self.folder}/done ]; then touch {self.folder}/done; rm {log}; mkfifo {log}; exit 1; fi; exec {self.game}'
+        agent = self.up(1, command=["sh", "-c", script])
+        self.assertTrue(os.path.isfile(log))
+        agent.send_signal(signal.SIGINT)
+        self.assertEqual(agent.wait(20), 0)
+
+    def test_G_11_a_config_that_became_a_fifo_is_not_waited_for(self):
+        agent = self.up(1)
+        path = os.path.join(self.folder, "agent.toml")
+        os.unlink(path)
+        os.mkfifo(path)
+        agent.send_signal(signal.SIGHUP)
+        self.soon(lambda: f"Config not reloaded: {path} is no regular file" in self.agent_log(), "it is told")
+        agent.send_signal(signal.SIGINT)
+        self.assertEqual(agent.wait(20), 0)
 
     def of_this_test(self, pid):
         """By its folder: a game's processes are started in it."""
@@ -370,7 +476,7 @@ class Up(AgentCase):
         self.assertRegex(up.stderr.read(), r"signal 9 \(SIGKILL\)")
 
     def test_X_1_the_environment_says_where_the_daemon_of_up_listens(self):
-        port, _ = free_ports(1)
+        port = free_port()
         up = self.launched("--", self.game, MUSTER_LISTEN_HTTP=f"127.0.0.1:{port}")
         said = "".join(up.stdout.readline() for _ in range(7))
         self.assertIn(f"http://127.0.0.1:{port}/", said)
@@ -412,8 +518,105 @@ class Up(AgentCase):
         up.kill()
         self.soon(lambda: not with_mark(self.mark), "nothing is left")
 
+    def with_a_match(self, lobby):
+        """A command whose game server has a match."""
+        first, last = free_ports(4)
+        up = self.launched("--ports", f"{first}-{last}", "--region", "eu", "--", self.game)
+        self.daemon.ports["http"] = re.search(r"http://(\S+)/", "".join(up.stdout.readline() for _ in range(7)))[1]
+        self.soon(self.connected, "a server")
+        self.allocate(lobby)
+        self.soon(lambda: self.match(lobby)["state"] == "ready", "the match is ready")
+        return up, first
+
+    def test_G_2_an_agent_that_is_killed_is_started_again_and_goes_on_with_its_servers(self):
+        first, last = free_ports(10)
+        up = self.launched("--count", "2", "--ports", f"{first}-{last}", "--", self.game)
+        said = "".join(up.stdout.readline() for _ in range(7))
+        self.daemon.ports["http"] = re.search(r"http://(\S+)/", said)[1]
+        self.soon(lambda: len(self.connected()) == 2, "two servers")
+        before = self.games()
+        config = os.path.join(self.folder, "up", "agent.toml")
+        agent = int(subprocess.run(["pgrep", "-f", f"agent --config {config}"], text=True, capture_output=True, check=True).stdout)
+        os.kill(agent, signal.SIGKILL)
+        while "goes on with its servers" not in up.stdout.readline():
+            self.assertIsNone(up.poll())
+        self.soon(lambda: len(self.connected()) == 2, "two servers again")
+        self.assertEqual(self.games(), before)
+        up.send_signal(signal.SIGINT)
+        self.assertEqual(up.wait(30), 0)
+        self.assertEqual(self.games(), [])
+        self.assertIn("All servers and the daemon have ended", up.stdout.read())
+
+    def test_G_2_SIGQUIT_ends_it_all_as_SIGTERM_does(self):
+        for number in (signal.SIGQUIT, signal.SIGTERM):
+            first, last = free_ports(4)
+            up = self.launched("--ports", f"{first}-{last}", "--", self.game)
+            self.soon(lambda: self.games(), "it runs")
+            up.send_signal(number)
+            self.assertEqual(up.wait(30), 0)
+            self.assertEqual(with_mark(self.mark), [])
+
+    def test_G_2_a_second_command_in_the_folder_is_told_whose_it_is_and_harms_nobody(self):
+        up, _ = self.with_a_match(7)
+        second = self.launched("--", self.game)
+        self.assertEqual(second.wait(30), 73)
+        self.assertEqual(second.stderr.read().replace(self.folder, "F"),
+                         f"muster: another `muster up` (pid {up.pid}) uses F/up; `kill {up.pid}` ends it, or give this one another "
+                         "--folder\n")
+        self.assertTrue(os.path.exists(os.path.join(self.folder, "up", "ports.json")))
+        self.assertEqual(self.match(7)["state"], "ready")
+
+    def test_G_2_a_match_outlives_a_kill_9_of_the_command_and_the_next_one_is_told_how_to_end_it(self):
+        up, port = self.with_a_match(7)
+        up.kill()
+        up.wait()
+        second = self.launched("--", self.game)
+        self.assertEqual(second.wait(30), 73)
+        self.assertEqual(len(self.games()), 1)
+        said = second.stderr.read()
+        agent = re.search(r"an agent \(pid (\d+)\) still uses \S+/up/agent\. If an earlier `muster up` was killed, it waits for its "
+                          r"matches to end; `kill -INT \1` ends it", said)
+        self.assertTrue(agent, said)
+        os.kill(int(agent[1]), signal.SIGINT)
+        self.soon(lambda: not with_mark(self.mark), "nothing is left")
+        third = self.launched("--ports", f"{port}-{port + 3}", "--", self.game)
+        self.assertIn("Muster is running", third.stdout.readline())
+
+    def test_G_2_a_terminal_that_closes_twice_ends_no_match(self):
+        up, port = self.with_a_match(7)
+        for _ in range(2):
+            up.send_signal(signal.SIGHUP)
+            self.soon(lambda: self.servers()[0]["draining"], "it ends")
+        self.assertEqual(len(self.games()), 1)
+        self.assertEqual(self.match(7)["state"], "ready")
+        self.say(port, b"end")
+        self.assertEqual(up.wait(30), 0)
+        self.assertEqual(with_mark(self.mark), [])
+        self.assertNotIn("at once", up.stdout.read() + up.stderr.read())
+
+    def test_G_2_a_reader_that_does_not_read_keeps_nothing_alive(self):
+        first, last = free_ports(4)
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        os.set_blocking(writer, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(writer, b"x" * 4096)
+        os.set_blocking(writer, True)
+        name, value = self.mark.split("=")
+        up = subprocess.Popen([self.muster, "up", "--folder", os.path.join(self.folder, "up"), "--ports", f"{first}-{last}", "--",
+                               self.game], stdout=writer, stderr=writer, env=environment(**{name: value}))
+        os.close(writer)
+        self.addCleanup(up.wait)
+        self.addCleanup(up.kill)
+        self.soon(lambda: self.games(), "it runs")
+        up.send_signal(signal.SIGINT)
+        self.assertEqual(up.wait(30), 0)
+        self.assertEqual(with_mark(self.mark), [])
+
     def test_G_2_what_cannot_work_is_said_and_nothing_is_left(self):
-        for arguments, code, words in ((("--", "./none"), 78, "there is no file /"), (("--", "/"), 78, "is not executable"),
+        for arguments, code, words in ((("--", "./none"), 78, "there is no file /"), (("--", "/"), 78, "is a directory"),
+                                       (("--", "/etc/passwd"), 78, "is not executable"),
                                        (("--", "none-such"), 78, "there is no program none-such on the PATH"),
                                        (("--region", "MOON", "--", "x"), 1, "no region MOON; there are USE (0)"),
                                        (("--count", "0", "--", "x"), 64, "--count"), (("--ports", "1-2", "--", "x"), 64, "--ports"),
@@ -425,10 +628,10 @@ class Up(AgentCase):
 
 
 class Refused(AgentCase):
-    def refusal(self, path):
+    def refusal(self, path, code=78):
         done = subprocess.run([self.muster, "agent", "--config", path], capture_output=True, text=True, timeout=20,
                               env=environment(), check=False)
-        self.assertEqual(done.returncode, 78, done.stderr)
+        self.assertEqual(done.returncode, code, done.stderr)
         return done.stderr
 
     def test_G_11_what_cannot_work_is_refused_at_the_start(self):
@@ -441,9 +644,9 @@ class Refused(AgentCase):
         self.assertIn("agent2: unknown table; did you mean agent?", self.refusal(path))
         self.assertIn("cannot be read", self.refusal("/no/such.toml"))
         path = self.write_config(1)
-        self.start_agent(path)
+        agent = self.start_agent(path)
         self.soon(lambda: self.games(), "it runs")
-        self.assertIn("another agent uses this folder", self.refusal(path))
+        self.assertIn(f"/state: another agent (pid {agent.pid}) uses this folder; stop it", self.refusal(path, code=73))
 
 
 if __name__ == "__main__":

@@ -169,14 +169,15 @@ class Hostile(Agones):
         attackers = [threading.Thread(target=attack, args=(i,)) for i in range(4)]
         for each in attackers:
             each.start()
-        slowest = 0
+        took = []
         while time.monotonic() < stop:
             begin = time.monotonic()
             self.ok("POST", "/health", {}, number=1)
-            slowest = max(slowest, time.monotonic() - begin)
+            took.append(time.monotonic() - begin)
         for each in attackers:
             each.join()
-        self.assertLess(slowest, 2)
+        # A stall of the machine is one slow answer; who is starved has few, and all of them are slow.
+        self.assertLess(sorted(took)[len(took) * 9 // 10], 2)
         until(self.answers, "its port answers again once the attackers are gone")
         self.assertLess(self.stand.tell("usage")["rss_kib"], 200 * 1024)
 
@@ -196,17 +197,17 @@ class Hostile(Agones):
         fields = ((b":method", b"POST"), (b":scheme", b"http"), (b":path", b"/agones.dev.sdk.SDK/GetGameServer"),
                   (b":authority", b"localhost"), (b"content-type", b"application/grpc"), (b"te", b"trailers"))
         head = b"".join(b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value for name, value in fields)
-        cut_off = []
+        sent = []
 
         def attack():
-            for _ in range(3):
-                with socket.create_connection(("127.0.0.1", port), 20) as peer:
-                    try:
-                        peer.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0))
-                        for number in range(1, 30000, 2):
-                            peer.sendall(frame(1, 4, number, head) + frame(3, 0, number, struct.pack(">I", 8)))
-                    except OSError:
-                        cut_off.append(True)
+            until_when = time.monotonic() + 6
+            with socket.create_connection(("127.0.0.1", port), 10) as peer:
+                peer.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0))
+                number = 1
+                while time.monotonic() < until_when:
+                    peer.sendall(frame(1, 4, number, head) + frame(3, 0, number, struct.pack(">I", 8)))
+                    number += 2
+                sent.append(number // 2)
 
         before = self.stand.tell("usage")["rss_kib"]
         attackers = [threading.Thread(target=attack) for _ in range(3)]
@@ -215,9 +216,9 @@ class Hostile(Agones):
         for each in attackers:
             each.join()
         grown = self.stand.tell("usage")["rss_kib"] - before
-        print(f"rapid reset: {grown / 1024:.0f} MiB more, {len(cut_off)} of 9 connections cut off")
-        self.assertTrue(cut_off)
-        self.assertLess(grown, 160 * 1024)  # 15 to 105 MiB seen; without a bound 250 and more
+        print(f"rapid reset: {grown / 1024:.0f} MiB more after {sum(sent)} streams")
+        self.assertEqual(len(sent), 3)  # they are held up, and not cut off
+        self.assertLess(grown, 100 * 1024)  # without a bound 250 MiB and more
         self.assertEqual(self.ok("GET", "/gameserver", number=0)["status"]["state"], "Scheduled")
 
     @unittest.skipIf(os.geteuid() != 0, "only root can become another user")
@@ -318,20 +319,21 @@ class Thousand(Agones):
         for pinger in pingers:  # afterwards every connection is open
             pinger.request("POST", "/health", "{}")
             pinger.getresponse().read()
-        cpu = 1
         for _ in range(4):  # whatever else the machine does only makes it dearer
             before = self.stand.tell("usage")
-            begin = time.monotonic()
+            begin, ours = time.monotonic(), time.process_time()
             pings = ping_for(5)
             after = self.stand.tell("usage")
-            cpu = min(cpu, (after["cpu_ms"] - before["cpu_ms"]) / 1000 / (time.monotonic() - begin))
-            if cpu < 0.05:
+            took = time.monotonic() - begin
+            cpu, ours = (after["cpu_ms"] - before["cpu_ms"]) / 1000 / took, (time.process_time() - ours) / took
+            # Where a processor is shared everything takes more of it, also our side of the same pings.
+            if cheap := cpu < max(0.05, ours / 2):
                 break
-        print(f"1000 sessions: {after['rss_kib'] / 1024:.0f} MiB, {100 * cpu:.2f} % of a core, {pings} pings")
+        print(f"1000 sessions: {after['rss_kib'] / 1024:.0f} MiB, {100 * cpu:.2f} % of a core, {pings} pings, {100 * ours:.2f} % ours")
         for each in watches + pingers:
             each.close()
         self.assertLess(after["rss_kib"], 300 * 1024)
-        self.assertLess(cpu, 0.05)
+        self.assertTrue(cheap, f"{100 * cpu:.2f} % of a core")
 
 
 if __name__ == "__main__":

@@ -93,13 +93,22 @@ class Described(Api):
             self.call(path, method, nowhere, good, 404)
             if method == "post":
                 self.call(path, method, place, bad, 400)
+        host.report()
+        answering = threading.Thread(target=host.answer_next, args=("No such run on this host",))
+        answering.start()
+        self.call(here + "/runs/{run}", "post", place, {"count": 2}, 404)
+        answering.join()
         status, answer, _ = self.ask("GET", "/api/v1/hosts/host-1/processes/arena-1/log?bytes=0")
         self.assertEqual(status, 400, answer)
         host.report()
         self.call(here + "/drain", "post", place, {"draining": True}, 504)  # nobody answers
+        self.call(here + "/forget", "post", place, {}, 409)
         host.close()
         self.soon(lambda: self.ask("GET", "/api/v1/hosts/host-1")[1]["connected"] is False, "the host is lost")
         self.call(here + "/drain", "post", place, {"draining": True}, 503)
+        self.call(here + "/forget", "post", place, {"force": True}, 400)
+        self.call(here + "/forget", "post", place, {"reason": "sold"}, 200)
+        self.call(here + "/forget", "post", place, {}, 404)
 
     def test_every_path_answers_as_described_O_2(self):
         status, self.description, _ = self.ask("GET", "/openapi.json")

@@ -112,9 +112,7 @@ class Safety(Api):
         self.assertGreaterEqual(time.monotonic() - begun, 1)
         # Many at once, as one would guess: more than the address may have connections.
         guesses = [self.guess_without_waiting() for _ in range(80)]
-        begun = time.monotonic()
-        self.assertEqual(self.act(self.admin)[0], 200)
-        self.assertLess(time.monotonic() - begun, 5)
+        self.soon(lambda: self.seconds_of(self.admin) < 1, "the right one is answered as slow as the wrong ones")
         for guess in guesses:
             guess.close()
         wrong, all_failures = self.figures('muster_auth_failures_total{port="http"}', "muster_admin_auth_failures_total")
@@ -123,6 +121,12 @@ class Safety(Api):
         self.soon(lambda: "Wrong admin token" in self.daemon.log_text(), "it is not in the log")
         self.assertEqual(self.daemon.log_text().count("Wrong admin token"), 1)
         self.assertEqual(self.got("/clock")["speed"], 2)
+
+    def seconds_of(self, token):
+        """How long an action takes that is let in."""
+        begun = time.monotonic()
+        self.assertEqual(self.act(token)[0], 200)
+        return time.monotonic() - begun
 
     def guess_without_waiting(self):
         host, port = self.daemon.ports["http"].rsplit(":", 1)

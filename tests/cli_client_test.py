@@ -12,7 +12,8 @@ import sys
 import unittest
 
 import served
-from cli_terminal import FakeDaemon, WithDaemon, environment, free_port, muster
+from cli_terminal import FakeDaemon, WithDaemon, environment, muster
+from free_ports import free_port
 from served import Served
 
 
@@ -149,6 +150,8 @@ class Reads(WithDaemon):
         self.assertNotIn("\u202e", self.ok("players") + self.ok("events"))
 
     def test_events_are_shown_filtered_and_followed_O_3(self):
+        self.daemon.env["MUSTER_LISTEN_HTTP"] = f"127.0.0.1:{free_port()}"  # the same after a restart
+        self.restart()
         self.daemon.player("Ann")
         self.shown("player.login", "events")
         self.assertIn("name=Ann", self.ok("events", "--type", "player."))
@@ -172,7 +175,6 @@ class Reads(WithDaemon):
             event = json.loads(follower.stdout.readline())
             self.assertEqual((event["type"], event["server_id"]), ("server.registered", server.id))
             self.daemon.stop()
-            self.daemon.env["MUSTER_LISTEN_HTTP"] = self.daemon.ports["http"]
             self.daemon.start()
             again = self.daemon.game_server(27001)
             seen = [json.loads(follower.stdout.readline())]

@@ -8,6 +8,7 @@ import contextlib
 import glob
 import json
 import os
+import pathlib
 import re
 import signal
 import socket
@@ -80,11 +81,15 @@ class Demo(unittest.TestCase):
                     return json.loads(answer.read())["players"]["connected"] > 0
             except (OSError, KeyError):
                 return False
+        # Its database has a synchronous standby: no node warns of losing what was promised.
+        logs = [log.read_text() for log in pathlib.Path(self.folder).glob("*/*/log.txt")]
+        self.assertEqual(len(logs), 3)
+        self.assertNotIn("synchronous standby", "".join(logs))
         first = until(lambda: owner(told["nodes"]), "nobody owns the cell")
         until(lambda: all(playing(node) for node in told["nodes"]), "the fleet does not play")
         os.kill(first["pid"], signal.SIGKILL)
         others = [node for node in told["nodes"] if node is not first]
-        until(lambda: owner(others) is not None, "nobody takes over")
+        until(lambda: owner(others) is not None, "nobody takes over", 3 * PATIENCE_S)
         until(lambda: all(playing(node) for node in others), "the fleet does not play on")
         demo.send_signal(signal.SIGINT)
         self.assertEqual(demo.wait(2 * PATIENCE_S), 0, demo.stderr.read())
@@ -110,14 +115,19 @@ class Demo(unittest.TestCase):
         return rest
 
     def test_the_demo_takes_the_port_where_commands_look_and_says_so_when_it_cannot_O_3(self):
-        demo, url = self.start()
-        demo.send_signal(signal.SIGINT)
-        told = self.ends_clean(demo)
-        if url == USUAL_URL:
-            self.assertNotIn("export", told)
-        else:  # somebody else has it
-            with self.assertRaises(OSError), socket.create_server(("127.0.0.1", 11030)):
-                pass
+        def at_its_place():
+            demo, url = self.start()
+            demo.send_signal(signal.SIGINT)
+            told = self.ends_clean(demo)
+            if url == USUAL_URL:
+                self.assertNotIn("export", told)
+                return True
+            # Somebody else has it; who had it a moment ago proves nothing.
+            with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", 11030)):
+                return False
+            return True
+
+        until(at_its_place, "the port is free, and not taken")
         with contextlib.suppress(OSError):
             holder = socket.create_server(("127.0.0.1", 11030))
             self.addCleanup(holder.close)
@@ -139,9 +149,13 @@ class Demo(unittest.TestCase):
                     and status["players"]["connected"] > 10 and status["matchmakers"] == 2)
 
         until(lively, "servers, matches and players by and by")
-        matches = json.loads(muster("matches", "--state", "started", "--json", MUSTER_URL=url).stdout)["matches"]
-        there = [match["tokens_used"] / match["player_count"] for match in matches]
-        self.assertGreater(sum(there) / len(there), 0.8, "most of those who are expected are there")
+
+        def attendance():
+            matches = json.loads(muster("matches", "--state", "started", "--json", MUSTER_URL=url).stdout)["matches"]
+            there = [match["tokens_used"] / match["player_count"] for match in matches]
+            return sum(there) / len(there) if there else 0
+
+        until(lambda: attendance() > 0.8, "most of those who are expected are there")
         until(lambda: "server.resumed" in muster("events", "--json", "--type", "server.", MUSTER_URL=url).stdout,
               "a server that loses its link comes back and keeps its matches")
         demo.send_signal(signal.SIGINT)
@@ -149,12 +163,12 @@ class Demo(unittest.TestCase):
 
     def test_the_demo_ends_by_itself_after_its_seconds_and_tells_where_it_is_as_json_O_3(self):
         began = time.monotonic()
-        demo = self.launched("--seconds", "1.5", "--json")
+        demo = self.launched("--seconds", "6", "--json")
         where = json.loads(demo.stdout.readline())
         self.assertEqual(set(where), {"url", "servers", "matchmakers", "players"})
         self.assertIn(muster("status", MUSTER_URL=where["url"]).returncode, (0, 1))
         self.ends_clean(demo)
-        self.assertGreater(time.monotonic() - began, 1.5)
+        self.assertGreater(time.monotonic() - began, 6)
 
     def test_the_daemon_of_a_demo_that_was_killed_ends_too(self):
         demo, url = self.start()

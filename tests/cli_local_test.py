@@ -66,17 +66,20 @@ class Simulate(unittest.TestCase):
 
 class Bench(unittest.TestCase):
     def test_the_yardsticks_are_listed_and_one_that_is_not_built_says_how_O_3(self):
-        listed = json.loads(muster("bench", "--json").stdout)["yardsticks"]
+        listed = json.loads(muster("bench", "--list", "--json").stdout)["yardsticks"]
         self.assertIn("fleet_load", [one["name"] for one in listed])
         with open(os.path.join(os.path.dirname(__file__), "../bench/README.md"), encoding="utf-8") as readme:
             self.assertEqual(re.findall(r"^\| `(\w+)`", readme.read(), re.M), [one["name"] for one in listed], "the README has them all")
-        self.assertIn("MEASURES", muster("bench").stdout)
-        self.assertEqual(muster("bench", "nothing_bench").returncode, 64)
+        self.assertIn("MEASURES", muster("bench", "--list").stdout)
+        self.assertEqual(muster("bench", "idle_bench", "--list").returncode, 64)
+        self.assertIn("--quick", muster("bench", "--help").stdout)
         with tempfile.TemporaryDirectory() as folder:
             alone = shutil.copy(Served.muster, folder)
-            result = subprocess.run([alone, "bench", "idle_bench"], capture_output=True, text=True, timeout=PATIENCE_S, env=environment())
-            self.assertEqual(result.returncode, 1)
-            self.assertIn("cmake --preset release", result.stderr)
+            for which in (["idle_bench"], []):
+                result = subprocess.run([alone, "bench", *which], capture_output=True, text=True, timeout=PATIENCE_S, env=environment())
+                self.assertEqual(result.returncode, 1)
+                self.assertIn("apt install muster-bench", result.stderr)
+                self.assertIn("cmake --preset release", result.stderr)
             os.mkdir(f"{folder}/bench")
             fake = f"{folder}/bench/idle_bench"
             with open(fake, "w") as script:

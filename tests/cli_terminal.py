@@ -6,8 +6,8 @@ import http.server
 import json
 import os
 import pty
+import re
 import select
-import socket
 import struct
 import subprocess
 import termios
@@ -27,12 +27,6 @@ def muster(*arguments, **more):
     """Runs it with `more` in the environment."""
     return subprocess.run([Served.muster, *arguments], env=environment(**more), capture_output=True, text=True, timeout=PATIENCE_S,
                           stdin=subprocess.DEVNULL)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Terminal:
@@ -71,6 +65,19 @@ class Terminal:
         while wanted not in self.text[start:]:
             if time.monotonic() > end or (self.process.poll() is not None and not self.read(0.2)):
                 raise AssertionError(f"{wanted!r} is not in {self.text[start:]!r}")
+            self.read(0.05)
+
+    def read_frame(self, holds):
+        """The lines of the next whole frame of a full screen for which it holds: one that another frame follows."""
+        start = len(self.text)
+        end = time.monotonic() + PATIENCE_S
+        while True:
+            for frame in self.text[start:].split("\x1b[H")[1:-1]:
+                lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", frame).replace("\r", "").split("\n")
+                if holds(lines):
+                    return lines
+            if time.monotonic() > end:
+                raise AssertionError(f"no such frame in {self.text[start:]!r}")
             self.read(0.05)
 
     def type(self, keys):

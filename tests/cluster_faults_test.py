@@ -14,7 +14,7 @@ import time
 import pg_engine
 from cluster_test import Cluster
 from cut_link import CutLink
-from muster_peer import PATIENCE_S, allocated, until
+from muster_peer import PATIENCE_S, allocated, answer_now, answer_to, until
 from served import main
 
 
@@ -59,21 +59,12 @@ class ClusterFaults(Cluster):
         self.assertEqual(allocated_elsewhere(2), 1)
         # Whoever asks the cut-off one is told no, or nothing: never a promise.
         matchmaker.request(3)
-        refused = []
         asked = time.monotonic()
 
         def settled():
-            for peer in (server, matchmaker):
-                try:
-                    code, payload = peer.receive(0.01)
-                except TimeoutError:
-                    continue
-                if code == 0x1004:
-                    server.acknowledge(struct.unpack_from("<i", payload)[0])
-                if code == 0x2003:
-                    self.assertEqual(payload[0], 0, "it promises what it cannot keep")
-                    refused.append(payload)
-            return refused or time.monotonic() - asked > 5
+            answer = answer_now(matchmaker, server)
+            self.assertNotEqual(answer and answer[0], 1, "it promises what it cannot keep")
+            return answer or time.monotonic() - asked > 5
         until(settled, "it is neither refused nor left alone", 2 * PATIENCE_S)
         to_engine.held.clear()
         to_engine.cut()
@@ -82,8 +73,9 @@ class ClusterFaults(Cluster):
         self.assertEqual(allocated(matchmaker, server, 4)[1], "")
         self.assertLessEqual({1, 2, 4, 10}, set(self.lobbies(two)))
 
-    def test_fault_84_fault_85_N_7_the_link_between_nodes_breaks_in_mid_frame_and_nothing_is_lost_or_doubled(self):
-        one, two = self.node("one", silence="10m"), None
+    def pair_with_link(self):
+        """An owner, a node that relays to it, and the network between them."""
+        one = self.node("one", silence="10m")
         self.until_owner(one)
         database = self.database_of()
         host, port = self.engine.sql("SELECT node_address FROM muster.nodes WHERE name = 'one'", database).rsplit(":", 1)
@@ -91,6 +83,28 @@ class ClusterFaults(Cluster):
         self.engine.sql(f"UPDATE muster.nodes SET node_address = '127.0.0.1:{between.port}' WHERE name = 'one'", database)
         two = self.node("two", silence="10m")
         self.until_standing_by(two, "one")
+        return one, two, between
+
+    def test_N_7_K_3_a_token_whose_answer_is_lost_between_nodes_is_told_as_unknown_not_as_used(self):
+        one, two, between = self.pair_with_link()
+        server, matchmaker = two.game_server(7000), two.matchmaker()
+        token = allocated(matchmaker, server, 1)[3]
+        self.assertEqual(server.validate(1, 5, token), "")
+        between.held_back.set()
+        server.ask_to_validate(1, 6, token)
+        server.ask_to_validate(1, 5, token)
+        until(lambda: self.engine.sql("SELECT count(*) FROM muster.token_uses WHERE account = 6", self.database_of()) == "1",
+              lambda: "the use is not written:\n" + one.log_text())
+        between.cut()
+        between.held_back.clear()
+        self.assertEqual(server.validated(), "Store unavailable")
+        self.assertEqual(server.validated(), "Store unavailable")
+        # Asked once only, the answer is what it is.
+        self.assertEqual(server.validate(1, 6, token), "Match token already used")
+        self.assertEqual(server.validate(1, 7, token), "")
+
+    def test_fault_84_fault_85_N_7_the_link_between_nodes_breaks_in_mid_frame_and_nothing_is_lost_or_doubled(self):
+        one, two, between = self.pair_with_link()
         server, matchmaker = two.game_server(7000, max_matches=1000), two.matchmaker()
         chance = random.Random(85)
         answers = {}
@@ -113,21 +127,8 @@ class ClusterFaults(Cluster):
         matchmaker.request(100)
         between.held.clear()
         between.cut()
-        answered = []
-
-        def told():
-            for peer in (server, matchmaker):
-                try:
-                    code, payload = peer.receive(0.01)
-                except TimeoutError:
-                    continue
-                if code == 0x1004:
-                    server.acknowledge(struct.unpack_from("<i", payload)[0])
-                if code == 0x2003:
-                    answered.append(payload)
-            return answered
-        until(told, "it does not come back", 2 * PATIENCE_S)
-        self.assertEqual((answered[0][0], struct.unpack_from("<i", answered[0], 1)[0]), (1, 100))
+        answered = answer_to(matchmaker, server, what="it does not come back")
+        self.assertEqual((answered[0], struct.unpack_from("<i", answered, 1)[0]), (1, 100))
 
     def test_fault_82_N_5_the_primary_dies_its_standby_takes_over_and_nothing_answered_is_lost(self):
         standby = pg_engine.Standby(self.engine)
@@ -160,7 +161,38 @@ class ClusterFaults(Cluster):
         print(f"promoted {promoted - died:.1f} s after the primary's end, allocations again {time.monotonic() - promoted:.1f} s later")
         self.assertLessEqual(answered.items(), self.lobbies(one if self.owns(one) else two).items())
 
-    def test_N_10_nodes_of_this_version_run_on_beside_newer_tables_and_none_older_starts(self):
+    def test_fault_86_cells_that_differ_and_two_nodes_of_one_name_are_refused_and_nothing_changes(self):
+        one = self.node("one")
+        self.until_owner(one)
+        before = self.engine.sql("SELECT name, term, regions, players FROM muster.cells", self.database_of())
+        other = '[{ name = "eu", regions = [0, 1, 2, 9, 11, 15], players = true }]'
+        for name, settings, said in (("two", {"MUSTER_CLUSTER_CELLS": other}, "which has main (all regions, players), while the config has "
+                                      "eu (regions 0, 1, 2, 9, 11 and 15, players); give all nodes the same cluster.cells"),
+                                     ("one", {}, "another node named one runs already"),
+                                     ("two", {"MUSTER_CLUSTER_CELLS": other[:-1] + ', { name = "us", regions = [77] }]'},
+                                      "several cells are not served yet")):
+            with self.subTest(said):
+                refused = self.node(name, wait=False, **settings)
+                self.assertEqual(refused.process.wait(PATIENCE_S), 78)
+                self.assertIn(said, refused.log_text())
+        self.assertEqual(self.engine.sql("SELECT name, term, regions, players FROM muster.cells", self.database_of()), before)
+        self.assertEqual([node["name"] for node in self.cluster(one)["nodes"]], ["one"])
+        self.assertEqual(allocated(one.matchmaker(), one.game_server(7000), 1)[1], "")
+
+    def test_N_7_a_cell_of_another_name_works_as_main_does(self):
+        cells = {"MUSTER_CLUSTER_CELLS": '[{ name = "all", regions = [15, 11, 9, 2, 1, 0], players = true }]'}
+        one, two = self.node("one", **cells), self.node("two", **cells)
+        until(lambda: all([cell["name"] for cell in self.cluster(node)["cells"]] == ["all"] for node in (one, two)), "no such cell")
+        server, matchmaker = two.game_server(7000), two.matchmaker()
+        self.assertEqual(allocated(matchmaker, server, 1)[1], "")
+        owner = one if self.figure_of(one, 'muster_cell_owned{cell="all"}') == 1 else two
+        owner.process.kill()
+        other = two if owner is one else one
+        until(lambda: self.figure_of(other, 'muster_cell_owned{cell="all"}') == 1 and self.get_of(other, "/readyz")[0] == 200,
+              lambda: "nobody takes over:\n" + other.log_text(), 2 * PATIENCE_S)
+        self.assertEqual(set(self.lobbies(other)), {1})
+
+    def test_N_10_fault_86_nodes_of_this_version_run_on_beside_newer_tables_and_none_older_starts(self):
         one, two = self.node("one"), self.node("two")
         self.until_owner(one)
         self.until_standing_by(two, "one")

@@ -14,7 +14,8 @@ import time
 import unittest
 
 import pg_engine
-from muster_peer import PATIENCE_S, Daemon, allocated, until
+from free_ports import free_port
+from muster_peer import PATIENCE_S, Daemon, allocated, answer_to, until
 from served import Served, main
 
 SILENCE_S = 3
@@ -157,21 +158,8 @@ class Cluster(Served):
         self.assertEqual(self.cell(two, "two")["term"], term + 1)
         one.process.send_signal(signal.SIGCONT)
         # It may still offer what it was asked for; a promise comes from the next owner only, and the sockets stay open.
-        accepted = []
-
-        def answered_by_the_next():
-            for peer in (server, matchmaker):
-                try:
-                    code, payload = peer.receive(0.01)
-                except TimeoutError:
-                    continue
-                if code == 0x1004:
-                    server.acknowledge(int.from_bytes(payload[:4], "little"))
-                if code == 0x2003:
-                    accepted.append(payload)
-            return accepted
-        until(answered_by_the_next, lambda: "nobody answers:\n" + one.log_text())
-        self.assertEqual(accepted[0][0], 1, accepted)
+        accepted = answer_to(matchmaker, server, what=lambda: "nobody answers:\n" + one.log_text())
+        self.assertEqual(accepted[0], 1, accepted)
         self.assertEqual(set(self.lobbies(two)), {1, 2})
         self.until_standing_by(one, "two")
         self.assertEqual(self.figure_of(one, "muster_fence_rejections_total"), 1)
@@ -229,8 +217,21 @@ class Cluster(Served):
         three.start()
         self.until_owner(three)
 
+    def test_N_12_a_lost_owners_cell_is_taken_by_the_node_that_prefers_it(self):
+        one, also = self.node("one"), self.node("also")
+        self.until_owner(one)
+        two = self.node("two", MUSTER_CLUSTER_PREFER='["main"]')
+        for node in (also, two):
+            self.until_standing_by(node, "one")
+            until(lambda: len(self.cluster(node)["nodes"]) == 3, "it does not know the others")
+        one.process.kill()
+        self.until_owner(two)
+        self.until_standing_by(also, "two")
+        self.assertEqual(self.figure_of(also, "muster_cell_takeovers_total"), 0)
+        self.assertEqual(self.cell(also, "two")["term"], 2)
+
     def test_N_6_a_game_server_of_the_SDK_that_knows_both_nodes_finds_the_one_that_took_over(self):
-        ports = {name: pg_engine.free_port() for name in ("one", "two")}
+        ports = {name: free_port() for name in ("one", "two")}
         one, two = (self.node(name, MUSTER_LISTEN_SERVERS=f"127.0.0.1:{ports[name]}") for name in ports)
         self.until_owner(one)
         self.until_standing_by(two, "one")

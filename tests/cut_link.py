@@ -15,6 +15,7 @@ class CutLink:
         self.pairs = []
         self.lock = threading.Lock()
         self.held = threading.Event()  # while it is set nothing passes, and nobody is told
+        self.held_back = threading.Event()  # the same of what the target says
         self.cut_after = None  # bytes until all links are broken, once
         self.passed = 0
         self.ended = False
@@ -38,7 +39,8 @@ class CutLink:
     def pump(self, near, far):
         try:
             while True:
-                readable, _, _ = select.select([near, far], [], [], 0.05)
+                heard = [near] if self.held_back.is_set() else [near, far]
+                readable, _, _ = select.select(heard, [], [], 0.05)
                 if self.held.is_set():
                     continue
                 for source in readable:

@@ -16,18 +16,19 @@ import pathlib
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import pg_engine
-from muster_peer import Daemon, until
+from free_ports import free_port, free_ports
+from muster_peer import PATIENCE_S, PORTS as PORT_NAMES, Daemon, until
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GUIDES = ROOT / "docs/guides"
-TIME_LIMIT_S = 120
+TIME_LIMIT_S = 600
 # In the guides; each becomes a free one. Those from 11040 on are of a second node, and the last is the first one's node port.
 PORTS = ("11030", "11031", "11032", "11033", "11040", "11041", "11042", "11043", "11045", "11035")
 NOT_RUN = re.compile(r"# not run: \S")
@@ -45,12 +46,9 @@ def blocks(guide):
         yield Block(text.count("\n", 0, found.start()) + 1, found[1], found[2])
 
 
-def free_ports(count):
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [str(each.getsockname()[1]) for each in sockets]
+def ports_of_a_guide():
+    first, last = free_ports(len(PORTS))
+    return [str(port) for port in range(first, last + 1)]
 
 
 def with_ports(text, ports):
@@ -98,7 +96,7 @@ def run(guide, muster, sdk):
             stack.callback(engine.end)
             database["DATABASE_URL"] = engine.url(engine.database())
         folder = pathlib.Path(name)
-        ports = free_ports(len(PORTS))
+        ports = ports_of_a_guide()
         if database:
             database["MUSTER_CLUSTER_LISTEN"] = f"127.0.0.1:{ports[-1]}"
         write_files(GUIDES / "quick-start.md", folder, ports)  # others use its game server
@@ -138,15 +136,18 @@ def shown_programs(folder, ports):
 
 def said_by(program, **more):
     """Its exit code, none if it goes on trying, and its lines."""
-    patience_s = 2
     with subprocess.Popen([sys.executable, "-u", program], cwd=program.parent, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **more},
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        try:
-            said, _ = process.communicate(timeout=patience_s)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return None, process.communicate()[0].splitlines()
-        return process.returncode, said.splitlines()
+        hangs = threading.Timer(PATIENCE_S, process.kill)
+        hangs.start()
+        lines = []
+        for line in process.stdout:
+            lines.append(line.rstrip("\n"))
+            if "trying again" in line and len(lines) == 2:
+                process.kill()
+        hangs.cancel()
+        code = process.wait()
+        return None if code == -signal.SIGKILL else code, lines
 
 
 def refusals_are_plain(muster):
@@ -155,7 +156,7 @@ def refusals_are_plain(muster):
     keys = ("SERVER_TOKEN", "MATCHMAKER_TOKEN", "ADMIN_TOKEN", "PLAYER_KEY")
     for there in (False, True):
         with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
-            ports = free_ports(len(PORTS))
+            ports = ports_of_a_guide()
             if there:
                 daemon = Daemon(str(muster), name, **{f"MUSTER_AUTH_{key}": "another secret than theirs" for key in keys})
                 stack.callback(daemon.close)
@@ -175,10 +176,9 @@ def refusals_are_plain(muster):
 
 def first_server_comes_back(muster):
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
-        daemon = Daemon(muster, name)
+        # The same ports after a restart.
+        daemon = Daemon(muster, name, **{f"MUSTER_LISTEN_{port.upper()}": f"127.0.0.1:{free_port()}" for port in PORT_NAMES})
         stack.callback(daemon.end)
-        for port, address in daemon.ports.items():
-            daemon.env[f"MUSTER_LISTEN_{port.upper()}"] = address  # the same after a restart
         folder = pathlib.Path(name) / "programs"
         folder.mkdir()
         write_files(GUIDES / "quick-start.md", folder, [daemon.ports[port].rsplit(":", 1)[1] for port in ("http", "players", "servers", "matchmakers")])

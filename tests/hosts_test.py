@@ -4,12 +4,15 @@
     hosts_test.py PATH_TO_MUSTER PATH_TO_ECHO_GAME [unittest arguments]
 """
 
+import contextlib
 import http.client
 import os
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
+import time
 
 import served
 from agent_host import EU, AgentCase
@@ -57,6 +60,26 @@ class HostCase(AgentCase):
 
 
 class Hosts(HostCase):
+    def stored(self, query):
+        with contextlib.closing(sqlite3.connect(f"file:{self.daemon.folder}/muster.db?mode=ro", uri=True)) as store:
+            return store.execute(query).fetchall()
+
+    def stored_hosts(self):
+        """Names, and when they were lost."""
+        return dict(self.stored("SELECT name, lost_at FROM hosts"))
+
+    def stored_processes(self):
+        return {row[0]: row[1:] for row in self.stored("SELECT name, pid, port, server, restarts FROM host_processes")}
+
+    def shown_processes(self):
+        return {each["name"]: (each["pid"], each["port"], each["server_id"], each["restarts"]) for each in self.host()["processes"]}
+
+    def restart_daemon(self, **more):
+        self.daemon.env.update(more)
+        self.daemon.process.kill()
+        self.daemon.process.wait()
+        self.daemon.start()
+
     def test_G_12_a_host_is_shown_with_its_processes_and_a_crash_with_its_last_lines(self):
         self.up(2)
         host = self.host()
@@ -117,7 +140,7 @@ class Hosts(HostCase):
         self.assertIn("the count of arena is 0 to 3", answer["error"])
         self.assertEqual(len(self.games()), 3)
         status, answer = self.ask("POST", "/hosts/host-1/runs/other", {"count": 1})
-        self.assertEqual((status, answer["error"]), (409, "no run other on this host"))
+        self.assertEqual((status, answer["error"]), (404, "No such run on this host"))
         self.assertEqual(self.ask("POST", "/hosts/host-1/runs/arena", {"count": 1, "command": ["sh"]})[0], 400)
 
         self.assertEqual(self.ask("POST", "/hosts/host-1/drain", {"draining": True})[0], 200)
@@ -127,10 +150,13 @@ class Hosts(HostCase):
         code, _, said = self.cli("scale", "host-1/arena", "77")
         self.assertEqual(code, 1)
         self.assertIn("count_max", said)
-        self.assertEqual(self.cli("scale", "host-1/arena", "1")[0], 0)
+        self.assertEqual(self.cli("scale", "host-1/other", "1"),
+                         (1, "", "muster: No such run on this host; `muster hosts` lists hosts, `muster host host-1` its processes\n"))
+        self.assertEqual(self.cli("scale", "host-1/arena", "1"), (0, "host-1/arena: 1 process is wanted\n", ""))
         self.soon(lambda: len(self.games()) == 1, "one")
         self.assertEqual(self.cli("restart", "host-1/arena-1")[0], 0)
         self.assertEqual(self.cli("restart", "nowhere/arena-1")[0], 1)
+        self.assertEqual(self.cli("host", "forget"), (64, "", "muster: forget wants a host's name: muster host forget eu-1\n"))
         code, out, _ = self.cli("hosts")
         self.assertEqual(code, 0)
         self.assertRegex(out, r"host-1 +connected +127.0.0.1 +EU")
@@ -166,7 +192,7 @@ class Hosts(HostCase):
         self.start_agent(os.path.join(self.folder, "agent.toml"))
         self.soon(lambda: self.host()["connected"], "it is back")
         self.soon(lambda: self.states() == ["allocated", "ready"], "with its match")
-        self.assertIn(self.match(lobby)["state"], ("ready", "started"))
+        self.soon(lambda: self.match(lobby)["state"] in ("ready", "started"), "which Muster has, too")
 
     def test_G_12_a_restart_of_muster_loses_nothing_that_agents_know(self):
         self.up(2)
@@ -174,15 +200,100 @@ class Hosts(HostCase):
         self.soon(lambda: self.process()["restarts"] == 1 and self.process()["state"] == "ready", "back")
         self.soon(lambda: all(each["server_id"] for each in self.host()["processes"]), "registered")
         before = {each["name"]: (each["pid"], each["restarts"], each["last_exit"]) for each in self.host()["processes"]}
-        self.daemon.env["MUSTER_LISTEN_SERVERS"] = self.daemon.ports["servers"]
-        self.daemon.process.kill()
-        self.daemon.process.wait()
-        self.daemon.start()
+        self.restart_daemon()
         self.soon(lambda: (self.host() or {}).get("connected") and len(self.host()["processes"]) == 2, "all known again")
         after = {each["name"]: (each["pid"], each["restarts"], each["last_exit"]) for each in self.host()["processes"]}
         self.assertEqual(after, before)
         # What was known before is no news.
         self.assertEqual(len(self.events("process.exited")), 1)
+
+    def test_G_12_a_host_that_does_not_return_after_a_restart_of_muster_is_awaited_then_lost_then_forgotten(self):
+        agent = self.up(2)
+        os.kill(self.process()["pid"], signal.SIGKILL)
+        self.soon(lambda: self.process()["restarts"] == 1 and self.process()["state"] == "ready", "back")
+        self.soon(lambda: all(each["server_id"] for each in self.host()["processes"]), "registered")
+        # What was told is stored with the next report.
+        self.soon(lambda: self.stored_processes() == self.shown_processes(), "the store has it")
+        known = self.shown_processes()
+        agent.kill()
+        agent.wait()
+        self.soon(lambda: self.host()["lost_at_ms"], "lost")
+        self.soon(lambda: self.events("host.left"), "and its event is durable")
+        # It was lost before, and it is lost still, with what it had.
+        self.restart_daemon()
+        self.assertIsNotNone(self.host()["lost_at_ms"])
+        self.assertEqual(self.shown_processes(), known)
+        self.assertEqual(self.process()["last_exit"]["signal"], 9)
+        self.assertEqual(self.process()["last_exit"]["last_lines"], "", "output is not stored")
+        self.assertEqual(len(self.events("host.left")), 1, "a restart is no second loss")
+
+        # It comes back, and does not survive the next restart of Muster.
+        agent = self.start_agent(os.path.join(self.folder, "agent.toml"))
+        self.soon(lambda: self.host()["connected"] and self.states() == ["ready"] * 2, "back")
+        self.soon(lambda: all(each["server_id"] for each in self.host()["processes"]), "registered")
+        self.soon(lambda: (self.stored_hosts(), self.stored_processes()) == ({"host-1": 0}, self.shown_processes()), "which is stored")
+        agent.kill()
+        self.restart_daemon(MUSTER_FLEET_HOST_RETURN_TIMEOUT="10m")
+        self.assertEqual((self.host()["connected"], self.host()["lost_at_ms"]), (False, None))
+        self.assertEqual({each["name"] for each in self.host()["processes"]}, set(known))
+        self.assertRegex(self.cli("hosts")[1], r"host-1 +awaited")
+        self.soon(lambda: self.figures('muster_hosts{state="awaited"}', 'muster_hosts{state="lost"}') == (1, 0), "the gauges")
+        self.assertEqual(self.ask("POST", "/hosts/host-1/drain", {"draining": True})[0], 503)
+
+        self.restart_daemon(MUSTER_FLEET_HOST_RETURN_TIMEOUT="200ms")
+        self.soon(lambda: self.host()["lost_at_ms"], "it has not returned in time")
+        self.assertIn("Host host-1 is lost: 2 servers, 0 matches",
+                      self.soon(lambda: self.ask("GET", "/overview")[1]["health"]["reasons"], "health says so"))
+        left = self.soon(lambda: [each for each in self.events("host.left") if each["reason"] == "Not back since Muster's restart"],
+                         "its event")
+        self.assertEqual((left[0]["host"], left[0]["processes"]), ("host-1", 2))
+        self.soon(lambda: self.figures('muster_hosts{state="lost"}', "muster_host_losses_total") == (1, 1), "the gauges")
+        self.assertRegex(self.cli("hosts")[1], r"host-1 +lost")
+
+        self.restart_daemon(MUSTER_FLEET_HOST_MEMORY="10s")
+        self.soon(lambda: self.hosts() == [], "lost for too long")
+        self.soon(lambda: self.events("host.forgotten"), "its event")
+        self.restart_daemon()
+        self.assertEqual(self.hosts(), [])
+        self.assertEqual(self.stored_processes(), {})
+
+    def test_G_12_a_host_that_was_lost_for_too_long_while_muster_was_away_is_told_as_forgotten(self):
+        """The event comes with the first pass, before the store has given a number for it."""
+        peer = self.daemon.host()
+        peer.process("arena-1")
+        peer.report()
+        peer.expect(ACK)
+        peer.close()
+        self.soon(lambda: self.stored_hosts().get("host-1"), "its loss is stored")
+        lost_ms = self.stored_hosts()["host-1"]
+        self.soon(lambda: time.time() * 1000 > lost_ms + 1000, "that is too long ago")
+        self.restart_daemon(MUSTER_FLEET_HOST_MEMORY="1s")
+        self.soon(lambda: self.hosts() == [], "lost for too long")
+        self.soon(lambda: self.events("host.forgotten"), "its event")
+
+    def test_G_12_an_operator_forgets_a_host_that_will_not_return_and_only_such_a_one(self):
+        agent = self.up(1)
+        self.soon(lambda: self.stored_hosts() == {"host-1": 0}, "it is stored")
+        code, _, said = self.cli("host", "forget", "host-1")
+        self.assertEqual(code, 1)
+        self.assertIn("The host is connected", said)
+        self.assertTrue(self.host()["connected"])
+        agent.kill()
+        agent.wait()
+        self.soon(lambda: self.host()["lost_at_ms"], "lost")
+        self.assertEqual(self.cli("host", "forget", "host-2")[0], 1)
+        self.assertEqual(self.cli("host", "host-1", "--reason", "x")[0], 64)
+        self.assertEqual(self.cli("host", "forget", "host-1", "--reason", "sold")[0], 0)
+        self.assertEqual(self.hosts(), [])
+        self.assertEqual(self.ask("POST", "/hosts/host-1/forget", {})[0], 404)
+        done = self.soon(lambda: [each for each in self.events("operator.action") if each["action"] == "forget"], "the audit")
+        self.assertEqual((done[0]["target"], done[0]["reason"]), ("host host-1", "sold"))
+        self.soon(lambda: self.stored_hosts() == {}, "the store has forgotten it, too")
+        self.soon(lambda: self.ask("GET", "/overview")[1]["health"]["reasons"] == [] or
+                  not any("host-1" in each for each in self.ask("GET", "/overview")[1]["health"]["reasons"]), "no warning")
+        # Whoever comes back is welcome.
+        self.start_agent(os.path.join(self.folder, "agent.toml"))
+        self.soon(lambda: (self.host() or {}).get("connected"), "back")
 
     def test_G_12_an_agent_that_ends_all_takes_its_host_with_it(self):
         agent = self.up(1)

@@ -116,7 +116,14 @@ class GameServer(Peer):
         self.send(0x1005, struct.pack("<bi", 1 if accept else 0, lobby))
 
     def validate(self, lobby, account, token):
+        self.ask_to_validate(lobby, account, token)
+        return self.validated()
+
+    def ask_to_validate(self, lobby, account, token):
         self.send(0x1008, struct.pack("<iii", self.id, lobby, account) + text(token))
+
+    def validated(self):
+        """Why the player may not come in; empty when it may."""
         answer = self.expect(0x1009)
         accepted, _, _ = answer.take("b"), answer.take("i"), answer.take("i")
         return "" if accepted == 1 else answer.string()
@@ -202,23 +209,31 @@ def allocation(payload):
     return lobby, "", server, payload.string()
 
 
+def answer_now(matchmaker, server, lobby=None):
+    """Acknowledges what is offered by now. The payload of a 2003 that has come, of that lobby if one is named; None without one."""
+    for peer in (server, matchmaker):
+        try:
+            frame = peer.receive(0.01)
+        except TimeoutError:
+            continue
+        assert frame is not None, "closed"
+        code, payload = frame
+        if code == 0x1004:
+            server.acknowledge(struct.unpack_from("<i", payload)[0])
+        if code == 0x2003 and lobby in (None, struct.unpack_from("<i", payload, 1)[0]):
+            return payload
+    return None
+
+
+def answer_to(matchmaker, server, lobby=None, what=None):
+    """The same, once it has come: what was asked before is answered, whoever owns the cell by then."""
+    return until(lambda: answer_now(matchmaker, server, lobby), what or f"no answer for lobby {lobby}", 2 * PATIENCE_S)
+
+
 def allocated(matchmaker, server, lobby):
     """Asks for a match, acknowledges what is offered meanwhile, and returns the answer as allocation() does."""
     matchmaker.request(lobby)
-
-    def answer():
-        for peer in (server, matchmaker):
-            try:
-                frame = peer.receive(0.01)
-            except TimeoutError:
-                continue
-            assert frame is not None, "closed"
-            if frame[0] == 0x1004:
-                server.acknowledge(struct.unpack_from("<i", frame[1])[0])
-            if frame[0] == 0x2003 and struct.unpack_from("<i", frame[1], 1)[0] == lobby:
-                return allocation(Reader(frame[1]))
-        return None
-    return until(answer, f"no answer for lobby {lobby}", 2 * PATIENCE_S)
+    return allocation(Reader(answer_to(matchmaker, server, lobby)))
 
 
 class Daemon:
@@ -231,8 +246,11 @@ class Daemon:
         # All peers of a test come from one address.
         crowd = {"MUSTER_LIMITS_ACCEPTS_PER_SECOND_IP": "1000000"}
         nodes = {"MUSTER_CLUSTER_LISTEN": "127.0.0.1:0"} if settings.get("MUSTER_STORE_URL") else {}
+        # A peer of a test speaks when the test gets to it, however slow the machine is.
+        patient = {"MUSTER_FLEET_HEARTBEAT_TIMEOUT": "1h", "MUSTER_FLEET_ALLOCATION_ACK_TIMEOUT": "20s",
+                   "MUSTER_MATCHMAKERS_HEARTBEAT_TIMEOUT": "1h", "MUSTER_PLAYERS_PING_TIMEOUT": "1h"}
         # A setting of None is one that is not made.
-        wanted = {**listen, **crowd, **nodes, "MUSTER_STORE_PATH": str(self.folder / "muster.db"), **settings}
+        wanted = {**listen, **crowd, **nodes, **patient, "MUSTER_STORE_PATH": str(self.folder / "muster.db"), **settings}
         self.env = environment(**{name: value for name, value in wanted.items() if value is not None})
         self.process = None
         self.log = None

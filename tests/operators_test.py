@@ -69,6 +69,7 @@ class Operators(Operated):
             ("operate", "POST", "/blocks", {"kind": "name", "value": "Nobody"}, {200}),
             ("operate", "POST", "/cells/main/move", {"node": "nowhere"}, {404}),
             ("operate", "POST", "/hosts/nowhere/drain", {"draining": True}, {404}),
+            ("operate", "POST", "/hosts/nowhere/forget", {}, {404}),
             ("operate", "POST", "/hosts/nowhere/processes/a-1/restart", {}, {404}),
             ("operate", "POST", "/hosts/nowhere/runs/a", {"count": 1}, {404}),
             ("operate", "POST", "/blocks/remove", {"kind": "name", "value": "Nobody"}, {200, 404}),
@@ -124,6 +125,13 @@ class Operators(Operated):
             self.assertEqual(self.expect_offer(servers[0]), 9)
             servers[0].acknowledge(9)
             self.assertEqual(asked.result()[0], 200)
+        self.assertEqual(self.got("/matches/9")["matchmaker"], "@mara")
+        for other in (self.add("milo", "matchmaker"), ADMIN):
+            status, answer = self.of(other, "POST", "/matches", {"lobby_id": 9, "region": EU, "player_count": 2})
+            self.assertEqual((status, answer["error"]), (409, "Invalid match lobby ID"))
+            if other != ADMIN:
+                self.assertEqual(self.of(other, "POST", "/matches/9/abort", {"reason": "mine"})[0], 404)
+        self.assertEqual(self.of(ADMIN, "POST", "/operators", {"name": "http", "role": "viewer"})[0], 409)
         self.assertEqual(self.of(mara, "POST", "/matches/9/abort", {"reason": "all left"})[0], 200)
         given_back = self.soon(lambda: [e for e in self.audit() if e["action"] == "abort"], "no abort in the audit")[0]
         self.assertEqual((given_back["operator"], given_back["lobby_id"], given_back["reason"]), ("mara", 9, "all left"))

@@ -42,6 +42,7 @@ class Packages(unittest.TestCase):
         run("cpack", "-G", "DEB", "--config", pathlib.Path(BUILD) / "CPackConfig.cmake", "-B", cls.work / "packages", cwd=cls.work)
         cls.muster = next((cls.work / "packages").glob("muster_*.deb"))
         cls.agones = next((cls.work / "packages").glob("muster-agones_*.deb"))
+        cls.bench = next((cls.work / "packages").glob("muster-bench_*.deb"))
         cls.sdk = next((cls.work / "packages").glob("libmuster-dev_*.deb"))
         cls.library = next((cls.work / "packages").glob("libmuster[0-9]*.deb"))
 
@@ -69,6 +70,19 @@ class Packages(unittest.TestCase):
         self.assertIn("libgrpc++", depends)
         self.assertRegex(depends, r"\bmuster \(= ")
         self.assertNotIn("grpc", run("dpkg-deb", "--field", self.muster, "Depends"))
+
+    def test_the_benchmarks_are_a_package_of_their_own_and_muster_finds_them_O_3(self):
+        listed = contents(self.bench)
+        for path in ("/usr/lib/muster/bench/compare", "/usr/lib/muster/bench/fleet_load", "/usr/lib/muster/bench/bare_allocator",
+                     "/usr/lib/muster/bench/suite/__main__.py", "/usr/lib/muster/bench/suite/pg_engine.py"):
+            self.assertIn(path, listed)
+        self.assertRegex(run("dpkg-deb", "--field", self.bench, "Depends"), r"\bmuster \(= .*\bpython3\b")
+        self.assertFalse([path for path in contents(self.muster) if "bench" in path])
+        root = self.work / "with_bench"
+        for package in (self.muster, self.bench):
+            run("dpkg-deb", "--extract", package, root)
+        told = run(root / "usr/bin/muster", "bench", "shares", "--few")
+        self.assertIn("equal servers' shares", told)
 
     def test_its_control_file_says_who_it_is_and_what_it_needs(self):
         fields = run("dpkg-deb", "--field", self.muster)

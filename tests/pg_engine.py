@@ -2,12 +2,12 @@
 
 import os
 import pathlib
-import random
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
+
+from free_ports import free_port
 
 PATIENCE_S = 60
 
@@ -16,19 +16,6 @@ def programs():
     """Where Debian keeps the newest version's programs; None when there are none."""
     found = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
     return found[-1].parent if found else None
-
-
-def free_port():
-    """Below those that the kernel gives to others in passing."""
-    for _ in range(200):
-        port = random.randrange(20_000, 32_768)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
-    raise RuntimeError("no free port")
 
 
 class Engine:

@@ -16,9 +16,10 @@ import tempfile
 import urllib.error
 import urllib.request
 
-import pg_engine
+from api_client import Live
 from cluster_test import Cluster
-from muster_peer import PATIENCE_S, allocated, allocation, until
+from free_ports import free_port
+from muster_peer import PATIENCE_S, allocated, allocation, answer_to, until
 from served import main
 
 
@@ -36,24 +37,6 @@ class Relay(Cluster):
         database = url.rsplit("/", 1)[1].split("?")[0]
         host, port = engine.sql(f"SELECT node_address FROM muster.nodes WHERE name = '{node}'", database).strip().rsplit(":", 1)
         return host, int(port)
-
-    def until_told(self, matchmaker, server, lobby):
-        """The answer to a request that was sent before, whoever owns the cell by now."""
-        answers = []
-
-        def told():
-            for peer in (server, matchmaker):
-                try:
-                    code, payload = peer.receive(0.01)
-                except TimeoutError:
-                    continue
-                if code == 0x1004:
-                    server.acknowledge(struct.unpack_from("<i", payload)[0])
-                if code == 0x2003 and struct.unpack_from("<i", payload, 1)[0] == lobby:
-                    answers.append(payload)
-            return answers
-        until(told, f"lobby {lobby} is not answered", 2 * PATIENCE_S)
-        return answers[0]
 
     def test_N_7_N_6_fault_85_peers_at_the_other_node_outlive_the_owner(self):
         one, two = self.pair()
@@ -73,7 +56,7 @@ class Relay(Cluster):
         matchmaker.request(3)  # under way when the owner dies
         one.process.kill()
         one.process.wait()
-        self.assertEqual(self.until_told(matchmaker, server, 3)[0], 1)
+        self.assertEqual(answer_to(matchmaker, server, 3)[0], 1)
         self.assertTrue(self.owns(two))
         self.assertEqual(self.figure_of(two, 'muster_relayed_links{direction="out"}'), 0)
         self.assertEqual(allocated(matchmaker, server, 4)[1], "")
@@ -117,7 +100,7 @@ class Relay(Cluster):
         def answered():
             nonlocal lobby
             matchmaker.request(lobby)
-            answer = self.until_told(matchmaker, server, lobby)
+            answer = answer_to(matchmaker, server, lobby)
             answers[lobby] = allocation(answer)[1] if answer[0] == 0 else ""
             lobby += 1
             return one.process.poll() is not None and self.owns(two)
@@ -128,7 +111,7 @@ class Relay(Cluster):
 
     def test_N_11_N_12_an_operator_moves_the_cell_and_peers_of_both_nodes_stay(self):
         # A node that hands over serves HTTP anew, at the same place.
-        one, two = (self.node(name, silence="10m", MUSTER_LISTEN_HTTP=f"127.0.0.1:{pg_engine.free_port()}") for name in ("one", "two"))
+        one, two = (self.node(name, silence="10m", MUSTER_LISTEN_HTTP=f"127.0.0.1:{free_port()}") for name in ("one", "two"))
         self.until_owner(one)
         self.until_standing_by(two, "one")
         until(lambda: len(self.cluster(one)["nodes"]) == 2, "it does not know the other")
@@ -257,6 +240,27 @@ class Relay(Cluster):
         self.assertEqual(status, 200, drained)
         until(lambda: ask(one, "GET", "/api/v1/servers", added["token"])[1]["servers"][0]["status"] == "draining",
               "the owner does not know of it")
+
+    def test_N_11_O_2_the_live_feed_at_another_node_tells_what_the_owner_does(self):
+        one, two = self.pair()
+        feeds = [Live(self.ports(node)["http"]) for node in (one, two)]
+        self.addCleanup(lambda: [feed.close() for feed in feeds])
+        one.game_server(7000)
+        seen = [feed.until("server.registered") for feed in feeds]
+        self.assertEqual(seen[0], seen[1])
+        two.game_server(7001)
+        seen = [feed.until("server.registered") for feed in feeds]
+        self.assertEqual(seen[0], seen[1])
+        # It ends with the owner. A reader that comes again goes on where it was, at whoever owns the cell by then.
+        one.process.kill()
+        one.process.wait()
+        with self.assertRaises(AssertionError, msg="the feed has ended"):
+            feeds[1].until("never")
+        self.until_owner(two)
+        again = Live(self.ports(two)["http"], last_seen=seen[1][0])
+        self.addCleanup(again.close)
+        two.game_server(7002)
+        self.assertGreater(again.until("server.registered")[0], seen[1][0])
 
 
 # Only its own: those of the other file are run there.

@@ -5,6 +5,7 @@
 """
 
 import pathlib
+import select
 import signal
 import struct
 import tempfile
@@ -46,18 +47,19 @@ class WrongSecrets(Served):
         for port in ("servers", "matchmakers", "players"):
             for number in range(9):
                 self.assertIn(self.refusal(self.guess(port, number), port), ("Invalid token", "Invalid credential"))
-            slow = [self.guess(port, number) for number in range(9, 40)]
             began = time.monotonic()
+            slow = [self.guess(port, number) for number in range(9, 40)]
+            last_guess = time.monotonic()
             if port == "servers":
                 self.assertIsNone(self.daemon.game_server(7100, token="right server token", source="127.0.0.2").refused)
             elif port == "matchmakers":
                 self.assertIsNone(self.daemon.matchmaker(token="right matchmaker token", source="127.0.0.3").refused)
-            for peer in slow:
-                with self.assertRaises(TimeoutError):
-                    peer.receive(0.01)
+            answered, _, _ = select.select([peer.socket for peer in slow], [], [], 0)
+            if time.monotonic() - began < 3:  # else this machine stood still
+                self.assertEqual(answered, [])
             for peer in slow:
                 self.assertIn(self.refusal(peer, port), ("Invalid token", "Invalid credential"))
-            self.assertGreater(time.monotonic() - began, 3)
+            self.assertGreater(time.monotonic() - last_guess, 3)
             self.soon(lambda: self.figure(f'muster_auth_failures_total{{port="{port}"}}') == 40, "not all were counted")
         self.soon(lambda: "Wrong player credential from 127.0.0.4" in self.daemon.log_text(), "the last is not in the log")
         log = self.daemon.log_text()
@@ -104,6 +106,14 @@ class Rotation(Served):
         self.assertIsNone(self.refused("new token", 7004))
         stays.heartbeat()
         stays.expect(0x1003)
+
+    def test_what_the_log_says_has_changed_holds_by_then_X_3_S_4(self):
+        for turn in range(20):
+            self.write(f"token {turn}\n".encode())
+            self.daemon.process.send_signal(signal.SIGHUP)
+            while self.daemon.log_text().count("Changed auth.server_token") == turn:
+                pass  # not a moment later
+            self.assertIsNone(self.refused(f"token {turn}", 7000 + turn))
 
     def test_a_file_that_begins_with_a_byte_order_mark_keeps_the_old_secret_S_4(self):
         self.write(b"\xef\xbb\xbfnew token\n")

@@ -136,14 +136,14 @@ class Journey(Served):
 
     def test_standing_still_for_some_seconds_removes_nobody_L_8_fault_11(self):
         self.daemon.stop()
-        self.daemon.env.update(MUSTER_FLEET_HEARTBEAT_INTERVAL="200ms", MUSTER_FLEET_HEARTBEAT_TIMEOUT="1s")
+        self.daemon.env.update(MUSTER_FLEET_HEARTBEAT_INTERVAL="200ms", MUSTER_FLEET_HEARTBEAT_TIMEOUT="3s")
         self.daemon.start()
         server = self.daemon.game_server(7777)
         server.heartbeat()
         server.expect(0x1003)
         self.daemon.process.send_signal(signal.SIGSTOP)
         server.heartbeat()
-        time.sleep(4)
+        time.sleep(7)
         self.daemon.process.send_signal(signal.SIGCONT)
         server.expect(0x1003)
         server.heartbeat()

@@ -25,4 +25,4 @@ foreach(tool IN ITEMS build check_core check_includes check_requirements check_w
 endforeach()
 
 # 77: the tool that the check needs is not installed.
-set_tests_properties(${checks} PROPERTIES LABELS check TIMEOUT 120 SKIP_RETURN_CODE 77)
+set_tests_properties(${checks} PROPERTIES LABELS check TIMEOUT 900 SKIP_RETURN_CODE 77)

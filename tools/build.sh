@@ -29,6 +29,9 @@ lock_folder() {
 
 unlock_folder() { exec {folder_lock}<&-; }
 
+# without_lock COMMAND…: runs it without the lock, so that what a test leaves running holds nobody up.
+without_lock() { "$@" {folder_lock}<&-; }
+
 # configure PRESET: makes build/PRESET ready for ninja, when it is not.
 configure() {
     local preset=$1

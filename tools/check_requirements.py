@@ -13,7 +13,7 @@ Only the name of a test counts, no comment, and each id by itself: "faults 22, 2
 none. Where a test stands says which way it goes:
 
     U  *_test.cpp in src and sdk, *_test.ts in web/src
-    S  *_test.cpp in src/sim and src/hostsim
+    S  *_test.cpp in src/sim, src/hostsim and src/nodesim
     P  tests, web/tests, sdk/*_test.py, and what CMake gives to add_test(NAME "…")
     Z  fuzz: FUZZ_TARGET("…")
 
@@ -25,7 +25,7 @@ import pathlib
 import re
 import sys
 
-SIMULATORS = (("src", "sim"), ("src", "hostsim"))
+SIMULATORS = (("src", "sim"), ("src", "hostsim"), ("src", "nodesim"))
 WAYS = {"U": "unit test", "S": "simulator", "P": "whole program", "Z": "fuzzer"}
 
 DECLARED_REQUIREMENT = re.compile(r"^- \**([A-Z]-[0-9]+)\b", re.MULTILINE)

@@ -4,10 +4,12 @@
 # package: the Debian packages, in build/packages.
 package() {
     if [ $# -gt 0 ]; then echo "usage: ./run package" >&2; return 64; fi
-    need_packages build package || return
+    need_packages build bench package || return
     need_command npm page || echo "run: without npm the page is left out" >&2
     (
-        cd "$root" && lock_folder daemon && build daemon || exit 1
+        cd "$root" && lock_folder daemon && configure daemon && cmake -DMUSTER_BENCH=ON build/daemon >build/daemon/configure.log 2>&1 ||
+            exit 1
+        build daemon || exit 1
         rm -rf build/packages
         cpack -G DEB --config build/daemon/CPackConfig.cmake -B build/packages >build/daemon/package.log 2>&1 ||
             { cat build/daemon/package.log >&2; exit 1; }
