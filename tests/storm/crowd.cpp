@@ -42,9 +42,11 @@ void Crowd::turn(Span wait) {
     }
     agenda_.turn(began);
     const Moment until = agenda_.next(began + wait);
-    links_.turn(std::max<Span>(until - now(), 0ms));
-    agenda_.turn(now());
+    const Moment reads = now();
+    if (turned_) judge_.did_not_read(reads - *turned_);
+    links_.turn(std::max<Span>(until - reads, 0ms));
     turned_ = now();
+    agenda_.turn(*turned_);
 }
 
 void Crowd::with(std::size_t link, auto&& use) {

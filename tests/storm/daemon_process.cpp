@@ -55,14 +55,23 @@ std::uint16_t port_in(const std::string& json, const std::string& name) {
     return static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
 }
 
-FaultBlock* made_block(const std::filesystem::path& path) {
-    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (file < 0 || ::ftruncate(file, sizeof(FaultBlock)) != 0)
-        throw std::runtime_error("cannot make " + path.string());
+// In memory, not on a disk: a write to a mapped file waits for the file system's journal, and with it the thread that
+// times the answers.
+int made_block_file() {
+    const int file = ::memfd_create("faults", MFD_CLOEXEC);
+    if (file < 0 || ::ftruncate(file, sizeof(FaultBlock)) != 0) throw std::runtime_error("cannot make the fault block");
+    return file;
+}
+
+FaultBlock* mapped_block(int file) {
     void* at = ::mmap(nullptr, sizeof(FaultBlock), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    ::close(file);
-    if (at == MAP_FAILED) throw std::runtime_error("cannot map " + path.string());
+    if (at == MAP_FAILED) throw std::runtime_error("cannot map the fault block");
     return new (at) FaultBlock{};
+}
+
+// Where another process opens a descriptor of ours.
+std::string path_of(int file) {
+    return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file);
 }
 
 }  // namespace
@@ -72,9 +81,9 @@ DaemonProcess::DaemonProcess(std::filesystem::path program, const std::filesyste
     : program_(std::move(program)),
       folder_(std::move(folder)),
       ports_file_(folder_ / "ports.json"),
-      faults_(made_block(folder_ / "faults")) {
-    machine_ = {{fault_block_variable, (folder_ / "faults").string()},
-                {store_path_variable, (folder_ / "muster.db").string()}};
+      faults_file_(made_block_file()),
+      faults_(mapped_block(faults_file_)) {
+    machine_ = {{fault_block_variable, path_of(faults_file_)}, {store_path_variable, (folder_ / "muster.db").string()}};
     if (!preload.empty()) machine_["LD_PRELOAD"] = preload.string();
     // The sanitizers want to be loaded first; our library works behind them, too.
     machine_["ASAN_OPTIONS"] = "verify_asan_link_order=0:exitcode=99:quarantine_size_mb=16";
@@ -88,6 +97,7 @@ DaemonProcess::~DaemonProcess() {
         ::waitpid(pid_, nullptr, 0);
     }
     ::munmap(faults_, sizeof(FaultBlock));
+    ::close(faults_file_);
 }
 
 void DaemonProcess::start(const Settings& settings) {

@@ -66,7 +66,8 @@ private:
     std::filesystem::path folder_;
     std::filesystem::path ports_file_;
     Settings machine_;  // what the preload library needs
-    FaultBlock* faults_ = nullptr;
+    int faults_file_;   // in memory; open for as long as the daemon may start
+    FaultBlock* faults_;
     Ports ports_;
     pid_t pid_ = 0;
 };

@@ -7,7 +7,8 @@
 
 namespace muster::storm {
 
-// Lies in a file that both map. All zero: a machine without faults. tests/faulty_machine.py knows the layout.
+// Lies in a file that both map, the storm's in memory. All zero: a machine without faults. tests/faulty_machine.py
+// knows the layout.
 struct FaultBlock {
     std::atomic<std::int64_t> date_offset_ms;   // added to the date
     std::atomic<std::int32_t> sync_delay_ms;    // how long fsync takes; lowering it ends a wait that is under way

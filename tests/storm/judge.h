@@ -38,6 +38,8 @@ public:
     // An honest peer's link was closed by the daemon, or could not be opened.
     void link_lost(const std::string& whose, Moment at);
     void noise(Span late) { latencies_.add_noise(late); }
+    // The storm's own thread was busy with something else than its links for so long.
+    void did_not_read(Span away) { latencies_.add_away(away); }
     void synced(Span took) { latencies_.add_sync(took); }
     void crowding(double threads) { latencies_.add_crowding(threads); }
 

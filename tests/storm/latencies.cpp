@@ -31,6 +31,7 @@ void Latencies::clear() {
     noise_.clear();
     crowding_.clear();
     longest_sync_ = {};
+    longest_away_ = {};
 }
 
 double Latencies::crowding() const {
@@ -61,14 +62,15 @@ std::optional<std::string> Latencies::end_act() {
         ++judged_;
         const bool on_disk = static_cast<Service>(i) == Service::promises;
         const Span disk = on_disk ? sync_times * longest_sync_ : Span{0};
-        const Span limit = std::max(calm_times * calm_[i], limits_.floor) + noise_times * noise + disk;
+        const Span machine = noise_times * noise + longest_away_ + disk;
+        const Span limit = std::max(calm_times * calm_[i], limits_.floor) + machine;
         const Span waited = p99(waited_[i]);
         if (waited <= limit) continue;
         slow = fmt::format(
             "{} was starved: p99 {:.1f} ms over {} answers; the calm's was {:.1f} ms, the machine's own "
-            "lateness {:.1f} ms, the limit {:.1f} ms",
+            "lateness {:.1f} ms, the storm's own {:.1f} ms, the limit {:.1f} ms",
             to_string(static_cast<Service>(i)), milliseconds(waited), waited_[i].size(), milliseconds(calm_[i]),
-            milliseconds(noise), milliseconds(limit));
+            milliseconds(noise), milliseconds(longest_away_), milliseconds(limit));
     }
     clear();
     return slow;
@@ -80,8 +82,9 @@ std::string Latencies::figures() const {
         line += fmt::format("{} p99 {:.1f} ms ({}), ", to_string(static_cast<Service>(i)),
                             milliseconds(p99(waited_[i])), waited_[i].size());
     }
-    return line + fmt::format("machine {:.1f} ms, disk {:.1f} ms, {:.1f} threads a processor",
-                              milliseconds(p99(noise_)), milliseconds(longest_sync_), crowding());
+    return line + fmt::format("machine {:.1f} ms, storm {:.1f} ms, disk {:.1f} ms, {:.1f} threads a processor",
+                              milliseconds(p99(noise_)), milliseconds(longest_away_), milliseconds(longest_sync_),
+                              crowding());
 }
 
 }  // namespace muster::storm

@@ -18,9 +18,9 @@ inline constexpr std::size_t service_count = 3;
 std::string_view to_string(Service service);
 
 // An act's p99 may be twice the calm's, or `floor`, whichever is more; and what the machine itself adds: four times the
-// p99 of how late a thread that only sleeps woke up in the same act; and for promises, which wait for the disk twice,
-// twice its longest sync. The floor is what a busy machine needs. Without a
-// calm to compare with, or on a machine too busy to tell, nobody is slow.
+// p99 of how late threads that only sleep woke up in the same act, and the longest time in which the storm's own
+// thread did not read its links; and for promises, which wait for the disk twice, twice its longest sync. The floor is
+// what a busy machine needs. Without a calm to compare with, or on a machine too busy to tell, nobody is slow.
 struct LatencyLimits {
     Span floor{50'000'000};
     // A machine that is later than this, or has so many threads that want to run for each processor, tells nothing
@@ -36,6 +36,8 @@ public:
 
     void add(Service service, Span waited) { waited_[index(service)].push_back(waited); }
     void add_noise(Span late) { noise_.push_back(late); }
+    // The thread that times the answers did not look for them for so long: they seem to come later than they did.
+    void add_away(Span away) { longest_away_ = std::max(longest_away_, away); }
     // A sync of the store took the disk itself so long.
     void add_sync(Span took) { longest_sync_ = std::max(longest_sync_, took); }
     // How many threads of the machine want to run now, for each processor.
@@ -64,6 +66,7 @@ private:
     std::vector<Span> noise_;
     std::vector<double> crowding_;
     Span longest_sync_{};
+    Span longest_away_{};
     std::array<Span, service_count> calm_{};
     std::array<bool, service_count> calm_known_{};  // it had enough samples to compare with
     std::size_t judged_ = 0;
