@@ -23,7 +23,11 @@ void DropJudge::holds(LinkNumber link, LobbyId lobby) {
 
 void DropJudge::holds_no_more(LinkNumber link, LobbyId lobby) {
     const KnownServer* server = registry_.speaker(link);
-    if (server) may_hold_.erase({{server->endpoint.ip.string(), server->endpoint.port}, lobby});
+    if (server) may_hold_.erase(held(*server, lobby));
+}
+
+DropJudge::Held DropJudge::held(const KnownServer& server, LobbyId lobby) {
+    return {{server.endpoint.ip.string(), server.endpoint.port}, lobby};
 }
 
 void DropJudge::heard(const Scene&, LinkNumber link, const AllocateMatchAck& ack) {
@@ -37,18 +41,20 @@ void DropJudge::heard(const Scene&, LinkNumber link, const MatchEndedReport& rep
 
 // By its count (F-7), or by its word.
 void DropJudge::happened(const Scene&, const event::MatchEnded& event) {
-    if (const KnownServer* server = registry_.server(event.server))
-        may_hold_.erase({{server->endpoint.ip.string(), server->endpoint.port}, event.lobby});
+    if (const KnownServer* server = registry_.server(event.server)) may_hold_.erase(held(*server, event.lobby));
 }
 
 void DropJudge::said(const Scene&, LinkNumber link, const AllocateMatch& offer) {
-    if (const KnownServer* server = registry_.speaker(link))
-        may_hold_[{{server->endpoint.ip.string(), server->endpoint.port}, offer.lobby}] = {};
+    if (const KnownServer* server = registry_.speaker(link)) may_hold_[held(*server, offer.lobby)] = {};
 }
 
+// Whether what was told on it was heard, nobody knows.
 void DropJudge::closed(const Scene&, LinkNumber link) {
-    for (auto& [what, may_hold] : may_hold_) {
-        if (may_hold.told_on == link) may_hold = {};
+    const auto told = told_on_.extract(link);
+    if (told.empty()) return;
+    for (const Held& what : told.mapped()) {
+        const auto may_hold = may_hold_.find(what);
+        if (may_hold != may_hold_.end() && may_hold->second.told_on == link) may_hold->second = {};
     }
 }
 
@@ -67,8 +73,13 @@ void DropJudge::heard(const Scene&, LinkNumber link, const ValidateToken& reques
 void DropJudge::said(const Scene& scene, LinkNumber link, const AbortMatch& abort) {
     if (const KnownServer* server = registry_.speaker(link)) {
         dropped_.insert({server->id, abort.lobby});
-        const auto held = may_hold_.find({{server->endpoint.ip.string(), server->endpoint.port}, abort.lobby});
-        if (held != may_hold_.end() && held->second.told_on == 0) held->second = {link, scene.running};
+        const auto may_hold = may_hold_.find(held(*server, abort.lobby));
+        // On a newer link the minute begins anew: the one before may be gone, and nobody knows it yet.
+        if (may_hold != may_hold_.end() && may_hold->second.told_on != link) {
+            may_hold->second = {link, scene.running};
+            told_on_[link].push_back(may_hold->first);
+            heard_in_turn_.emplace_back(scene.running, may_hold->first);
+        }
     }
     if (const auto hears = to_hear_.find(link); hears != to_hear_.end()) hears->second.erase(abort.lobby);
 }
@@ -113,6 +124,8 @@ bool DropJudge::is_known(const Endpoint& endpoint, LobbyId lobby) const {
 
 void DropJudge::run_began(const Scene& scene, const Core&) {
     to_hear_.clear();
+    told_on_.clear();
+    heard_in_turn_.clear();
     owed_ = on_disk_;
     for (auto& [endpoint, lobbies] : owed_)
         std::erase_if(lobbies, [&, &at = endpoint](LobbyId lobby) { return is_known(at, lobby); });
@@ -133,9 +146,13 @@ void DropJudge::run_began(const Scene& scene, const Core&) {
 }
 
 void DropJudge::pass_ended(const Scene& scene, const Core&) {
-    std::erase_if(may_hold_, [&](const auto& one) {
-        return one.second.told_on != 0 && scene.running - one.second.told >= heard_after;
-    });
+    while (!heard_in_turn_.empty() && scene.running - heard_in_turn_.front().first >= heard_after) {
+        const auto& [told, what] = heard_in_turn_.front();
+        const auto may_hold = may_hold_.find(what);
+        if (may_hold != may_hold_.end() && may_hold->second.told_on != 0 && may_hold->second.told == told)
+            may_hold_.erase(may_hold);
+        heard_in_turn_.pop_front();
+    }
     for (const auto& [link, lobbies] : to_hear_) {
         const KnownServer* server = registry_.speaker(link);
         if (lobbies.empty() || !server) continue;

@@ -3,10 +3,12 @@
 // that Muster neither knows nor will tell it to drop. A-9, F-6, A-7, A-11; faults 65 and 72.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/events.h"
 #include "sim/registry.h"
@@ -45,6 +47,9 @@ private:
         Time told{};             // running time
     };
 
+    using Held = std::pair<Endpoint, LobbyId>;
+
+    static Held held(const KnownServer& server, LobbyId lobby);
     void holds(LinkNumber link, LobbyId lobby);
     void holds_no_more(LinkNumber link, LobbyId lobby);
     bool is_known(const Endpoint& endpoint, LobbyId lobby) const;
@@ -56,7 +61,9 @@ private:
     std::map<Endpoint, std::set<LobbyId>> owed_;       // since the last run
     std::map<LinkNumber, std::set<LobbyId>> to_hear_;  // in this pass
     std::map<LobbyId, MatchRecord> matches_;           // on the disk
-    std::map<std::pair<Endpoint, LobbyId>, MayHold> may_hold_;
+    std::map<Held, MayHold> may_hold_;
+    std::map<LinkNumber, std::vector<Held>> told_on_;  // what was told on a link since it opened
+    std::deque<std::pair<Time, Held>> heard_in_turn_;  // when each was told, the first first
 };
 
 }  // namespace muster::sim

@@ -35,10 +35,16 @@ struct JudgesFixture {
         return link;
     }
     LinkNumber register_server(std::int32_t id, std::int32_t max_matches = 1, std::int64_t epoch = 1) {
+        return greet_server(id, max_matches, event::ServerRegistered{ServerId(id), eu, "10.0.0.1", max_matches, epoch});
+    }
+    LinkNumber resume_server(std::int32_t id, std::int64_t epoch) {
+        return greet_server(id, 1, event::ServerResumed{ServerId(id), eu, epoch});
+    }
+    LinkNumber greet_server(std::int32_t id, std::int32_t max_matches, const auto& became) {
         const LinkNumber link = ++last_link;
         registry.opened(scene, link, Port::servers);
         registry.heard(scene, link, ServerHandshake{"secret", {"10.0.0.1", 7000 + id}, eu, max_matches});
-        registry.happened(scene, event::ServerRegistered{ServerId(id), eu, "10.0.0.1", max_matches, epoch});
+        registry.happened(scene, became);
         registry.said(scene, link, ServerHandshakeResponse{ServerHandshakeResponse::Accepted{ServerId(id), {}}});
         return link;
     }
@@ -358,6 +364,17 @@ TEST_CASE_FIXTURE(JudgesFixture,
         SUBCASE("and its link was lost") {
             drops.closed(scene, server);
             advance(1s);
+        }
+        SUBCASE("and again on a newer link, before it was known that the first was lost") {
+            drops.said(scene, resume_server(1, 2), AbortMatch{lobby, "Cancelled"});
+            drops.closed(scene, server);
+            SUBCASE("which has stood for less than a minute") {
+                advance(59s);
+            }
+            SUBCASE("which has stood for a minute") {
+                advance(60s);
+                expected = "";
+            }
         }
         drops.pass_ended(scene, *world.core);
     }

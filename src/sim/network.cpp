@@ -1,6 +1,7 @@
 #include "sim/network.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "protocol/frame_reader.h"
@@ -22,6 +23,7 @@ LinkNumber Network::connect(Peer& peer, Port port, const IpAddress& ip) {
     link.ip = ip;
     link.latency = Duration(random_.between(conditions_.latency_min.count(), conditions_.latency_max.count()));
     const auto number = static_cast<LinkNumber>(links_.size());
+    live_.push_back(number);
     agenda_.at(next_arrival(link, link.to_muster), [this, number, reset = link.to_muster.reset] {
         Link& opened = at(number);
         if (reset != opened.to_muster.reset || !opened.peer_open) {
@@ -153,7 +155,7 @@ void Network::close_to_peer(LinkNumber number) {
 }
 
 void Network::drop_all(Gone gone) {
-    for (LinkNumber number = first_open_; number <= links_.size(); ++number) {
+    for (const LinkNumber number : live()) {
         Link& link = at(number);
         const bool was_open = link.muster_open;
         link.muster_open = false;
@@ -202,7 +204,7 @@ void Network::lose(LinkNumber number, Way way) {
 }
 
 void Network::heal() {
-    for (LinkNumber number = first_open_; number <= links_.size(); ++number) {
+    for (const LinkNumber number : live()) {
         const Link& link = at(number);
         const bool half_open = link.to_muster.lost || link.to_peer.lost || link.peer_open != link.muster_open;
         if (half_open) find_dead(number, Duration(random_.between(0, Duration(3s).count())));
@@ -214,12 +216,14 @@ bool Network::open(LinkNumber link) const {
 }
 
 std::vector<LinkNumber> Network::open_links() {
-    while (first_open_ <= links_.size() && at(first_open_).over()) ++first_open_;
     std::vector<LinkNumber> found;
-    for (LinkNumber number = first_open_; number <= links_.size(); ++number) {
-        if (open(number)) found.push_back(number);
-    }
+    std::ranges::copy_if(live(), std::back_inserter(found), [this](LinkNumber number) { return open(number); });
     return found;
+}
+
+const std::vector<LinkNumber>& Network::live() {
+    std::erase_if(live_, [this](LinkNumber number) { return at(number).over(); });
+    return live_;
 }
 
 void Network::end_at_muster(LinkNumber number, Time when) {

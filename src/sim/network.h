@@ -120,6 +120,8 @@ private:
 
     Link& at(LinkNumber link) { return links_[link - 1]; }
     const Link& at(LinkNumber link) const { return links_[link - 1]; }
+    // The links that are not over at both ends, in the order in which they were made.
+    const std::vector<LinkNumber>& live();
     void put_on_lane(LinkNumber number, bool to_muster, std::vector<std::byte> bytes);
     void deliver(LinkNumber number, bool to_muster, std::uint32_t reset, const std::vector<std::byte>& bytes);
     void deliver_frames(LinkNumber number);
@@ -136,7 +138,7 @@ private:
     Listener* listener_ = nullptr;
     std::deque<Link> links_;
     std::uint64_t lost_one_way_ = 0;
-    LinkNumber first_open_ = 1;  // all links before it are over at both ends
+    std::vector<LinkNumber> live_;  // ascending; some may be over at both ends by now
 };
 
 }  // namespace muster::sim

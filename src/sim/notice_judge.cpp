@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "protocol/error_texts.h"
+#include "store/latest_state.h"
 
 namespace muster::sim {
 namespace {
@@ -134,11 +135,22 @@ void NoticeJudge::closed(const Scene& scene, LinkNumber link) {
 
 void NoticeJudge::durable(Time, const RecordBatch& batch) {
     for (const Record& record : batch.records) {
-        if (const auto* match = std::get_if<MatchRecord>(&record)) durable_[match->lobby] = *match;
+        if (const auto* match = std::get_if<MatchRecord>(&record)) keep(*match);
         if (const auto* forgotten = std::get_if<MatchForgotten>(&record)) durable_.erase(forgotten->lobby);
         if (const auto* told = std::get_if<EventTold>(&record)) {
-            if (const auto kept = durable_.find(told->lobby); kept != durable_.end()) kept->second.untold_event = 0;
+            const auto kept = durable_.find(told->lobby);
+            if (kept == durable_.end()) continue;
+            kept->second.untold_event = 0;
+            if (is_over(kept->second.state)) durable_.erase(kept);
         }
+    }
+}
+
+void NoticeJudge::keep(const MatchRecord& match) {
+    if (is_over(match.state) && match.untold_event == 0) {
+        durable_.erase(match.lobby);
+    } else {
+        durable_[match.lobby] = match;
     }
 }
 
@@ -152,8 +164,6 @@ void NoticeJudge::run_began(const Scene&, const Core&) {
     looked_at_ = Time{};
     std::map<LobbyId, Lobby> before = std::exchange(lobbies_, {});
     for (const auto& [id, record] : durable_) {
-        const bool over = record.state == MatchState::ended || record.state == MatchState::aborted;
-        if (over && record.untold_event == 0) continue;
         Lobby& lobby = lobbies_[id];
         lobby.matchmaker = record.matchmaker;
         lobby.answered = before[id].answered;

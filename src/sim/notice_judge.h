@@ -68,6 +68,7 @@ private:
     void may_leave(const Lobby& known, LobbyId lobby) { may_leave_[known.matchmaker].lobbies.insert(lobby); }
     // What is due is told as soon as its matchmaker may hear it.
     void owe(LobbyId lobby, MatchEventKind kind);
+    void keep(const MatchRecord& match);
     void judge_withheld(const Scene& scene, Waiting& waiting);
     void object(const Scene& scene, std::string what, LobbyId lobby);
 
@@ -83,7 +84,7 @@ private:
     std::map<LobbyId, Last> last_told_;
     std::map<LinkNumber, std::set<LobbyId>> told_on_;  // whatever was told on a link since it opened
     Time looked_at_{};
-    std::map<LobbyId, MatchRecord> durable_;
+    std::map<LobbyId, MatchRecord> durable_;  // those of which a new run may have to tell something
 };
 
 }  // namespace muster::sim

@@ -23,6 +23,7 @@ void PromiseJudge::durable(Time, const RecordBatch& batch) {
     for (const Record& record : batch.records) {
         if (const auto* match = std::get_if<MatchRecord>(&record)) {
             matches_[match->lobby] = *match;
+            unsettled_.insert(match->lobby);
             if (!match->token.empty()) offered_[match->token] = *match;
             if (is_over(match->state)) {
                 uses_.erase(match->lobby);
@@ -30,6 +31,7 @@ void PromiseJudge::durable(Time, const RecordBatch& batch) {
             }
         } else if (const auto* forgotten = std::get_if<MatchForgotten>(&record)) {
             matches_.erase(forgotten->lobby);
+            unsettled_.insert(forgotten->lobby);
             uses_.erase(forgotten->lobby);
         } else if (const auto* use = std::get_if<TokenUsed>(&record)) {
             uses_[use->lobby].insert(use->account);
@@ -109,7 +111,10 @@ void PromiseJudge::said(const Scene& scene, LinkNumber, const MatchPlayersRespon
 }
 
 void PromiseJudge::run_began(const Scene& scene, const Core& core) {
-    for (const auto& [lobby, promised] : promised_) judge_recovered_match(scene, core, promised);
+    for (const LobbyId lobby : unsettled_) {
+        if (const auto promised = promised_.find(lobby); promised != promised_.end())
+            judge_recovered_match(scene, core, promised->second);
+    }
     for (const auto& [lobby, told] : lists_told_) {
         const auto match = matches_.find(lobby);
         if (match != matches_.end() && is_over(match->second.state)) continue;  // of the past
@@ -130,10 +135,16 @@ void PromiseJudge::run_began(const Scene& scene, const Core& core) {
             object(scene, "invariant 14", "core recovers a match that is not on the disk", match.lobby());
         }
     });
-    for (const auto& [lobby, match] : matches_) {
-        if (!is_over(match.state) && !core.matches().find(lobby) && core.fleet().find(match.server))
+    for (const LobbyId lobby : unsettled_) {
+        const auto match = matches_.find(lobby);
+        if (match == matches_.end() || is_over(match->second.state) || core.matches().find(lobby)) continue;
+        if (core.fleet().find(match->second.server))
             object(scene, "invariant 14", "a match that is on the disk is gone after the restart", lobby);
     }
+    std::erase_if(unsettled_, [this](LobbyId lobby) {
+        const auto match = matches_.find(lobby);
+        return match == matches_.end() ? !promised_.contains(lobby) : is_over(match->second.state);
+    });
 }
 
 void PromiseJudge::judge_recovered_match(const Scene& scene, const Core& core,

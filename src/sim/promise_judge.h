@@ -39,6 +39,7 @@ private:
 
     // On the disk now.
     std::map<LobbyId, MatchRecord> matches_;
+    std::set<LobbyId> unsettled_;  // those that a new run has to be asked about: the record changed, or is not over
     std::map<LobbyId, std::set<AccountId>> uses_;
     std::map<LobbyId, std::vector<AccountId>> players_;
     // Was on the disk at some time, and was not taken back.
