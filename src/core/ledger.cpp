@@ -28,6 +28,12 @@ bool is_event(const Record& record) {
     return std::holds_alternative<EventRecord>(record);
 }
 
+// What it takes in a table. Of most records that is one row at the most; only a list of players has many.
+std::size_t rows_of(const Record& record) {
+    const auto* list = std::get_if<PlayersRecord>(&record);
+    return 1 + (list ? list->accounts.size() : 0);
+}
+
 }  // namespace
 
 void Ledger::write(Record record) {
@@ -39,13 +45,18 @@ void Ledger::write(Record record) {
         servers_.insert_or_assign(server->id, std::move(*server));
     } else {
         if (const auto* removed = std::get_if<ServerRemoved>(&record)) servers_.erase(removed->id);
-        state_.push_back({std::move(record), {}});
+        keep({std::move(record), {}});
     }
 }
 
 void Ledger::write_promised(Record record, Promise promise) {
-    state_.push_back({std::move(record), std::move(promise)});
+    keep({std::move(record), std::move(promise)});
     ++promises_waiting_;
+}
+
+void Ledger::keep(Entry&& entry) {
+    rows_waiting_ += rows_of(*entry.record);
+    state_.push_back(std::move(entry));
 }
 
 void Ledger::promise_written(Promise promise) {
@@ -62,9 +73,11 @@ std::size_t Ledger::records_waiting() const {
            (refused_ ? refused_->sent.size : 0);
 }
 
-bool Ledger::overloaded() const {
-    const std::size_t ahead = records_in_flight_ + records_waiting();
-    return ahead > few_records && pace_.work_of(ahead) > std::max<Duration>(work_max, pace_.sync() * 3 / 4);
+bool Ledger::works_longer_than(double part) const {
+    const std::size_t waiting = records_waiting() - state_.size() + rows_waiting_;
+    const std::size_t ahead = rows_in_flight_ + waiting;
+    const Duration most = std::max<Duration>(work_max, pace_.sync() * 3 / 4);
+    return ahead > few_records && to_seconds(pace_.work_of(ahead)) > part * to_seconds(most);
 }
 
 void Ledger::end_of_pass(Time now) {
@@ -94,6 +107,7 @@ bool Ledger::hand_over(Time now) {
     retry_at_ = now + retry_every;
     pace_.handed_over(now, in_flight_.empty());
     records_in_flight_ += refused_->sent.size;
+    rows_in_flight_ += refused_->sent.rows;
     in_flight_.push_back(std::move(refused_->sent));
     refused_.reset();
     return true;
@@ -117,6 +131,7 @@ Ledger::Made Ledger::make_batch() {
     if (returned_.empty()) add_waiting(made);
     made.batch.number = made.sent.number = next_number_;
     made.sent.size = records.size();
+    for (const Record& record : records) made.sent.rows += rows_of(record);
     return made;
 }
 
@@ -135,7 +150,10 @@ void Ledger::add_waiting(Made& made) {
             made.sent.has_record.push_back(entry.record.has_value());
             --promises_waiting_;
         }
-        if (entry.record) records.push_back(std::move(*entry.record));
+        if (entry.record) {
+            rows_waiting_ -= rows_of(*entry.record);
+            records.push_back(std::move(*entry.record));
+        }
         state_.pop_front();
     }
     while (!events_.empty() && records.size() < batch_max) {
@@ -149,8 +167,9 @@ void Ledger::outcome(Time now, BatchOutcome outcome) {
     Sent sent = std::move(in_flight_.front());
     in_flight_.pop_front();
     records_in_flight_ -= sent.size;
+    rows_in_flight_ -= sent.rows;
     congested_ = false;
-    pace_.answered(now, sent.size);
+    pace_.answered(now, sent.rows);
 
     if (outcome.fault != StoreFault::none) {
         if (store_up_) log_.error("The store does not take records: {}", to_string(outcome.fault));
@@ -220,6 +239,7 @@ void Ledger::break_promises() {
     }
     const auto kept = std::remove_if(first, state_.end(), [&](Entry& entry) {
         if (!entry.promise) return false;
+        if (entry.record) rows_waiting_ -= rows_of(*entry.record);
         broken.push_back(std::move(entry.promise));
         return true;
     });

@@ -102,8 +102,11 @@ public:
     bool congested() const { return congested_; }
     // The records that are on their way or wait are too much work for the store: a new promise would wait long, and
     // nothing is gained by it. By time, not by number: what a quick store takes in a moment is no overload, and what
-    // piles up during a sync is none either, as long as it takes less time than the sync (store_pace.h).
-    bool overloaded() const;
+    // piles up during a sync is none either, as long as it takes less time than the sync (store_pace.h). A record
+    // counts by the rows that it takes.
+    bool overloaded() const { return works_longer_than(1); }
+    // Half of that. Lists of players are refused from here on, so that a flood of them leaves room for requests.
+    bool half_loaded() const { return works_longer_than(0.5); }
 
     // Batches handed over and not answered.
     std::size_t in_flight() const { return in_flight_.size(); }
@@ -125,7 +128,8 @@ private:
     // A batch without its records: those are the store's until it has answered.
     struct Sent {
         std::uint64_t number = 0;
-        std::size_t size = 0;
+        std::size_t size = 0;  // in records
+        std::size_t rows = 0;
         std::vector<std::size_t> promised;  // positions in the batch, ascending
         std::vector<Promise> promises;      // of the same, and those without a record
         std::vector<bool> has_record;       // of each promise
@@ -135,6 +139,8 @@ private:
         Sent sent;
     };
 
+    bool works_longer_than(double part) const;
+    void keep(Entry&& entry);
     bool hand_over(Time now);
     Made make_batch();
     void add_waiting(Made& made);
@@ -157,11 +163,13 @@ private:
     std::optional<ClockRecord> clock_;
     std::deque<Entry> state_;
     std::size_t promises_waiting_ = 0;  // in state_
+    std::size_t rows_waiting_ = 0;      // the same
     std::deque<EventRecord> events_;
 
     std::optional<Made> refused_;  // made, and not taken by the store yet
     std::deque<Sent> in_flight_;
     std::size_t records_in_flight_ = 0;
+    std::size_t rows_in_flight_ = 0;
     std::size_t failed_in_row_ = 0;  // batches that came back so far, of those in flight when the store failed
     std::uint64_t next_number_ = 1;
     bool store_up_ = true;

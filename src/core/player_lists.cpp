@@ -54,7 +54,7 @@ std::optional<Refusal> PlayerLists::refusal(LobbyId lobby, const std::string& ma
     if (shutting_down_) return Refusal::server_shutting_down;
     if (lobby.value <= 0 || anothers || parts_.over.find(lobby)) return Refusal::invalid_match_lobby_id;
     const bool full = known == lists_.end() ? is_full_for(matchmaker) : known->second.in_flight.size() >= in_flight_max;
-    if (full || parts_.ledger.congested()) return Refusal::server_busy;
+    if (full || parts_.ledger.congested() || parts_.ledger.half_loaded()) return Refusal::server_busy;
     if (!parts_.ledger.store_up()) return Refusal::store_unavailable;
     return std::nullopt;
 }

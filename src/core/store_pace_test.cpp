@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <variant>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -72,6 +73,8 @@ TEST_CASE("A-12: the pace follows a disk that becomes slower within some tens of
 
 namespace {
 
+constexpr std::size_t accounts = 127;  // of a list
+
 // Requests at a steady rate, each of which writes `records` when it is let in; a store that takes `each` for a record.
 struct Overload {
     VirtualClock clock;
@@ -81,20 +84,31 @@ struct Overload {
     Ledger ledger{store, log};
     Duration sync = 2ms;
     Duration each = 5us;
+    double lists_per_second = 0;  // besides
     std::vector<double> waits_ms;
     std::uint64_t kept = 0;
     std::uint64_t refused = 0;
+    std::uint64_t lists_kept = 0;
+    std::uint64_t lists_refused = 0;
+
+    void list() {
+        if (ledger.half_loaded() || ledger.congested()) return static_cast<void>(++lists_refused);
+        ledger.write_promised(PlayersRecord{LobbyId(2), "flood", std::vector(accounts, AccountId(1))},
+                              [this](Kept fate) { lists_kept += fate == Kept::durable ? 1 : 0; });
+    }
 
     void run(double per_second, Duration length) {
         constexpr Duration pass = 500us;
         constexpr int records = 10;
         store.room = 8'192;  // as the real one's
         double due = 0;
+        double lists_due = 0;
         Time round_ends = clock.now();
         std::size_t in_round = 0;
         const Time end = clock.now() + length;
         while (clock.now() < end) {
             clock.advance(pass);
+            for (lists_due += lists_per_second * to_seconds(pass); lists_due >= 1; --lists_due) list();
             for (due += per_second * to_seconds(pass); due >= 1; --due) {
                 if (ledger.overloaded() || ledger.congested()) {
                     ++refused;
@@ -115,7 +129,10 @@ struct Overload {
             if (in_round == 0 && !store.waiting.empty()) {
                 in_round = store.waiting.size();
                 std::size_t waiting = 0;
-                for (const RecordBatch& batch : store.waiting) waiting += batch.records.size();
+                for (const RecordBatch& batch : store.waiting) {
+                    for (const Record& record : batch.records)
+                        waiting += std::holds_alternative<PlayersRecord>(record) ? accounts + 1 : 1;
+                }
                 round_ends = clock.now() + sync + waiting * each;
             }
         }
@@ -127,6 +144,22 @@ struct Overload {
 };
 
 }  // namespace
+
+TEST_CASE("fault 66: a flood of long lists of players is refused before requests are, and nobody waits long for it") {
+    Overload overload;
+    overload.run(5'000, 2s);
+    overload.refused = 0;
+    overload.waits_ms.clear();
+    // 127 accounts in each take 640 us: about 1,500 a second would fill the store's time.
+    overload.lists_per_second = 5'300;
+    overload.run(5'000, 10s);
+    MESSAGE(overload.p99_ms() << " ms, " << overload.lists_kept << " lists, " << overload.lists_refused << " refused, "
+                              << overload.refused << " requests");
+    CHECK(overload.refused < 500);  // 1 %: until the pace of the store is known
+    CHECK(overload.p99_ms() < 100);
+    CHECK(overload.lists_kept > 5'000);
+    CHECK(overload.lists_refused > 10'000);
+}
 
 TEST_CASE("fault 66: at twice and five times what the store can take, it is kept busy and nobody waits long") {
     // 50 us of work a request and a sync of 2 ms: about 19,000 a second when nobody is refused.
