@@ -34,10 +34,10 @@ NodeLinks::~NodeLinks() {
 
 void NodeLinks::begin_relay(const Config& config, const TlsPorts& tls, const Node& node) {
     RelayOptions options;
-    options.cell = node.cell();
-    options.node = node.name();
-    if (config.auth.node_token.is_set()) options.token = std::string(config.auth.node_token.first().reveal());
-    options.tls = tls.to_nodes;
+    options.cells.front().name = node.cell();
+    options.link.node = node.name();
+    if (config.auth.node_token.is_set()) options.link.token = std::string(config.auth.node_token.first().reveal());
+    options.link.tls = tls.to_nodes;
     const std::lock_guard lock(mutex_);
     if (!kept_.relay) kept_.relay.emplace(kept_.clock, kept_.log, *kept_.ports, std::move(options));
     http_.set_relay(&*kept_.relay);

@@ -5,7 +5,11 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "protocol/codec.h"
+#include "protocol/error_texts.h"
+#include "protocol/greeting.h"
 #include "protocol/matchmaker_messages.h"
 #include "protocol/server_messages.h"
 #include "relay/node_message.h"
@@ -89,8 +93,8 @@ void RelayOwnerSide::read(NodeLinkNumber name, Link& link) {
 void RelayOwnerSide::welcome(NodeLinkNumber name, Link& link, std::span<const std::byte> body) {
     const auto hello = read_node_hello(body);
     std::vector<std::byte> out;
-    if (!hello || hello->term != term_) {
-        NodeWriter(out).refused("another term");
+    if (!hello || hello->term != owned_.term || hello->cell != cell_name(owned_.cell)) {
+        NodeWriter(out).refused("another term, or another cell");
         return link.stream->send(1, out);
     }
     std::vector<NodeLinkNumber> older;
@@ -124,37 +128,58 @@ void RelayOwnerSide::hear(const InboundBatch& batch, const InboundItem& item, Po
     if (item.kind != InboundKind::frame) return;
     const auto payload = batch.payload(item);
     const ByteOrder order = default_byte_order(port);
-    if (item.code == MatchmakerHandshake::code) {
-        MatchmakerHandshakeResponse response;
-        response.answer = MatchmakerHandshakeResponse::Accepted{};
-        return say(from, response);
-    }
-    if (item.code == ServerHandshake::code) {
-        const auto hello = decode<ServerHandshake>(payload, order);
-        ServerHandshakeResponse response;
-        response.answer = ServerHandshakeResponse::Accepted{ServerId(hello->max_matches), {}};
-        return say(from, response);
-    }
+    if (is_greeting(port, item.code)) return greet(from, item.code, payload);
+    if (item.code == MatchmakerHeartbeat::code) return say(from, MatchmakerHeartbeatAck{});
     LobbyId lobby;
     if (item.code == AllocationRequest::code) lobby = decode<AllocationRequest>(payload, order)->lobby;
     if (item.code == ReadyForMatch::code) lobby = decode<ReadyForMatch>(payload, order)->lobby;
+    if (item.code == CancelMatch::code) lobby = decode<CancelMatch>(payload, order)->lobby;
+    if (item.code == MatchPlayers::code) lobby = decode<MatchPlayers>(payload, order)->lobby;
     const Asked asked = asked_by(lobby);
-    judge_.heard(agenda_.now(), peers_[from], asked);
-    agenda_.in(Duration(random_.between(0, answer_max.count())), [this, from, port, asked] {
-        if (!is_over_ && peers_.contains(from)) answer(from, port, asked);
+    judge_.heard(agenda_.now(), owned_.cell, peers_[from], asked);
+    agenda_.in(Duration(random_.between(0, answer_max.count())), [this, from, asked] {
+        if (!is_over_ && peers_.contains(from)) answer(from, asked);
     });
 }
 
-void RelayOwnerSide::answer(ConnectionId to, Port port, Asked asked) {
-    judge_.answered(peers_[to], asked);
-    if (port == Port::servers) {
-        ReadyForMatchResponse response;
-        response.answer = LobbyAccepted{lobby_of(asked)};
-        say(to, response);
-    } else {
-        AllocationResponse response;
-        response.answer = LobbyRefused{lobby_of(asked), ErrorText("No servers available")};
-        say(to, response);
+void RelayOwnerSide::greet(ConnectionId to, Code code, std::span<const std::byte> payload) {
+    if (code == MatchmakerHandshake::code) {
+        MatchmakerHandshakeResponse response;
+        response.answer = MatchmakerHandshakeResponse::Accepted{};
+        return say(to, response);
+    }
+    const auto hello = decode<ServerHandshake>(payload, default_byte_order(Port::servers));
+    if (hello->region != RelayWork::region_of(owned_.cell))
+        judge_.object(agenda_.now(), fmt::format("peer {} is greeted by another cell", hello->max_matches));
+    ServerHandshakeResponse response;
+    response.answer = ServerHandshakeResponse::Accepted{ServerId(hello->max_matches), {}};
+    say(to, response);
+}
+
+void RelayOwnerSide::answer(ConnectionId to, Asked asked) {
+    const LobbyId lobby = lobby_of(asked);
+    if (RelayWork::is_for_all(asked))
+        judge_.answered_for_all(owned_.cell, asked);
+    else
+        judge_.answered(peers_[to], asked);
+    switch (RelayWork::kind_of(asked)) {
+        case RelayWork::Kind::ready:
+            say(to, ReadyForMatchResponse{LobbyAccepted{lobby}});
+            break;
+        case RelayWork::Kind::request:
+            say(to, AllocationResponse{LobbyRefused{lobby, ErrorText("No servers available")}});
+            break;
+        case RelayWork::Kind::cancel: {
+            const Reason why = work_.knows(owned_.cell, asked) ? Reason::cancelled : Reason::match_not_found;
+            say(to, MatchEventNotice{lobby, MatchEventKind::aborted, ReasonText(text(why))});
+            break;
+        }
+        case RelayWork::Kind::list:
+            if (work_.refuses(owned_.cell, asked))
+                say(to, MatchPlayersResponse{LobbyRefused{lobby, ErrorText("Server busy")}});
+            else
+                say(to, MatchPlayersResponse{LobbyAccepted{lobby}});
+            break;
     }
     obey();
 }

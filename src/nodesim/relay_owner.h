@@ -16,25 +16,26 @@
 #include "net/outbox.h"
 #include "nodesim/byte_stream.h"
 #include "nodesim/relay_judge.h"
+#include "nodesim/relay_work.h"
+#include "protocol/port.h"
+#include "relay/cell_routes.h"
 #include "relay/relayed_links.h"
 #include "sim/agenda.h"
 
 namespace muster::nodesim {
 
-// A lobby says who asks, and what.
-inline constexpr std::int32_t lobbies_per_peer = 100'000;
-inline Asked asked_by(LobbyId lobby) {
-    return {lobby.value / lobbies_per_peer, lobby.value % lobbies_per_peer};
-}
-inline LobbyId lobby_of(Asked asked) {
-    return LobbyId(asked.peer * lobbies_per_peer + asked.number);
-}
+// Which cell it owns, in which term.
+struct OwnedCell {
+    CellNumber cell = 0;
+    std::int64_t term = 0;
+    std::uint32_t generation = 0;  // see RelayedLinks
+};
 
 // One thread. All it is given outlives it; it outlives what it has planned.
 class RelayOwnerSide {
 public:
-    RelayOwnerSide(sim::Agenda& agenda, Random random, RelayJudge& judge, std::int64_t term, std::uint32_t generation)
-        : agenda_(agenda), random_(random), judge_(judge), term_(term), links_(1, generation) {}
+    RelayOwnerSide(sim::Agenda& agenda, Random random, RelayJudge& judge, const RelayWork& work, const OwnedCell& owned)
+        : agenda_(agenda), random_(random), judge_(judge), work_(work), owned_(owned), links_(1, owned.generation) {}
 
     // A relay has come.
     void accept(RelayLinkNumber number, std::shared_ptr<ByteStream> stream);
@@ -61,13 +62,15 @@ private:
     void hear(const InboundBatch& batch, const InboundItem& item, Port port);
     template <class M>
     void say(ConnectionId to, const M& message);
-    void answer(ConnectionId to, Port port, Asked asked);
+    void greet(ConnectionId to, Code code, std::span<const std::byte> payload);
+    void answer(ConnectionId to, Asked asked);
     void obey();
 
     sim::Agenda& agenda_;
     Random random_;
     RelayJudge& judge_;
-    const std::int64_t term_;
+    const RelayWork work_;
+    const OwnedCell owned_;
     RelayedLinks links_;
     RelayedLinks::Batches batches_;
     std::map<NodeLinkNumber, Link> nodes_;

@@ -17,8 +17,10 @@
 #include "nodesim/byte_stream.h"
 #include "nodesim/relay_judge.h"
 #include "protocol/port.h"
+#include "relay/cell_relays.h"
+#include "relay/cell_routes.h"
 #include "relay/peer_book.h"
-#include "relay/relay.h"
+#include "relay/peer_output.h"
 #include "sim/agenda.h"
 
 namespace muster::nodesim {
@@ -26,9 +28,9 @@ namespace muster::nodesim {
 inline constexpr std::uint16_t frame_length_most = 65535;
 
 // Ways to break a relay on purpose.
-enum class RelaySabotage : std::uint8_t { none, loses, doubles, swaps, forgets };
+enum class RelaySabotage : std::uint8_t { none, loses, doubles, swaps, forgets, misroutes };
 
-// Whom to relay to: dial() gives a new stream to the owner, with its number.
+// Whom to relay a cell to: dial() gives a new stream to the owner, with its number.
 struct RelayOwner {
     std::int64_t term = 0;
     std::function<std::pair<RelayLinkNumber, std::shared_ptr<ByteStream>>(const std::string& node)> dial{};
@@ -45,37 +47,50 @@ public:
         virtual void closed(ConnectionId peer) = 0;
     };
 
-    RelaySide(sim::Agenda& agenda, Random random, std::string name, Peers& peers, RelaySabotage sabotage);
+    RelaySide(sim::Agenda& agenda, Random random, std::string name, std::size_t cells, Peers& peers,
+              RelaySabotage sabotage);
 
     // What a peer does.
     void opened(ConnectionId peer, Port port);
     void said(ConnectionId peer, Port port, std::span<const std::byte> frame);
 
     // Somebody else owns the cell.
-    void set_owner(RelayOwner owner);
-    // The link it has, or null.
-    ByteStream* stream() { return stream_.get(); }
+    void set_owner(CellNumber cell, RelayOwner owner);
+    // The link it has to the owner of a cell, or null.
+    ByteStream* stream(CellNumber cell) { return links_[cell].stream.get(); }
 
 private:
     struct ToPeer {
         ConnectionId peer{};
+        RelayLinkNumber link = 0;
         std::vector<std::byte> frame{};  // empty: it is closed
     };
 
     void send(ConnectionId to, std::span<const std::byte> frame) override;
     void greeted(ConnectionId) override {}
     void report_drained(ConnectionId) override {}
-    void close(ConnectionId link) override { leaving_.push_back({link, {}}); }
+    void close(ConnectionId link) override { leaving_.push_back({link, 0, {}}); }
     void cut(ConnectionId link) override { close(link); }
     ByteOrder order_of(Port port) const override { return default_byte_order(port); }
 
+    // To the owner of a cell.
+    struct Link {
+        RelayOwner owner{};
+        bool has_target = false;
+        std::shared_ptr<ByteStream> stream{};
+        RelayLinkNumber number = 0;
+        Time heard{};
+        Time beaten{};
+        Time next_try{};
+    };
+
     void wake();
     void turn();
-    void connect();
-    void read();
+    void connect(CellNumber cell);
+    void read(CellNumber cell);
     void take_peers();
-    void look_after();
-    void lose();
+    void look_after(CellNumber cell);
+    void lose(CellNumber cell);
     void flush();
 
     sim::Agenda& agenda_;
@@ -84,16 +99,11 @@ private:
     Peers& peers_;
     const RelaySabotage sabotage_;
     PeerBook book_;
-    Relay relay_;
+    CellRelays relays_;
+    std::vector<Link> links_;
     std::array<InboundBatch, ports.size()> inboxes_;
     std::vector<ToPeer> leaving_;
-    RelayOwner owner_;
-    bool has_target_ = false;
-    std::shared_ptr<ByteStream> stream_;
-    RelayLinkNumber link_ = 0;
-    Time heard_{};
-    Time beaten_{};
-    Time next_try_{};
+    RelayLinkNumber reading_ = 0;  // the link that is read
     bool is_woken_ = false;
 };
 

@@ -7,8 +7,11 @@
 
 #include "base/virtual_clock.h"
 #include "nodesim/relay_owner.h"
+#include "nodesim/relay_work.h"
 #include "protocol/codec.h"
+#include "protocol/error_texts.h"
 #include "protocol/frame_reader.h"
+#include "protocol/greeting.h"
 #include "protocol/matchmaker_messages.h"
 #include "protocol/server_messages.h"
 #include "sim/agenda.h"
@@ -26,6 +29,8 @@ struct RelayedPeer {
     ConnectionId id{};
     int greetings = 0;
     std::int32_t asked = 0;
+    int beats = 0;  // of a matchmaker
+    int acknowledged = 0;
 };
 
 class RelayWorld final : private RelaySide::Peers {
@@ -35,16 +40,19 @@ public:
           agenda_(clock_),
           random_(options.seed * 0x9e3779b97f4a7c15),
           trace_(options.readable_trace, clock_.now()),
-          judge_(trace_) {
+          work_{options.cells},
+          judge_(trace_, work_),
+          owners_(options.cells) {
         RelaySide::Peers& peers = *this;
         for (std::size_t i = 0; i < options.relays; ++i)
             relays_.push_back(std::make_unique<RelaySide>(agenda_, Random(random_.next()),
-                                                          fmt::format("relay-{}", i + 1), peers, options.sabotage));
+                                                          fmt::format("relay-{}", i + 1), options.cells, peers,
+                                                          options.sabotage));
         for (std::size_t i = 0; i < options.peers; ++i) {
             RelayedPeer peer;
             peer.number = static_cast<std::int32_t>(i + 1);
-            peer.port = i % 2 == 0 ? Port::matchmakers : Port::servers;
-            peer.at = relays_[i % relays_.size()].get();
+            peer.port = RelayWork::is_matchmaker(peer.number) ? Port::matchmakers : Port::servers;
+            peer.at = relays_[i / 2 % relays_.size()].get();
             peer.id = {static_cast<std::uint32_t>(i + 1), 1};
             peers_.push_back(peer);
         }
@@ -52,7 +60,7 @@ public:
 
     RelayReport play() {
         const Time start = clock_.now();
-        change_owner();
+        for (CellNumber cell = 0; cell < options_.cells; ++cell) change_owner(cell);
         for (RelayedPeer& peer : peers_) agenda_.in(between(0ms, 3s), [this, &peer] { greet(peer); });
         next_mischief();
         run_until(start + options_.mischief);
@@ -69,20 +77,24 @@ private:
         }
     }
 
-    void change_owner() {
-        const std::uint32_t generation = owners_.empty() ? 0 : owners_.back()->generation();
-        if (!owners_.empty()) owners_.back()->end(random_.chance(0.7));
-        const auto term = static_cast<std::int64_t>(owners_.size() + 1);
-        judge_.note(clock_.now(), fmt::format("term {} begins", term));
-        owners_.push_back(std::make_unique<RelayOwnerSide>(agenda_, Random(random_.next()), judge_, term, generation));
-        RelayOwnerSide& owner = *owners_.back();
+    void change_owner(CellNumber cell) {
+        auto& before = owners_[cell];
+        OwnedCell owned{cell, static_cast<std::int64_t>(before.size() + 1), 0};
+        if (!before.empty()) {
+            owned.generation = before.back()->generation();
+            before.back()->end(random_.chance(0.7));
+        }
+        judge_.note(clock_.now(), fmt::format("{}: term {} begins", cell_name(cell), owned.term));
+        before.push_back(std::make_unique<RelayOwnerSide>(agenda_, Random(random_.next()), judge_, work_, owned));
+        ++report_.owners;
+        RelayOwnerSide& owner = *before.back();
         for (const auto& relay : relays_) {
-            agenda_.in(between(10ms, 2s), [this, &relay = *relay, &owner, term] {
-                relay.set_owner({term, [this, &owner](const std::string&) {
-                                     auto stream = std::make_shared<ByteStream>(agenda_, Random(random_.next()));
-                                     owner.accept(++last_link_, stream);
-                                     return std::pair(last_link_, stream);
-                                 }});
+            agenda_.in(between(10ms, 2s), [this, cell, &relay = *relay, &owner, term = owned.term] {
+                relay.set_owner(cell, {term, [this, &owner](const std::string&) {
+                                           auto stream = std::make_shared<ByteStream>(agenda_, Random(random_.next()));
+                                           owner.accept(++last_link_, stream);
+                                           return std::pair(last_link_, stream);
+                                       }});
             });
         }
     }
@@ -91,9 +103,10 @@ private:
         agenda_.in(between(50ms, 2s), [this] {
             if (is_calm_) return;
             const std::uint64_t what = random_.below(10);
-            ByteStream* stream = relays_[random_.below(relays_.size())]->stream();
+            const CellNumber cell = random_.below(options_.cells);
+            ByteStream* stream = relays_[random_.below(relays_.size())]->stream(cell);
             if (what < 2) {
-                change_owner();
+                change_owner(cell);
             } else if (what < 8 && stream) {
                 ++report_.links_broken;
                 stream->break_off();
@@ -117,6 +130,7 @@ private:
         if (peer.port == Port::servers) {
             ServerHandshake hello;
             hello.max_matches = peer.number;  // by which the model knows it again
+            hello.region = RelayWork::region_of(work_.cell_of_server(peer.number));
             say(peer, hello);
         } else {
             say(peer, MatchmakerHandshake{});
@@ -129,14 +143,30 @@ private:
         agenda_.in(between(5ms, 400ms), [this, &peer] { ask(peer); });
         if (peer.greetings == 0) return;
         const Asked asked{peer.number, ++peer.asked};
-        if (peer.port == Port::servers) {
-            ReadyForMatch ready;
-            ready.lobby = lobby_of(asked);
-            say(peer, ready);
-        } else {
-            AllocationRequest request;
-            request.lobby = lobby_of(asked);
-            say(peer, request);
+        const LobbyId lobby = lobby_of(asked);
+        if (peer.port == Port::matchmakers && random_.chance(0.2)) {
+            ++peer.beats;
+            say(peer, MatchmakerHeartbeat{});
+        }
+        switch (RelayWork::kind_of(asked)) {
+            case RelayWork::Kind::ready: {
+                ReadyForMatch ready;
+                ready.lobby = lobby;
+                return say(peer, ready);
+            }
+            case RelayWork::Kind::request: {
+                AllocationRequest request;
+                request.lobby = lobby;
+                request.region = RelayWork::region_of(work_.cell_of_request(asked));
+                return say(peer, request);
+            }
+            case RelayWork::Kind::cancel:
+                return say(peer, CancelMatch{lobby});
+            case RelayWork::Kind::list: {
+                MatchPlayers list;
+                list.lobby = lobby;
+                return say(peer, list);
+            }
         }
     }
 
@@ -144,16 +174,38 @@ private:
         RelayedPeer& peer = peers_[to.slot - 1];
         const ByteOrder order = default_byte_order(peer.port);
         const FrameSplit split = next_frame(frame, order, frame_length_most);
-        if (split.code == MatchmakerHandshakeResponse::code || split.code == ServerHandshakeResponse::code) {
+        if (is_greeting_answer(peer.port, split.code)) {
             if (++peer.greetings > 1) judge_.object(clock_.now(), fmt::format("peer {} is greeted twice", peer.number));
             return;
         }
-        LobbyId lobby;
-        if (split.code == AllocationResponse::code)
-            lobby = std::get<LobbyRefused>(decode<AllocationResponse>(split.payload, order)->answer).lobby;
-        else
-            lobby = std::get<LobbyAccepted>(decode<ReadyForMatchResponse>(split.payload, order)->answer).lobby;
-        judge_.got(clock_.now(), link, asked_by(lobby));
+        if (peer.greetings == 0)
+            judge_.object(clock_.now(), fmt::format("peer {} hears something before its greeting", peer.number));
+        if (split.code == MatchmakerHeartbeatAck::code) {
+            if (++peer.acknowledged > peer.beats)
+                judge_.object(clock_.now(), fmt::format("peer {} is acknowledged twice", peer.number));
+        } else if (split.code == AllocationResponse::code) {
+            const auto response = decode<AllocationResponse>(split.payload, order);
+            judge_.got(clock_.now(), link, asked_by(std::get<LobbyRefused>(response->answer).lobby));
+        } else if (split.code == ReadyForMatchResponse::code) {
+            const auto response = decode<ReadyForMatchResponse>(split.payload, order);
+            judge_.got(clock_.now(), link, asked_by(std::get<LobbyAccepted>(response->answer).lobby));
+        } else if (split.code == MatchEventNotice::code) {
+            const auto notice = decode<MatchEventNotice>(split.payload, order);
+            const Reason right = work_.is_known(asked_by(notice->lobby)) ? Reason::cancelled : Reason::match_not_found;
+            got_of_all(asked_by(notice->lobby), notice->reason.view() == text(right));
+        } else if (split.code == MatchPlayersResponse::code) {
+            const auto response = decode<MatchPlayersResponse>(split.payload, order);
+            const auto* refused = std::get_if<LobbyRefused>(&response->answer);
+            const Asked asked = asked_by(refused ? refused->lobby : std::get<LobbyAccepted>(response->answer).lobby);
+            got_of_all(asked, (refused != nullptr) == work_.is_refused(asked));
+        }
+    }
+
+    // An answer that all cells had to give, or one for all.
+    void got_of_all(Asked asked, bool is_right) {
+        judge_.got(clock_.now(), asked);
+        if (!is_right)
+            judge_.object(clock_.now(), fmt::format("peer {}: the answer to {} is wrong", asked.peer, asked.number));
     }
 
     void closed(ConnectionId id) override {
@@ -165,6 +217,9 @@ private:
         std::size_t asked = 0;
         for (const RelayedPeer& peer : peers_) {
             asked += static_cast<std::size_t>(peer.asked);
+            if (peer.acknowledged != peer.beats)
+                judge_.object(clock_.now(), fmt::format("peer {}: {} of {} heartbeats are acknowledged", peer.number,
+                                                        peer.acknowledged, peer.beats));
             if (peer.greetings != 1) judge_.object(clock_.now(), fmt::format("peer {} was not greeted", peer.number));
         }
         if (judge_.answers() != asked)
@@ -175,7 +230,6 @@ private:
         report_.objection = judge_.objection();
         report_.trace_hash = trace_.hash();
         if (report_.objection) report_.trace = trace_.last_lines({}, {}, 200);
-        report_.owners = owners_.size();
         report_.answers = judge_.answers();
         return report_;
     }
@@ -185,8 +239,9 @@ private:
     sim::Agenda agenda_;
     Random random_;
     sim::Trace trace_;
+    const RelayWork work_;
     RelayJudge judge_;
-    std::vector<std::unique_ptr<RelayOwnerSide>> owners_;
+    std::vector<std::vector<std::unique_ptr<RelayOwnerSide>>> owners_;  // of each cell
     std::vector<std::unique_ptr<RelaySide>> relays_;
     std::vector<RelayedPeer> peers_;
     RelayLinkNumber last_link_ = 0;

@@ -1,4 +1,4 @@
-// A world of relays, their peers, and an owner that changes, from one seed (N-7, fault 85).
+// A world of relays, their peers, and cells whose owners change, from one seed (N-7, fault 85).
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@ namespace muster::nodesim {
 struct RelayOptions {
     std::uint64_t seed = 1;
     std::size_t relays = 2;
+    std::size_t cells = 1;
     std::size_t peers = 12;  // of all relays together
     Duration mischief = std::chrono::seconds(40);
     RelaySabotage sabotage = RelaySabotage::none;

@@ -49,7 +49,9 @@ public:
         Port port = Port::servers;
         State state = State::fresh;
         bool is_paused = false;
+        bool is_told = false;        // the present owner was told of it
         bool is_ending = false;      // it broke the protocol or is being closed: no other owner hears of it
+        bool is_closing = false;     // the relay has closed it
         bool needs_more = false;     // its handshake is not all that another owner must know
         bool wants_drained = false;  // the owner waits to be told
         std::uint64_t number = 0;    // grows with each that came
@@ -92,11 +94,13 @@ public:
         discarded();
         for (auto& [id, peer] : peers_) {
             peer.wants_drained = false;
+            peer.is_told = false;
             if (peer.state == Peer::State::greeted) peer.state = Peer::State::returning;
             for (Peer::Request& request : peer.unanswered) request.is_repeated = true;
             const bool cannot = peer.needs_more || peer.unanswered.size() >= unanswered_max;
-            if (peer.is_ending || !cannot) continue;
-            peer.is_ending = true;
+            // The lost owner may not have closed one that broke the protocol.
+            if (peer.is_closing || (!peer.is_ending && !cannot)) continue;
+            peer.is_ending = peer.is_closing = true;
             close(id);
         }
     }

@@ -1,6 +1,5 @@
 #include "relay/relay.h"
 
-#include "base/check.h"
 #include "protocol/frame_reader.h"
 
 namespace muster {
@@ -22,6 +21,7 @@ void Relay::owner_lost() {
 }
 
 void Relay::tell(PeerBook::Peer& peer, NodeWriter& to_owner) {
+    peer.is_told = true;
     to_owner.opened({peer.id, peer.port, peer.address, peer.name});
     if (peer.state != PeerBook::Peer::State::fresh) to_owner.frame({peer.id, 0, peer.hello.code, peer.hello.payload});
     for (const PeerBook::Peer::Request& request : peer.unanswered)
@@ -30,47 +30,65 @@ void Relay::tell(PeerBook::Peer& peer, NodeWriter& to_owner) {
 }
 
 void Relay::take(const InboundBatch& batch, Port port, std::vector<std::byte>& to_owner) {
-    MUSTER_CHECK(has_owner_, "peers are heard while there is an owner");
-    NodeWriter writer(to_owner);
-    for (std::size_t i = 0; i < batch.size(); ++i) take(batch, batch[i], port, writer);
+    for (std::size_t i = 0; i < batch.size(); ++i) take(batch, batch[i], port, to_owner);
 }
 
-void Relay::take(const InboundBatch& batch, const InboundItem& item, Port port, NodeWriter& to_owner) {
+void Relay::opened(const NodePeer& peer, bool is_paused, std::vector<std::byte>& to_owner) {
+    book_.opened(peer.id, peer.port, peer.address, peer.name);
+    PeerBook::Peer& known = *book_.find(peer.id);
+    known.is_paused = is_paused;
+    NodeWriter writer(to_owner);
+    if (has_owner_) tell(known, writer);
+}
+
+void Relay::take(const InboundBatch& batch, const InboundItem& item, Port port, std::vector<std::byte>& to_owner) {
     const ConnectionId id = item.connection;
-    if (item.kind == InboundKind::opened) {
-        book_.opened(id, port, batch.address(item), batch.name(item));
-        return tell(*book_.find(id), to_owner);
-    }
+    if (item.kind == InboundKind::opened)
+        return opened({id, port, batch.address(item), batch.name(item)}, false, to_owner);
     // One that no owner was told of: it was relayed to us, or is being closed.
     PeerBook::Peer* peer = book_.find(id);
     if (!peer) return;
-    if (item.kind == InboundKind::closed) {
-        to_owner.report(NodeKind::closed, id);
-        return book_.closed(id);
-    }
+    const bool is_told = peer->is_told;
+    NodeWriter writer(to_owner);
     switch (item.kind) {
+        case InboundKind::closed:
+            if (is_told) writer.report(NodeKind::closed, id);
+            return book_.closed(id);
         case InboundKind::frame:
             book_.heard(id, item.code, batch.payload(item));
-            return to_owner.frame({id, item.rtt_us, item.code, batch.payload(item)});
+            if (is_told) return writer.frame({id, item.rtt_us, item.code, batch.payload(item)});
+            if (peer->unanswered.size() >= PeerBook::unanswered_max) end(*peer);
+            return;
         case InboundKind::malformed:
+            if (!is_told) return end(*peer);
             peer->is_ending = true;
-            return to_owner.report(NodeKind::malformed, id, item.detail);
+            return writer.report(NodeKind::malformed, id, item.detail);
         case InboundKind::gave_up:
-            // A missed handshake deadline may cross the handshake's acceptance; then the peer goes on.
-            peer->is_ending = item.fault() != LinkFault::handshake_deadline;
-            return to_owner.report(NodeKind::gave_up, id, item.detail);
+            return gave_up(*peer, item, writer);
         case InboundKind::paused:
         case InboundKind::resumed:
             peer->is_paused = item.kind == InboundKind::paused;
-            return to_owner.report(peer->is_paused ? NodeKind::paused : NodeKind::resumed, id);
+            if (is_told) writer.report(peer->is_paused ? NodeKind::paused : NodeKind::resumed, id);
+            return;
         case InboundKind::drained:
             if (!peer->wants_drained) return;
             peer->wants_drained = false;
-            return to_owner.report(NodeKind::drained, id);
+            return writer.report(NodeKind::drained, id);
         case InboundKind::opened:
-        case InboundKind::closed:
             break;
     }
+}
+
+void Relay::gave_up(PeerBook::Peer& peer, const InboundItem& item, NodeWriter& to_owner) {
+    // A missed handshake deadline may cross the handshake's acceptance; then the peer goes on.
+    const bool may_go_on = item.fault() == LinkFault::handshake_deadline;
+    if (peer.is_told) {
+        peer.is_ending = !may_go_on;
+        return to_owner.report(NodeKind::gave_up, peer.id, item.detail);
+    }
+    // Its handshake waits for an owner, who accepts it late.
+    if (may_go_on && peer.state != PeerBook::Peer::State::fresh) return;
+    end(peer);
 }
 
 bool Relay::heard(NodeKind kind, std::span<const std::byte> body) {
@@ -103,7 +121,7 @@ bool Relay::heard(NodeKind kind, std::span<const std::byte> body) {
             return true;
         case NodeKind::cut:
             if (!peer) return true;
-            peer->is_ending = true;
+            peer->is_ending = peer->is_closing = true;
             peers_.cut(peer->id);
             return true;
         default:
@@ -128,7 +146,7 @@ void Relay::pass(ConnectionId to, std::span<const std::byte> frame) {
 
 // The owner hears of its end as of any other's.
 void Relay::end(PeerBook::Peer& peer) {
-    peer.is_ending = true;
+    peer.is_ending = peer.is_closing = true;
     peers_.close(peer.id);
 }
 

@@ -12,27 +12,14 @@
 #include "protocol/port.h"
 #include "relay/node_message.h"
 #include "relay/peer_book.h"
+#include "relay/peer_output.h"
 
 namespace muster {
 
-// What the relay does to peers: net's links in the daemon.
-class PeerOutput {
-public:
-    virtual ~PeerOutput() = default;
-
-    virtual void send(ConnectionId to, std::span<const std::byte> frame) = 0;
-    virtual void greeted(ConnectionId link) = 0;
-    virtual void report_drained(ConnectionId link) = 0;
-    // Once what was sent before has left.
-    virtual void close(ConnectionId link) = 0;
-    virtual void cut(ConnectionId link) = 0;
-    virtual ByteOrder order_of(Port port) const = 0;
-};
-
 // One thread. No I/O, no clock. Book and output outlive it.
 //
-// While there is no owner nothing may be taken from the inboxes: what the peers say waits there, and when they are full
-// the peers' sockets are left unread (B-1).
+// While there is no owner, requests wait in the book, and what needs no answer is lost. Whoever has only this cell's
+// peers takes nothing from the inboxes meanwhile: then all of it waits there (B-1).
 class Relay {
 public:
     // The book may know peers already; no owner knows them.
@@ -45,14 +32,17 @@ public:
     // The link to it is gone, or it is the owner no longer.
     void owner_lost();
 
-    // What the peers of a port did. Only while there is an owner.
+    // What the peers of a port did. Without an owner nothing is appended.
     void take(const InboundBatch& batch, Port port, std::vector<std::byte>& to_owner);
+    void take(const InboundBatch& batch, const InboundItem& item, Port port, std::vector<std::byte>& to_owner);
+    // A peer has come, of which the batch's item is gone.
+    void opened(const NodePeer& peer, bool is_paused, std::vector<std::byte>& to_owner);
 
     // What the owner says about a peer. False when an owner does not say such a thing: the link is to be closed.
     [[nodiscard]] bool heard(NodeKind kind, std::span<const std::byte> body);
 
 private:
-    void take(const InboundBatch& batch, const InboundItem& item, Port port, NodeWriter& to_owner);
+    void gave_up(PeerBook::Peer& peer, const InboundItem& item, NodeWriter& to_owner);
     void tell(PeerBook::Peer& peer, NodeWriter& to_owner);
     void pass(ConnectionId to, std::span<const std::byte> frame);
     void end(PeerBook::Peer& peer);

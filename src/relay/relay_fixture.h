@@ -10,6 +10,7 @@
 #include "protocol/matchmaker_messages.h"
 #include "protocol/player_messages.h"
 #include "protocol/server_messages.h"
+#include "relay/node_message.h"
 #include "relay/relay.h"
 
 namespace muster {
@@ -54,5 +55,24 @@ struct ListedPeers final : PeerOutput {
     std::vector<std::string> take() { return std::exchange(done, {}); }
     std::vector<std::string> done;
 };
+
+// What the owner would hear, in words.
+inline std::vector<std::string> heard_in(const std::vector<std::byte>& bytes) {
+    std::vector<std::string> heard;
+    std::span<const std::byte> rest = bytes;
+    while (!rest.empty()) {
+        const NodeSplit split = next_node_message(rest, node_message_max);
+        if (split.outcome != NodeSplit::Outcome::message) return {"no message"};
+        rest = rest.subspan(split.size);
+        if (split.kind == NodeKind::opened) heard.push_back("opened");
+        if (split.kind == NodeKind::frame)
+            heard.push_back("frame " + std::to_string(read_node_frame(split.body)->code));
+        if (split.kind == NodeKind::paused) heard.push_back("paused");
+        if (split.kind == NodeKind::malformed) heard.push_back("malformed");
+        if (split.kind == NodeKind::drained) heard.push_back("drained");
+        if (split.kind == NodeKind::closed) heard.push_back("closed");
+    }
+    return heard;
+}
 
 }  // namespace muster

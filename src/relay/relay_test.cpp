@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include "relay/relay_fixture.h"
-#include "relay/relayed_links.h"
 
 using namespace muster;
 
@@ -11,24 +10,6 @@ namespace {
 
 constexpr ConnectionId asker{2, 1};
 constexpr Time heard_at{};
-
-// What the owner would hear, in words.
-std::vector<std::string> heard_in(const std::vector<std::byte>& bytes) {
-    std::vector<std::string> heard;
-    std::span<const std::byte> rest = bytes;
-    while (!rest.empty()) {
-        const NodeSplit split = next_node_message(rest, node_message_max);
-        REQUIRE(split.outcome == NodeSplit::Outcome::message);
-        rest = rest.subspan(split.size);
-        if (split.kind == NodeKind::opened) heard.push_back("opened");
-        if (split.kind == NodeKind::frame)
-            heard.push_back("frame " + std::to_string(read_node_frame(split.body)->code));
-        if (split.kind == NodeKind::paused) heard.push_back("paused");
-        if (split.kind == NodeKind::drained) heard.push_back("drained");
-        if (split.kind == NodeKind::closed) heard.push_back("closed");
-    }
-    return heard;
-}
 
 struct Relaying {
     std::vector<std::string> finds_owner() {
@@ -166,6 +147,22 @@ TEST_CASE_FIXTURE(Relaying, "B-1, N-7: a paused peer is paused for the next owne
     });
     relay.owner_lost();
     CHECK(finds_owner() == Words{"opened", "paused"});
+}
+
+TEST_CASE_FIXTURE(Relaying, "N-7: the end of a peer that the present owner was not told of is not told, either") {
+    static_cast<void>(finds_owner());
+    peers_do(Port::matchmakers, [&](InboundBatch& batch) {
+        batch.add_opened(asker, heard_at, {});
+        batch.add(InboundKind::malformed, asker, heard_at);
+    });
+    // The owner is lost before it has refused the peer.
+    relay.owner_lost();
+    CHECK(peers.take() == Words{"close 2"});
+    CHECK(finds_owner().empty());
+    CHECK(peers_do(Port::matchmakers, [&](InboundBatch& batch) {
+              batch.add(InboundKind::closed, asker, heard_at);
+          }).empty());
+    CHECK(book.size() == 0);
 }
 
 TEST_CASE_FIXTURE(Relaying, "N-7: an owner that says what no owner says is told apart") {
