@@ -17,14 +17,16 @@
 #include "config/config_reload.h"
 #include "config/config_serving.h"
 #include "core/recovery_check.h"
+#include "daemon/cells_daemon.h"
 #include "daemon/descriptor_plan.h"
 #include "daemon/game.h"
 #include "daemon/game_metrics.h"
 #include "daemon/http_front.h"
 #include "daemon/node.h"
 #include "daemon/node_links.h"
+#include "daemon/process_metrics.h"
 #include "daemon/refused_connections.h"
-#include "daemon/tls_ports.h"
+#include "daemon/tls_watch.h"
 #include "http/block_book.h"
 #include "http/event_ring.h"
 #include "http/health.h"
@@ -83,12 +85,12 @@ public:
           output_(output),
           cluster_figures_(cluster_figures),
           log_(kept.log) {
-        read_tls();
+        tls_.read(config_);
         if (descriptors_.warning) log_.warning("{}", *descriptors_.warning);
         if (options.ports_file) ports_file_.emplace(*options.ports_file);
         for (const std::string& warning : options.warnings) log_.warning("{}", warning);
         for (const std::string& warning : warnings_of_serving(config)) log_.warning("{}", warning);
-        add_figures();
+        metrics_.add([this] { return process_metrics(output_, log_, tls_.expiry()); });
     }
     // Questions of the API on the game thread end before who asked them is gone.
     ~Daemon() {
@@ -104,9 +106,9 @@ public:
         node_.emplace(config_, clock_, log_, cluster_figures_);
         metrics_.add([this] { return node_->metrics(); });
         metrics_.add([this] { return links_.metrics(); });
-        kept_.open(config_, tls_, descriptors_.game_connections, node_->is_member());
+        kept_.open(config_, tls_.ports(), descriptors_.game_connections, node_->is_member());
         if (node_->is_member()) {
-            http_.listen(config_, tls_.http, *node_);
+            http_.listen(config_, tls_.ports().http, *node_);
             node_->join(http_.address(), kept_.node_listener->bound(),
                         [this] { die({exit_config, "another node has the name of this one"}); });
             http_.serve();
@@ -115,11 +117,11 @@ public:
         recover();
         game_.emplace(config_, *kept_.ports, clock_, log_, node_->store(), health_);
         remember_the_past();
-        if (!http_.is_open()) http_.listen(config_, tls_.http, *node_);
+        if (!http_.is_open()) http_.listen(config_, tls_.ports().http, *node_);
         http_.open_api({*game_, *node_, events_, over_});
         add_game_figures();
         if (node_->is_member()) {
-            links_.open_port(config_, tls_, *node_, *game_);
+            links_.open_port(config_, tls_.ports(), *node_, *game_);
             game_->hold_requests([this] { return links_.nodes_here() >= node_->others_alive(); });
         }
         game_->start(
@@ -138,7 +140,7 @@ public:
 private:
     // N-3: until the cell is ours. False when it was told to stop before. Peers are relayed to the owner meanwhile.
     bool stand_by(Signals& signals) {
-        links_.begin_relay(config_, tls_, *node_);
+        links_.begin_relay(config_, tls_.ports(), *node_);
         bool is_first = true;
         while (!node_->try_to_own()) {
             links_.set_owner(node_->owner());
@@ -163,7 +165,7 @@ private:
 
     // N-6: the next owner recovers meanwhile. What peers asked and this node did not answer is asked there.
     void begin_relay_to_successor(Time until) {
-        links_.begin_relay(config_, tls_, *node_);
+        links_.begin_relay(config_, tls_.ports(), *node_);
         while (clock_.now() < until && !links_.is_linked()) {
             links_.set_owner(node_->owner_by_rows());
             std::this_thread::sleep_for(successor_look_every);
@@ -190,38 +192,6 @@ private:
                    {"seconds", to_seconds(recovery_)}},
                   "Opened the store {}", node_->store_name());
     }
-
-    void read_tls() {
-        if (!config_.tls.ports.empty() && !kept_.tickets.keys()) warn_of_tickets(kept_.tickets.open(wall_seconds()));
-        auto read = read_tls_ports(config_, kept_.tickets.keys());
-        if (!read) throw TlsError(read.error());
-        tls_ = std::move(*read);
-        if (!tls_.material) return;
-        warn_of_certificate();
-        publish_tls();
-        for (const auto& material : tls_.materials()) {
-            const CertificateFacts& facts = material->certificate();
-            log_.with(LogLevel::info,
-                      {{"serial", facts.serial}, {"days_left", (facts.not_after - wall_seconds()) / 86'400}},
-                      "TLS certificate of {}", facts.name);
-        }
-    }
-
-    // At the start, and once a day.
-    void warn_of_certificate() {
-        certificate_looked_at_ = clock_.now();
-        const std::string warning = warning_of_certificate(tls_, clock_.wall());
-        if (!warning.empty()) log_.warning("{}", warning);
-        health_.set_certificate_warning(warning);
-    }
-
-    void warn_of_tickets(const std::string& warning) {
-        if (!warning.empty()) log_.warning("{}", warning);
-    }
-
-    std::int64_t wall_seconds() const { return clock_.wall().value / 1'000; }
-
-    void publish_tls() { certificate_expires_.store(tls_.expires(), std::memory_order_relaxed); }
 
     // On the store's thread.
     void store_failed(const StoreError& error) {
@@ -318,7 +288,7 @@ private:
         health_.set_phase(Health::Phase::ready);
         if (ports_file_) ports_file_->write(bound);
         manager_.ready("Serving");
-        if (::isatty(STDERR_FILENO) == 1) output_.print(greeting(bound, tls_.http != nullptr));
+        if (::isatty(STDERR_FILENO) == 1) output_.print(greeting(bound, tls_.ports().http != nullptr));
     }
 
     // Until it is told to stop, or has lost its cell.
@@ -334,23 +304,9 @@ private:
             if (signal == Signal::reload) reload();
             if (watchdog && !health_.hang()) manager_.ping();
             log_.tell_held_back();
-            health_.set_certificate_warning(warning_of_certificate(tls_, clock_.wall()));
-            if (clock_.now() - certificate_looked_at_ >= 24h) warn_of_certificate();
-            tell_refused_connections();
-            if (kept_.tickets.keys()) warn_of_tickets(kept_.tickets.renew(wall_seconds()));
+            tls_.look();
+            refused_.look_at(kept_.ports->network(), config_, clock_.now(), log_, health_);
         }
-    }
-
-    void tell_refused_connections() {
-        const Network& network = kept_.ports->network();
-        std::vector<RefusedConnections::Count> counts;
-        for (const Port port : ports)
-            for (const AcceptRefusal why : accept_refusals)
-                if (const auto last = network.last_refused(port, why))
-                    counts.push_back({port, why, network.figures().of(port).refused[why].value(), *last});
-        const Time now = clock_.now();
-        for (const std::string& sentence : refused_.look(now, counts, config_)) log_.warning("{}", sentence);
-        health_.set_refusal_warning(refused_.warning(now));
     }
 
     void reload() {
@@ -359,27 +315,13 @@ private:
         std::vector<std::string> files;
         if (!reload) {
             for (const std::string& problem : reload.error()) log_.error("Reload refused: {}", problem);
-        } else if (const auto problem = take_new_tls(reload->config, files)) {
+        } else if (const auto problem = tls_.take_new(reload->config, files)) {
             log_.error("Reload refused: {}", *problem);
         } else {
             reload->now.insert(reload->now.end(), files.begin(), files.end());
             apply(*reload);
         }
         manager_.reloaded("Serving");
-    }
-
-    // The files may hold something new although the config is the same; `changes` says what. Why not; nothing when it
-    // was done.
-    std::optional<std::string> take_new_tls(const Config& config, std::vector<std::string>& changes) {
-        auto read = read_tls_ports(config, kept_.tickets.keys());
-        if (!read) return read.error();
-        std::string problem = problem_of_new_certificate(tls_, *read, clock_.wall());
-        if (!problem.empty()) return problem;
-        if (!read->material) return std::nullopt;
-        changes = tls_.changes_to(*read);
-        tls_ = std::move(*read);
-        publish_tls();
-        return std::nullopt;
     }
 
     void apply(ConfigReload& reload) {
@@ -391,10 +333,10 @@ private:
             if (warning) log_.warning("{}", *warning);
         }
         config_ = std::move(reload.config);
-        http_.configure(config_, tls_.http);
+        http_.configure(config_, tls_.ports().http);
         node_->store().keep_history(history_limits_of(config_));
         // Whoever reads that it has changed can rely on it.
-        game_->configure(config_, tls_, [this, changes = std::move(reload.now), least = config_.log.level] {
+        game_->configure(config_, tls_.ports(), [this, changes = std::move(reload.now), least = config_.log.level] {
             for (const std::string& change : changes) log_.info("Changed {}", change);
             log_.set_least(least);
         });
@@ -413,30 +355,6 @@ private:
         metrics_.add([this] { return store_metrics(node_->store().figures(), recovery_); });
     }
 
-    void add_figures() {
-        metrics_.add([this] {
-            Metric build{"muster_build_info", "Which Muster this is", MetricType::gauge, {}, {}};
-            build.samples.push_back({{{"version", std::string(version())}}, 1});
-            std::vector<Metric> all{
-                build,
-                counter("muster_log_dropped_total", "Log lines that nobody could read",
-                        static_cast<double>(output_.dropped())),
-                counter("muster_log_held_back_total", "Log lines held back because there were too many of their kind",
-                        static_cast<double>(log_.suppressed())),
-            };
-            Metric expiry{"muster_certificate_expiry_seconds",
-                          "Time until the first of the TLS certificates expires; negative afterwards",
-                          MetricType::gauge,
-                          {},
-                          {}};
-            const std::int64_t expires = certificate_expires_.load(std::memory_order_relaxed);
-            const double now = static_cast<double>(clock_.wall().value) / 1'000;
-            if (expires != 0) expiry.samples.push_back({{}, static_cast<double>(expires) - now});
-            all.push_back(std::move(expiry));
-            return all;
-        });
-    }
-
     Config config_;
     const std::size_t open_files_max_ = raise_open_files_limit();
     DescriptorPlan descriptors_ = plan_descriptors(config_, open_files_max_);
@@ -446,13 +364,11 @@ private:
     LogOutput& output_;
     ClusterFigures& cluster_figures_;
     Log& log_;
-    Time certificate_looked_at_{};
-    RefusedConnections refused_;                        // the main thread's
-    TlsPorts tls_;                                      // the main thread's
-    std::atomic<std::int64_t> certificate_expires_{0};  // any thread: seconds since 1970; 0: no TLS
+    RefusedConnections refused_;
     std::optional<PortsFile> ports_file_;
     ServiceManager manager_;
     Health health_{clock_};
+    TlsWatch tls_{clock_, log_, kept_.tickets, health_};
     Metrics metrics_;
     OperatorBook operators_;
     BlockBook blocks_;
@@ -501,6 +417,10 @@ int run_daemon(const Config& config, const ServeOptions& options) {
     Config present = config;
     KeptSockets kept(config, output);
     try {
+        if (planned_cells(config).size() > 1) {
+            run_cells(config, options, output, signals, cluster_figures, kept);
+            return to_int(ExitCode::ok);
+        }
         // A node that lost its cell stands by again.
         while (lived(present, options, output, signals, cluster_figures, kept) == Ending::lost_cell) {
         }

@@ -29,7 +29,8 @@ constexpr Duration look_again_after = 10ms;
 
 }  // namespace
 
-Game::Game(const Config& config, GamePorts& ports, const Clock& clock, Log& log, Store& store, Health& health)
+Game::Game(const Config& config, GamePorts& ports, const Clock& clock, Log& log, Store& store, Health& health,
+           std::string cell)
     : clock_(clock),
       log_(log),
       store_(store),
@@ -37,6 +38,7 @@ Game::Game(const Config& config, GamePorts& ports, const Clock& clock, Log& log,
       ports_(ports),
       network_(ports.network()),
       book_(ports.keeps_peers() ? &ports.book() : nullptr),
+      cell_(std::move(cell)),
       config_(config),
       commands_("commands", commands_max, network_.waiter(), [](const Pass& pass, Command& command) { command(pass); }),
       outcomes_("store", outcomes_max, network_.waiter(),
@@ -58,8 +60,8 @@ Game::~Game() {
 
 void Game::start(RecoveredState&& recovered, std::function<void()> on_ready, Store::OnFatal on_store_fatal) {
     on_ready_ = std::move(on_ready);
-    core_.emplace(core_config_of(config_), Core::Parts{loop_, log_, links_, to_store_, entropy_, clock_, clock_.wall()},
-                  std::move(recovered));
+    core_.emplace(core_config_of(config_, cell_),
+                  Core::Parts{loop_, log_, links_, to_store_, entropy_, clock_, clock_.wall()}, std::move(recovered));
     loop_.add_source(commands_);
     loop_.add_source(outcomes_);
     peers_.emplace(*core_, book_, network_.node_worker_number());
@@ -220,7 +222,7 @@ void Game::configure(const Config& config, const TlsPorts& tls, std::function<vo
         std::function<void()> held;
     };
     post([this, next = std::make_shared<const Reload>(Reload{config, std::move(held)})](const Pass&) {
-        core_->configure(core_config_of(next->config));
+        core_->configure(core_config_of(next->config, cell_));
         next->held();
     });
 }

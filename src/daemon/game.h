@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "base/entropy.h"
@@ -51,8 +52,10 @@ struct GameFigures {
 // Made, started and stopped by one thread; the game thread is its own.
 class Game {
 public:
-    // Nobody is served before start(). All of them outlive the game, but for the config.
-    Game(const Config& config, GamePorts& ports, const Clock& clock, Log& log, Store& store, Health& health);
+    // Nobody is served before start(). All of them outlive the game, but for the config and the name of its cell, which
+    // is empty where there is one only.
+    Game(const Config& config, GamePorts& ports, const Clock& clock, Log& log, Store& store, Health& health,
+         std::string cell = {});
     // Stops at once, if nobody did before, and waits for the game thread. Peers that may stay do.
     ~Game();
     Game(const Game&) = delete;
@@ -136,6 +139,7 @@ private:
     GamePorts& ports_;
     Network& network_;
     PeerBook* const book_;  // null: the peers end with the game
+    const std::string cell_;
     Config config_;
 
     // Any thread posts.

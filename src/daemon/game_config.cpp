@@ -1,5 +1,6 @@
 #include "daemon/game_config.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
@@ -48,9 +49,13 @@ std::vector<IpRange> ranges_of(const std::vector<std::string>& texts) {
     return ranges;
 }
 
-CoreConfig core_config_of(const Config& config) {
+CoreConfig core_config_of(const Config& config, const std::string& cell) {
     CoreConfig core;
-    core.fleet.regions = config.fleet.regions;
+    const CellPlans plans = planned_cells(config);
+    const CellPlan& plan = cell.empty() ? plans.front() : *std::ranges::find(plans, cell, &CellPlan::name);
+    for (const Region& region : config.fleet.regions)
+        if (!plan.regions || std::ranges::find(*plan.regions, region.id) != plan.regions->end())
+            core.fleet.regions.push_back(region);
     core.fleet.addresses = ranges_of(config.fleet.addresses);
     core.fleet.heartbeat_interval = config.fleet.heartbeat_interval;
     core.fleet.heartbeat_timeout = config.fleet.heartbeat_timeout;
@@ -61,7 +66,7 @@ CoreConfig core_config_of(const Config& config) {
     core.fleet.brake.hold = config.fleet.brake_hold;
     core.hosts.awaited_max = config.fleet.host_return_timeout;
     core.hosts.lost_kept = config.fleet.host_memory;
-    core.matchmakers.regions = config.fleet.regions;
+    core.matchmakers.regions = config.fleet.regions;  // it may name regions of other cells, too
     core.matchmakers.heartbeat_interval = config.matchmakers.heartbeat_interval;
     core.matchmakers.heartbeat_timeout = config.matchmakers.heartbeat_timeout;
     core.matches.ack_timeout = config.fleet.allocation_ack_timeout;
@@ -71,7 +76,7 @@ CoreConfig core_config_of(const Config& config) {
     core.matches.token_ttl = config.fleet.token_ttl;
     core.matches.lobby_memory = config.fleet.lobby_memory;
     core.matches.ready_timeout = config.fleet.ready_timeout;
-    core.share = share_of(planned_cells(config), planned_cells(config).front().name);
+    core.share = share_of(plans, plan.name);
     core.players.ping_interval = config.players.ping_interval;
     core.players.ping_timeout = config.players.ping_timeout;
     core.players.idle_after = config.players.idle_after;

@@ -16,7 +16,8 @@ namespace muster {
 // Of texts that the config has judged.
 std::vector<IpRange> ranges_of(const std::vector<std::string>& texts);
 
-CoreConfig core_config_of(const Config& config);
+// Of one of the planned cells; empty: of the only one.
+CoreConfig core_config_of(const Config& config, const std::string& cell = {});
 LoopConfig loop_config_of(const Config& config);
 PortLimits port_limits_of(const Config& config, Port port);
 // `connections_max` is what the process may have open of them. The log, which outlives the network, is told of peers

@@ -80,11 +80,31 @@ void HttpFront::serve() {
     is_served_ = true;
     http_->serve([this](HttpRequest&& request, HttpResponder&& responder) {
         forwarded_.resolve(request);
-        if (!api_ && request.path.starts_with("/api/") && !is_cluster_path(request.path))
-            return relay(std::move(request), std::move(responder));
+        const bool is_of_cell = request.path.starts_with("/api/") && !is_cluster_path(request.path);
+        if (cells_ && is_of_cell) return to_cell(std::move(request), std::move(responder));
+        if (!api_ && is_of_cell) return relay(std::move(request), std::move(responder));
         routes_.handle(std::move(request), std::move(responder));
     });
     log_.with(LogLevel::info, {{"port", "http"}}, "Listening on {}", http_->address());
+}
+
+void HttpFront::serve_cells(Cells cells) {
+    add_move_route(routes_, gate_, cells.move);
+    cells_ = std::move(cells);
+    serve();
+}
+
+void HttpFront::to_cell(HttpRequest&& request, HttpResponder&& responder) {
+    constexpr std::string_view of_cells = "/api/v1/cells/";
+    if (!request.path.starts_with(of_cells))
+        return responder.send(http_error(503, "Lists and actions over several cells are not served yet"));
+    const std::string_view rest = std::string_view(request.path).substr(of_cells.size());
+    const auto named = std::ranges::find(cells_->names, rest.substr(0, rest.find('/')));
+    const auto cell = static_cast<CellNumber>(named - cells_->names.begin());
+    // Whoever does not know the cell may say so.
+    if (named == cells_->names.end() || cells_->is_owned(cell))
+        return routes_.handle(std::move(request), std::move(responder));
+    relay(std::move(request), std::move(responder), cell);
 }
 
 void HttpFront::set_relay(RelayThread* relay) {
@@ -92,25 +112,31 @@ void HttpFront::set_relay(RelayThread* relay) {
     owner_->relay = relay;
 }
 
-void HttpFront::relay(HttpRequest&& request, HttpResponder&& responder) {
+void HttpFront::relay(HttpRequest&& request, HttpResponder&& responder, CellNumber cell) {
     auto waiting = std::make_shared<HttpResponder>(std::move(responder));
     std::string why = health_.unreadiness().value_or("The owner of the cell was lost; ask again");
     RelayedFeed::takes_feed(request);
-    owner_->ask(request, [owner = owner_, waiting, why](std::optional<HttpResponse> response) {
-        if (!response) return waiting->send(http_error(503, why));
-        RelayedFeed::continue_answer(*response, [owner](const HttpRequest& next, RelayedFeed::OnAnswer on_answer) {
-            owner->ask(next, std::move(on_answer));
-        });
-        waiting->send(std::move(*response));
-    });
+    owner_->ask(
+        request,
+        [owner = owner_, waiting, why](std::optional<HttpResponse> response) {
+            if (!response) return waiting->send(http_error(503, why));
+            RelayedFeed::continue_answer(*response, [owner](const HttpRequest& next, RelayedFeed::OnAnswer on_answer) {
+                owner->ask(next, std::move(on_answer));
+            });
+            waiting->send(std::move(*response));
+        },
+        cell);
 }
 
-void HttpFront::OwnerLine::ask(const HttpRequest& request, RelayedFeed::OnAnswer on_answer) {
+void HttpFront::OwnerLine::ask(const HttpRequest& request, RelayedFeed::OnAnswer on_answer, CellNumber cell) {
     const std::lock_guard lock(mutex);
     if (!relay) return on_answer(std::nullopt);
-    relay->ask(packed_request(request), [on_answer = std::move(on_answer)](const std::optional<std::string>& answer) {
-        on_answer(answer ? unpacked_response(*answer) : std::nullopt);
-    });
+    relay->ask(
+        packed_request(request),
+        [on_answer = std::move(on_answer)](const std::optional<std::string>& answer) {
+            on_answer(answer ? unpacked_response(*answer) : std::nullopt);
+        },
+        cell);
 }
 
 void HttpFront::answer_relayed(const std::string& question, const CellDoor::Answer& answer) {
@@ -118,11 +144,13 @@ void HttpFront::answer_relayed(const std::string& question, const CellDoor::Answ
     if (!request || !(request->path.starts_with("/api/") || RelayedFeed::is_about_feed(*request)))
         return answer(packed_response(http_error(400, "Not a request of the API")));
     http_->thread()->post([this, asked = std::make_shared<HttpRequest>(std::move(*request)), answer] {
+        if (RelayedFeed::is_about_feed(*asked) && !feeds_)
+            return answer(packed_response(http_error(410, "The feed is over")));
         if (RelayedFeed::is_about_feed(*asked))
             return feeds_->ask(*asked, HttpResponder([answer](auto&& piece) { answer(packed_response(piece)); }));
         const bool takes_feed = RelayedFeed::does_take_feed(*asked);
         routes_.handle(std::move(*asked), HttpResponder([this, answer, takes_feed](HttpResponse&& response) {
-                           if (response.stream && takes_feed) response = feeds_->begin(std::move(response));
+                           if (response.stream && takes_feed && feeds_) response = feeds_->begin(std::move(response));
                            answer(packed_response(response));
                        }));
     });

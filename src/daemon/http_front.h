@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/entropy.h"
 #include "base/log.h"
@@ -31,6 +32,7 @@
 #include "http/routes.h"
 #include "http/slow_reads.h"
 #include "relay/cell_door.h"
+#include "relay/cell_routes.h"
 #include "relay/relay_thread.h"
 #include "tls/tls_context.h"
 
@@ -59,6 +61,15 @@ public:
     // Before the game starts. Serves, if nobody did before.
     void open_api(const Parts& parts);
 
+    // What a node of several cells says of them.
+    struct Cells {
+        std::vector<std::string> names{};
+        std::function<bool(CellNumber)> is_owned{};  // by this node; HTTP thread
+        MoveCell move{};
+    };
+    // Answers from now on: a cell is moved by its owner. Lists and other actions over several cells are refused.
+    void serve_cells(Cells cells);
+
     // While there is no API, its questions go to the owner by way of the relay; null: they are refused.
     void set_relay(RelayThread* relay);
     // A question that came to another node. Any thread, while the API is open.
@@ -82,7 +93,8 @@ private:
 
     HttpQuota::Limits quota_of(const Config& config) const;
     void make_api(const Parts& parts);
-    void relay(HttpRequest&& request, HttpResponder&& responder);
+    void relay(HttpRequest&& request, HttpResponder&& responder, CellNumber cell = 0);
+    void to_cell(HttpRequest&& request, HttpResponder&& responder);
     void add_figures();
 
     const std::size_t connections_max_;
@@ -99,7 +111,7 @@ private:
     // The way to the owner. Feeds that are open hold it, too. Any thread.
     struct OwnerLine {
         // `on_answer` gets nothing when there is no owner, or it was lost.
-        void ask(const HttpRequest& request, RelayedFeed::OnAnswer on_answer);
+        void ask(const HttpRequest& request, RelayedFeed::OnAnswer on_answer, CellNumber cell = 0);
 
         std::mutex mutex;
         RelayThread* relay = nullptr;  // guarded by mutex
@@ -114,6 +126,7 @@ private:
     std::optional<GameOperator> operator_;
     std::optional<Api> api_;
     std::optional<RelayedFeeds> feeds_;
+    std::optional<Cells> cells_;  // none: there is one
     SlowReadThread slow_reads_;
     // Last, so that it stops before what its answers are made from.
     std::optional<HttpServer> http_;

@@ -1,11 +1,9 @@
 // This node: the store that its config names, and, when several nodes share that store, its place among them (N-1).
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,14 +11,17 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "config/config.h"
+#include "core/cell_plan.h"
+#include "daemon/node_cell.h"
 #include "daemon/node_life.h"
 #include "http/cluster_view.h"
 #include "http/metrics_text.h"
 #include "net/socket_address.h"
 #include "postgres/pg_member.h"
 #include "postgres/pg_store.h"
-#include "relay/relay_thread.h"
+#include "relay/owner_link.h"
 #include "store/history_limits.h"
+#include "store/sqlite_store.h"
 #include "store/store.h"
 
 namespace muster {
@@ -34,40 +35,45 @@ public:
     // Opens the store. Throws StoreError.
     Node(const Config& config, const Clock& clock, Log& log, ClusterFigures& cluster_figures);
 
+    // Of the only cell. With several cells each has its own.
     Store& store() { return *store_; }
     const Store& store() const { return *store_; }
     // For people: the file, or the database's address.
     const std::string& store_name() const { return store_name_; }
     const std::string& name() const { return name_; }
-    // What it owns or stands by for: all state is one cell for now.
-    const std::string& cell() const { return cell_; }
+    // The only cell.
+    const std::string& cell() const { return plans_.front().name; }
+    const CellPlans& plans() const { return plans_; }
 
     // Whether the store is shared: then the cell must be owned before the store is recovered.
-    bool is_member() const { return shared_ != nullptr; }
+    bool is_member() const { return is_member_; }
     // Joins the others; `address` is where our HTTP port is reached, unless the config says otherwise. `on_name_lost`
     // is called on a thread of its own when another node got our name. Throws StoreError 78 when one has it already.
     // The node port is where other nodes reach us, at the host that the config advertises.
     void join(const std::string& address, const SocketAddress& node_port, std::function<void()> on_name_lost);
-    // One look at the cell. True once it is ours.
-    bool try_to_own();
-    // "standing by; owner is two"
-    const std::string& standing() const { return life_.standing(); }
+    // Once it has joined. Any thread.
+    PgMember& member() const { return *member_; }
+    // Where other nodes reach us.
+    const std::string& node_address() const { return node_address_; }
 
-    // Who owns the cell and where, as far as that look and the others' rows tell; nothing: nobody that could be
-    // reached.
-    std::optional<RelayTarget> owner();
-    // The same by the rows alone, for one that has just handed over.
-    std::optional<RelayTarget> owner_by_rows() const;
-    // Of the cell; ours once we own it.
-    std::int64_t term() const { return term_; }
+    // One of several cells, for one life. Throws StoreError. Any thread.
+    std::unique_ptr<NodeCell> open_cell(const std::string& cell_name) const;
 
-    // Before the store stops: it goes to `wanted`, or else to a node that is alive. False when there is none.
-    bool choose_successor(const std::string& wanted = {});
+    // Of the only cell, as NodeCell has them.
+    bool try_to_own() { return shared_->try_to_own(*member_); }
+    const std::string& standing() const { return shared_->standing(); }
+    std::optional<RelayTarget> owner() { return shared_->owner(*member_); }
+    std::optional<RelayTarget> owner_by_rows() const { return muster::owner_by_rows(*member_, cell(), name_); }
+    std::int64_t term() const { return shared_->term(); }
+    bool choose_successor(const std::string& wanted = {}) {
+        return shared_ && member_ && shared_->choose_successor(*member_, wanted);
+    }
+    std::string next_owner() { return member_ ? shared_->next_owner(*member_) : std::string(); }
 
     // Any thread: an operator wants another node to own the cell.
     MoveVerdict ask_to_move(const std::string& cell_name, const std::string& node);
-    // Who is to have the cell now: whom an operator named, or a node that prefers it and is back (N-12). Empty: nobody.
-    std::string next_owner();
+    // Any thread: whether that node could own a cell of ours.
+    MoveVerdict judge_move(const std::string& node) const;
 
     // Any thread: other nodes whose peers may come over them.
     std::size_t others_alive() const;
@@ -84,25 +90,24 @@ private:
     ClusterFigures& cluster_figures_;
     const Config::Cluster cluster_;
     const std::string name_;
-    const std::string cell_;
+    const CellPlans plans_;
     const std::vector<std::int64_t> regions_;
     const UnixMs started_;
     const std::string instance_;
-    NodeLife life_;
-    CellOwnership seen_;
-    std::optional<RelayTarget> last_owner_;
-    std::int64_t term_ = 0;
-    std::atomic<bool> owns_{false};
-    Time owned_since_{};
-    std::mutex move_mutex_;
-    std::string move_to_;  // guarded by move_mutex_
+    const bool is_member_;
     std::string store_name_;
-    std::string address_;  // written once, before others read it
+    std::string address_;  // written once, before others read it, as is the next
+    std::string node_address_;
     PgOptions connection_;
-    std::unique_ptr<Store> store_;
-    PgStore* shared_ = nullptr;  // the store, when it is one that several share
+    PgStoreOptions shared_options_;     // of a cell, but for its name
+    std::unique_ptr<SqliteStore> own_;  // a store that nobody shares
+    std::unique_ptr<NodeCell> shared_;  // the only cell of one that several nodes share
+    Store* store_ = nullptr;            // either
     std::unique_ptr<PgMember> member_;
 };
+
+// `muster_cell_owned` of one cell.
+Metric owned_metric(const std::string& cell, bool is_owned);
 
 HistoryLimits history_limits_of(const Config& config);
 

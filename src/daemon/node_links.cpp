@@ -32,14 +32,27 @@ NodeLinks::~NodeLinks() {
     close_port();
 }
 
-void NodeLinks::begin_relay(const Config& config, const TlsPorts& tls, const Node& node) {
+RelayOptions relay_options_of(const Config& config, const TlsPorts& tls, const Node& node) {
     RelayOptions options;
-    options.cells.front().name = node.cell();
+    options.cells.clear();
+    for (const CellPlan& plan : node.plans()) options.cells.push_back({plan.name, plan.regions, plan.players});
     options.link.node = node.name();
     if (config.auth.node_token.is_set()) options.link.token = std::string(config.auth.node_token.first().reveal());
     options.link.tls = tls.to_nodes;
+    return options;
+}
+
+NodePortOptions node_port_options_of(const Config& config, const TlsPorts& tls) {
+    NodePortOptions options;
+    if (config.auth.node_token.is_set())
+        options.is_token = [token = config.auth.node_token](std::string_view shown) { return token.matches(shown); };
+    options.tls = tls.nodes;
+    return options;
+}
+
+void NodeLinks::begin_relay(const Config& config, const TlsPorts& tls, const Node& node) {
     const std::lock_guard lock(mutex_);
-    if (!kept_.relay) kept_.relay.emplace(kept_.clock, kept_.log, *kept_.ports, std::move(options));
+    if (!kept_.relay) kept_.relay.emplace(kept_.clock, kept_.log, *kept_.ports, relay_options_of(config, tls, node));
     http_.set_relay(&*kept_.relay);
 }
 
@@ -50,12 +63,8 @@ void NodeLinks::end_relay() {
 }
 
 void NodeLinks::open_port(const Config& config, const TlsPorts& tls, const Node& node, Game& game) {
-    NodePortOptions options;
-    if (config.auth.node_token.is_set())
-        options.is_token = [token = config.auth.node_token](std::string_view shown) { return token.matches(shown); };
-    options.tls = tls.nodes;
     const std::lock_guard lock(mutex_);
-    port_.emplace(kept_.clock, kept_.log, *kept_.node_listener, std::move(options));
+    port_.emplace(kept_.clock, kept_.log, *kept_.node_listener, node_port_options_of(config, tls));
     door_ = &port_->open(
         {node.cell(), node.term(), kept_.ports->relayed_generation},
         {kept_.ports->network(), game.waiter(), [this](const std::string& question, const CellDoor::Answer& answer) {

@@ -47,7 +47,11 @@ struct KeptSockets {
     std::optional<RelayThread> relay;  // while the node stands by, also from one life to the next
 };
 
-// One thread, unless a line says otherwise. What it is given outlives it.
+// How this node relays, and who may relay to it.
+RelayOptions relay_options_of(const Config& config, const TlsPorts& tls, const Node& node);
+NodePortOptions node_port_options_of(const Config& config, const TlsPorts& tls);
+
+// Of a node with one cell. One thread, unless a line says otherwise. What it is given outlives it.
 class NodeLinks {
 public:
     NodeLinks(KeptSockets& kept, HttpFront& http) : kept_(kept), http_(http) {}

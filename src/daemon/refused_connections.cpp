@@ -57,4 +57,14 @@ std::string RefusedConnections::warning(Time now) const {
     return {};
 }
 
+void RefusedConnections::look_at(const Network& network, const Config& config, Time now, Log& log, Health& health) {
+    std::vector<Count> counts;
+    for (const Port port : ports)
+        for (const AcceptRefusal why : accept_refusals)
+            if (const auto last = network.last_refused(port, why))
+                counts.push_back({port, why, network.figures().of(port).refused[why].value(), *last});
+    for (const std::string& sentence : look(now, counts, config)) log.warning("{}", sentence);
+    health.set_refusal_warning(warning(now));
+}
+
 }  // namespace muster

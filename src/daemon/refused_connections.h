@@ -10,9 +10,12 @@
 #include <vector>
 
 #include "base/ip_address.h"
+#include "base/log.h"
 #include "base/time.h"
 #include "config/config.h"
+#include "http/health.h"
 #include "net/accept_refusal.h"
+#include "net/network.h"
 #include "protocol/port.h"
 
 namespace muster {
@@ -35,6 +38,9 @@ public:
 
     // Sentences for the log. The first refusal is told at once.
     std::vector<std::string> look(Time now, const std::vector<Count>& counts, const Config& config);
+
+    // The same of what the network counts, told to the log and to the operators.
+    void look_at(const Network& network, const Config& config, Time now, Log& log, Health& health);
 
     // What an operator should know now; empty when there is nothing. Those that came too fast come again by themselves.
     std::string warning(Time now) const;

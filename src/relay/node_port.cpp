@@ -55,6 +55,7 @@ CellDoor& NodePort::open(CellDoorOptions options, CellDoor::Parts parts) {
 
 std::uint32_t NodePort::close(CellDoor& door) {
     const std::lock_guard lock(turn_mutex_);
+    obey_loops();
     std::erase_if(links_, [&](const auto& entry) {
         NodeLink& link = *entry.second;
         // The kernel still sends what was written.

@@ -28,8 +28,8 @@ struct NodePortOptions {
     std::shared_ptr<const TlsServerContext> tls{};     // null: no TLS
 };
 
-// Made and ended by one thread, which also opens and closes the doors; serves on a thread of its own, `nodes`, between
-// the two. What it is given outlives it. Each link is for the door of one cell. A stranger is told nothing, logged and
+// Made and ended by one thread; serves on a thread of its own, `nodes`, between the two. Any thread opens and closes
+// doors. What it is given outlives it. Each link is for the door of one cell. A stranger is told nothing, logged and
 // closed, and nothing else changes; so is a node that says what no node says, or that comes for a cell without a door.
 class NodePort {
 public:

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""Several cells on one PostgreSQL: each has an owner of its own, and any node serves the peers of all (N-7, N-11, N-12).
+
+    cells_test.py PATH_TO_MUSTER PATH_TO_CELLS_STAND [unittest arguments]
+"""
+
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import pg_engine
+from muster_peer import EU, PATIENCE_S, Daemon, Reader, allocation, answer_now, environment, until
+from served import Served, main
+
+SILENCE_S = 3
+US = 1
+PLAN = "eu:2,9,11:;us:0,1,15:players"
+
+
+class Cells(Served):
+    stand = ""  # the program
+
+    @classmethod
+    def setUpClass(cls):
+        if pg_engine.programs() is None:
+            raise unittest.SkipTest("PostgreSQL is not installed: nothing was tried")
+        cls.engine = pg_engine.Engine()
+        cls.addClassCleanup(cls.engine.end)
+
+    def setUp(self):
+        self.url = self.engine.url(self.engine.database())
+
+    def node(self, name, plan=PLAN, wait=True, silence_s=SILENCE_S, **settings):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        node = Daemon(self.stand, folder.name, wait=wait, MUSTER_STORE_PATH=None, MUSTER_STORE_URL=self.url, MUSTER_CLUSTER_NODE=name,
+                      MUSTER_CLUSTER_SILENCE=f"{silence_s}s", CELLS_STAND_PLAN=plan, **settings)
+        node.name = name
+        self.addCleanup(node.end)
+        return node
+
+    def owners(self, node):
+        """Of each cell, as the node tells it."""
+        answer, body = node.get("/api/v1/cluster")
+        self.assertEqual(answer.status, 200, body)
+        return {cell["name"]: cell["owner"] for cell in json.loads(body)["cells"]}
+
+    def until_owners(self, nodes, **owners):
+        """All of the nodes say so, and are linked to each."""
+        for node in nodes:
+            until(lambda: self.owners(node) == owners and node.get("/readyz")[0].status == 200,
+                  lambda: f"{node.name}: {self.owners(node)} are not {owners}:\n{node.log_text()}", 2 * PATIENCE_S)
+
+    def two_nodes(self, **more):
+        """One owns eu, two owns us."""
+        one = self.node("one", **more)
+        self.until_owners([one], eu="one", us="one")
+        two = self.node("two", **more)
+        self.until_owners([one, two], eu="one", us="one")
+        self.move(two, "us", "two")
+        self.until_owners([one, two], eu="one", us="two")
+        return one, two
+
+    def cli(self, node, *arguments):
+        return subprocess.run([self.muster, *arguments], env=environment(MUSTER_URL="http://" + node.ports["http"]), text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=2 * PATIENCE_S)
+
+    def move(self, through, cell, to):
+        """Once the node that is asked knows the one that is named: its view may be a second old."""
+        done = until(lambda: (tried := self.cli(through, "cluster", "move", cell, to)).returncode == 0 and tried,
+                     lambda: self.cli(through, "cluster", "move", cell, to).stderr)
+        self.assertIn(to, done.stdout)
+
+    def figure_of(self, node, start):
+        lines = node.get("/metrics")[1].splitlines()
+        return next(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(start))
+
+    def allocated(self, matchmaker, server, lobby, region):
+        matchmaker.request(lobby, region)
+        answer = until(lambda: answer_now(matchmaker, server, lobby), f"no answer for lobby {lobby}", 2 * PATIENCE_S)
+        return allocation(Reader(answer))
+
+    def test_N_7_servers_and_requests_of_both_regions_through_either_node_reach_the_owner_of_their_cell(self):
+        one, two = self.two_nodes()
+        self.assertEqual(self.figure_of(one, 'muster_cell_owned{cell="eu"}'), 1)
+        self.assertEqual(self.figure_of(one, 'muster_cell_owned{cell="us"}'), 0)
+        self.assertEqual(self.figure_of(two, 'muster_cell_owned{cell="us"}'), 1)
+        lobby = 0
+        for port, at_servers, at_matchmakers in ((7000, one, two), (7100, two, one)):
+            servers = {region: at_servers.game_server(port + region, region=region, max_matches=100) for region in (EU, US)}
+            self.assertEqual([server.refused for server in servers.values()], [None, None])
+            # Cells give numbers of their own shares.
+            self.assertNotEqual(servers[EU].id, servers[US].id)
+            matchmaker = at_matchmakers.matchmaker(f"chat-{port}", regions=(EU, US))
+            self.assertIsNone(matchmaker.refused)
+            for region, server in servers.items():
+                lobby += 1
+                _, error, where, _ = self.allocated(matchmaker, server, lobby, region)
+                self.assertEqual((error, where), ("", server.id))
+            for server in servers.values():
+                server.close()
+
+        # A region that nobody has is refused once, and a lobby is one cell's only (N-8).
+        matchmaker = two.matchmaker("chat-3", regions=(EU, US))
+        matchmaker.request(90, region=77)
+        self.assertEqual(allocation(matchmaker.expect(0x2003))[1], "Region not supported")
+        # A heartbeat is acknowledged once; a cancel of what no cell knows is answered once.
+        matchmaker.send(0x2004)
+        matchmaker.send(0x2007, struct.pack("<i", 4711))
+        matchmaker.expect(0x2005)
+        event = matchmaker.expect(0x2006)
+        self.assertEqual((event.take("i"), event.take("b"), event.string()), (4711, 4, "Match not found"))
+        with self.assertRaises(TimeoutError):
+            matchmaker.receive(0.5)
+
+    def test_N_7_players_of_any_node_are_in_the_cell_of_their_name(self):
+        one, two = (self.node(name, plan="eu:2,9,11:players;us:0,1,15:players") for name in ("one", "two"))
+        until(lambda: all(self.owners(one).values()), "nobody owns them")
+        self.until_owners([one, two], **self.owners(one))
+        ids = {}
+        for name in ("Anna", "Bo", "Cleo", "Dan", "Eve", "Finn"):
+            player = one.player(name)
+            self.assertIsNone(player.refused)
+            ids[name] = player.id
+            player.close()
+        self.assertEqual(len(set(ids.values())), len(ids))
+        for name, number in ids.items():
+            self.assertEqual(two.player(name).id, number)
+
+    def test_N_3_N_6_fault_80_the_owner_of_one_cell_is_killed_and_the_other_cell_goes_on(self):
+        silence_s = 10  # so long that the other cell has its time before
+        one, two = self.two_nodes(silence_s=silence_s)
+        eu = one.game_server(7000, region=EU, max_matches=100)
+        us = one.game_server(7001, region=US, max_matches=100)
+        matchmaker = one.matchmaker(regions=(EU, US))
+        self.assertEqual(self.allocated(matchmaker, eu, 1, EU)[1], "")
+        answered = self.allocated(matchmaker, us, 2, US)
+        self.assertEqual(answered[1], "")
+        two.process.kill()
+        two.process.wait()
+        killed = time.monotonic()
+        # The other cell's peers notice nothing, and a request for the lost cell waits.
+        matchmaker.request(3, US)
+        self.assertEqual(self.allocated(matchmaker, eu, 4, EU)[1], "")
+        self.assertEqual(self.owners(one)["us"], "two")
+        self.until_owners([one], eu="one", us="one")
+        print(f"owner again {time.monotonic() - killed:.1f} s after kill -9, with a silence of {silence_s} s")
+        # The sockets stay open: the game server confirms its match, takes the request that waited, and the next.
+        waited = until(lambda: answer_now(matchmaker, us, 3), "the request that waited is not answered", 2 * PATIENCE_S)
+        self.assertEqual(allocation(Reader(waited))[1:3], ("", us.id))
+        self.assertEqual(self.allocated(matchmaker, us, 5, US)[1], "")
+        # What was answered stands, with its server and token.
+        self.assertEqual(self.allocated(matchmaker, us, 2, US), answered)
+        self.assertEqual(self.figure_of(one, "muster_cell_takeovers_total"), 1)
+        self.assertEqual(self.figure_of(one, 'muster_cell_owned{cell="us"}'), 1)
+
+    def test_N_6_N_12_a_node_that_is_stopped_hands_its_cells_over_and_peers_at_the_other_stay(self):
+        one, two = self.two_nodes()
+        us = one.game_server(7001, region=US, max_matches=100)
+        matchmaker = one.matchmaker(regions=(EU, US))
+        self.assertEqual(self.allocated(matchmaker, us, 1, US)[1], "")
+        self.assertEqual(two.stop(), 0, two.log_text())
+        self.assertIn("Hands cell us over to one", two.log_text())
+        self.until_owners([one], eu="one", us="one")
+        self.assertEqual(self.allocated(matchmaker, us, 2, US)[1], "")
+
+    def test_N_11_a_cell_is_moved_through_any_node_and_muster_cluster_shows_it(self):
+        one, two = self.two_nodes()
+        shown = self.cli(two, "cluster")
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        lines = {line.split()[0]: line for line in shown.stdout.splitlines() if line.split()}
+        self.assertIn("one", lines["eu"])
+        self.assertIn("two", lines["us"])
+        matchmaker = one.matchmaker(regions=(EU, US))
+        eu = one.game_server(7000, region=EU, max_matches=100)
+        # Asked of the node that does not own it, and back.
+        self.move(two, "eu", "two")
+        self.until_owners([one, two], eu="two", us="two")
+        self.assertEqual(self.allocated(matchmaker, eu, 1, EU)[1], "")
+        self.move(one, "us", "one")
+        self.until_owners([one, two], eu="two", us="one")
+        self.assertNotEqual(self.cli(one, "cluster", "move", "asia", "one").returncode, 0)
+        self.assertNotEqual(self.cli(one, "cluster", "move", "eu", "three").returncode, 0)
+        # What is not built says so.
+        self.assertEqual(one.get("/api/v1/servers")[0].status, 503)
+
+    def test_N_8_a_lobby_that_one_cell_has_is_refused_by_the_other(self):
+        one, _ = self.two_nodes()
+        eu = one.game_server(7000, region=EU, max_matches=100)
+        us = one.game_server(7001, region=US, max_matches=100)
+        matchmaker = one.matchmaker(regions=(EU, US))
+        self.assertEqual(self.allocated(matchmaker, eu, 1, EU)[1], "")
+        self.assertEqual(self.allocated(matchmaker, us, 1, US)[1], "Invalid match lobby ID")
+        self.assertEqual(self.allocated(matchmaker, us, 2, US)[1], "")
+
+    def test_N_7_cells_that_differ_are_refused(self):
+        self.node("one")
+        other = self.node("two", plan="eu:2,9,11:players;us:0,1,15:players", wait=False)
+        self.assertEqual(other.process.wait(2 * PATIENCE_S), 78)
+        self.assertIn("the cells of this node are not those of the store", other.log_text())
+
+
+if __name__ == "__main__":
+    Cells.stand = os.path.abspath(sys.argv.pop(2))
+    main()
