@@ -8,6 +8,8 @@
 
 #include "base/thread_name.h"
 #include "core/recovery_check.h"
+#include "daemon/cell_api.h"
+#include "daemon/cell_past.h"
 #include "daemon/game_config.h"
 #include "daemon/game_metrics.h"
 #include "daemon/tls_ports.h"
@@ -50,8 +52,10 @@ struct CellRunner::Term {
                runner.cell_) {}
 
     NodeCell& cell;
+    CellPast past;
     GamePorts ports;
     Game game;
+    std::unique_ptr<CellApi> api;
     CellDoor* door = nullptr;
     Duration recovery{0};
 };
@@ -131,10 +135,14 @@ void CellRunner::own(NodeCell& cell) {
                      {"matches", recovered.matches.size()},
                      {"seconds", to_seconds(term.recovery)}},
                     "Opened cell {}", cell_);
-    term.game.on_answered([](const AnsweredQuestion&) {});
-    term.game.on_host_verdict([](HostVerdict&&) {});
+    term.past.begin(cell.store(), recovered, parts_.operators, parts_.blocks, parts_.clock);
+    term.api = parts_.http.open_cell({term.game, parts_.node, cell.store(), health_, term.past,
+                                      [this](const MoveWish& wish) { return ask_to_move(wish); }});
     term.door = &parts_.port.open({cell_, cell.term(), generation_},
-                                  {term.ports.network(), term.game.waiter(), parts_.on_question});
+                                  {term.ports.network(), term.game.waiter(),
+                                   [api = term.api.get()](const std::string& question, const CellDoor::Answer& answer) {
+                                       api->answer(question, answer);
+                                   }});
     term.ports.network().set_node_worker(term.door);
     // This node's own relay is one of those that tell of their peers.
     term.game.hold_requests([this, door = term.door] { return door->told() >= parts_.node.others_alive() + 1; });
@@ -179,6 +187,7 @@ void CellRunner::give_away(Term& term, bool hands_over) {
     if (!has_ended) parts_.die(StoreError(exit_io, fmt::format("the game loop of cell {} did not end in time", cell_)));
     term.ports.network().set_node_worker(nullptr);
     generation_ = parts_.port.close(*term.door);
+    parts_.http.close_cell(std::move(term.api));
     const Duration left = std::max<Duration>(deadline - parts_.clock.now() - 1s, Duration{0});
     if (hands_over && !term.cell.store().stop(left))
         parts_.log.error("Cell {}: the store did not write everything in time; the next owner recovers", cell_);
@@ -195,6 +204,7 @@ void CellRunner::follow_successor() {
 
 MoveVerdict CellRunner::ask_to_move(const MoveWish& wish) {
     const MoveVerdict verdict = parts_.node.judge_move(wish.node);
+    if (wish.cell != cell_) return MoveVerdict::unknown_cell;
     if (verdict != MoveVerdict::begun) return verdict;
     const std::lock_guard lock(mutex_);
     if (!term_) return MoveVerdict::unknown_cell;

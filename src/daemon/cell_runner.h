@@ -16,12 +16,15 @@
 #include "base/time.h"
 #include "config/config.h"
 #include "daemon/game.h"
+#include "daemon/http_front.h"
 #include "daemon/node.h"
 #include "daemon/node_cell.h"
 #include "daemon/node_life.h"
+#include "http/block_book.h"
 #include "http/cluster_view.h"
 #include "http/health.h"
 #include "http/metrics_text.h"
+#include "http/operator_book.h"
 #include "relay/cell_routes.h"
 #include "relay/node_port.h"
 #include "relay/relay_thread.h"
@@ -41,7 +44,9 @@ public:
         ClusterFigures& figures;
         RelayThread& relay;
         NodePort& port;
-        CellDoor::OnQuestion on_question;  // of other nodes' HTTP ports, about this cell
+        HttpFront& http;
+        OperatorBook& operators;
+        BlockBook& blocks;
         // What cannot go on: the process ends. On any thread.
         std::function<void(const StoreError&)> die;
     };

@@ -73,8 +73,7 @@ public:
         for (CellNumber cell = 0; cell < node_->plans().size(); ++cell)
             runners_.push_back(std::make_unique<CellRunner>(parts_of_cells(), cell));
         add_figures();
-        http_.serve_cells({names(), [this](CellNumber cell) { return runners_[cell]->is_owned(); },
-                           [this](const MoveWish& wish) { return move(wish); }});
+        http_.serve_cells({names(), [this](const std::string& region) { return cell_of_region(region); }});
         for (const auto& runner : runners_) runner->start();
         if (ports_file_) ports_file_->write(kept_.bound(http_.address()));
         manager_.ready("Serving");
@@ -91,9 +90,9 @@ private:
                 figures_,
                 *kept_.relay,
                 *port_,
-                [this](const std::string& question, const CellDoor::Answer& answer) {
-                    http_.answer_relayed(question, answer);
-                },
+                http_,
+                operators_,
+                blocks_,
                 [this](const StoreError& error) { die(error); }};
     }
 
@@ -103,10 +102,12 @@ private:
         return all;
     }
 
-    // Any thread.
-    MoveVerdict move(const MoveWish& wish) {
-        const auto runner = std::ranges::find_if(runners_, [&](const auto& each) { return each->cell() == wish.cell; });
-        return runner == runners_.end() ? MoveVerdict::unknown_cell : (*runner)->ask_to_move(wish);
+    // By number or by name; one that is in no cell is refused by the first.
+    CellNumber cell_of_region(const std::string& region) const {
+        for (const Region& known : config_.fleet.regions)
+            if (known.name == region || std::to_string(known.id.value) == region)
+                return relay_routes_.of_region(known.id);
+        return relay_routes_.first_of(Port::matchmakers);
     }
 
     void serve(Signals& signals) {
@@ -192,6 +193,7 @@ private:
     Metrics metrics_;
     OperatorBook operators_;
     BlockBook blocks_;
+    const CellRoutes relay_routes_{routed_cells(planned_cells(config_))};
     std::optional<Node> node_;
     std::optional<NodePort> port_;
     std::vector<std::unique_ptr<CellRunner>> runners_;

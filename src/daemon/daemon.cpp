@@ -17,6 +17,7 @@
 #include "config/config_reload.h"
 #include "config/config_serving.h"
 #include "core/recovery_check.h"
+#include "daemon/cell_past.h"
 #include "daemon/cells_daemon.h"
 #include "daemon/descriptor_plan.h"
 #include "daemon/game.h"
@@ -118,7 +119,7 @@ public:
         game_.emplace(config_, *kept_.ports, clock_, log_, node_->store(), health_);
         remember_the_past();
         if (!http_.is_open()) http_.listen(config_, tls_.ports().http, *node_);
-        http_.open_api({*game_, *node_, events_, over_});
+        http_.open_api({*game_, *node_, past_.events, past_.over});
         add_game_figures();
         if (node_->is_member()) {
             links_.open_port(config_, tls_.ports(), *node_, *game_);
@@ -253,30 +254,13 @@ private:
     // A member's peers stay for the next owner.
     GameEnd way_to_end() const { return node_->is_member() ? GameEnd::abandons : GameEnd::closes; }
 
-    // What the API shows of it: from the last run now, from this one as it becomes durable.
     void remember_the_past() {
-        auto newest = node_->store().events_before(std::numeric_limits<std::int64_t>::max(), EventRing::capacity_usual);
-        std::reverse(newest.begin(), newest.end());
-        events_.preload(newest, newest.size() < EventRing::capacity_usual);
-        for (const TokenUsed& used : recovered_.tokens_used) over_.note(used);
-        operators_.begin_with(recovered_.operators);
-        blocks_.begin_with(recovered_.blocks);
+        past_.begin(node_->store(), recovered_, operators_, blocks_, clock_);
         if (!recovered_.operators.empty() && !config_.auth.admin_token.is_set())
             log_.warning(
                 "{} operators have tokens, but auth.admin_token is not set: everybody on this machine may do "
                 "everything",
                 recovered_.operators.size());
-        node_->store().on_durable([this](const RecordBatch& batch) {
-            const UnixMs now = clock_.wall();
-            for (const Record& record : batch.records) {
-                if (const auto* event = std::get_if<EventRecord>(&record))
-                    events_.append(*event);
-                else
-                    over_.note(record, now);
-                operators_.note(record);
-                blocks_.note(record);
-            }
-        });
     }
 
     // On the game thread, once peers may come.
@@ -372,8 +356,7 @@ private:
     Metrics metrics_;
     OperatorBook operators_;
     BlockBook blocks_;
-    EventRing events_;
-    OverMatches over_;
+    CellPast past_;
     std::optional<Node> node_;
     RecoveredState recovered_;
     Duration recovery_{0};

@@ -373,7 +373,7 @@ ProcessFigures GameOperator::figures() {
         figures.callback_errors =
             std::accumulate(loop.callback_errors.begin(), loop.callback_errors.end(), std::uint64_t{0});
     }
-    figures.store_queue_depth = parts_.node.store().figures().queue_depth;
+    figures.store_queue_depth = parts_.store.figures().queue_depth;
     if (parts_.node.is_member()) {
         figures.node = parts_.node.name();
         const ClusterVerdict verdict = verdict_of(parts_.node.view());

@@ -14,6 +14,7 @@
 #include "http/api_game.h"
 #include "http/health.h"
 #include "http/http_server.h"
+#include "store/store.h"
 
 namespace muster {
 
@@ -23,6 +24,7 @@ public:
     struct Parts {
         Game& game;
         const Node& node;
+        const Store& store;
         const Health& health;
         const Clock& clock;
         std::shared_ptr<HttpThread> thread;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <future>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "daemon/http_metrics.h"
 #include "daemon/relayed_request.h"
 #include "http/page.h"
+#include "http/page_query.h"
 
 namespace muster {
 namespace {
@@ -81,7 +83,7 @@ void HttpFront::serve() {
     http_->serve([this](HttpRequest&& request, HttpResponder&& responder) {
         forwarded_.resolve(request);
         const bool is_of_cell = request.path.starts_with("/api/") && !is_cluster_path(request.path);
-        if (cells_ && is_of_cell) return to_cell(std::move(request), std::move(responder));
+        if (cells_ && is_of_cell) return ask_cells(std::move(request), std::move(responder));
         if (!api_ && is_of_cell) return relay(std::move(request), std::move(responder));
         routes_.handle(std::move(request), std::move(responder));
     });
@@ -89,22 +91,91 @@ void HttpFront::serve() {
 }
 
 void HttpFront::serve_cells(Cells cells) {
-    add_move_route(routes_, gate_, cells.move);
     cells_ = std::move(cells);
     serve();
 }
 
-void HttpFront::to_cell(HttpRequest&& request, HttpResponder&& responder) {
+std::unique_ptr<CellApi> HttpFront::open_cell(const CellApi::Parts& parts) {
+    std::unique_ptr<CellApi> api;
+    std::promise<void> made;
+    http_->thread()->post([&] {
+        api = std::make_unique<CellApi>(parts,
+                                        CellApi::Shared{clock_, http_->thread(), gate_, operators_, blocks_, entropy_});
+        made.set_value();
+    });
+    made.get_future().wait();
+    return api;
+}
+
+void HttpFront::close_cell(std::unique_ptr<CellApi> api) {
+    std::promise<void> ended;
+    http_->thread()->post([&] {
+        api.reset();
+        ended.set_value();
+    });
+    ended.get_future().wait();
+}
+
+void HttpFront::ask_cells(HttpRequest&& request, HttpResponder&& responder) {
     constexpr std::string_view of_cells = "/api/v1/cells/";
-    if (!request.path.starts_with(of_cells))
-        return responder.send(http_error(503, "Lists and actions over several cells are not served yet"));
-    const std::string_view rest = std::string_view(request.path).substr(of_cells.size());
-    const auto named = std::ranges::find(cells_->names, rest.substr(0, rest.find('/')));
-    const auto cell = static_cast<CellNumber>(named - cells_->names.begin());
-    // Whoever does not know the cell may say so.
-    if (named == cells_->names.end() || cells_->is_owned(cell))
-        return routes_.handle(std::move(request), std::move(responder));
-    relay(std::move(request), std::move(responder), cell);
+    if (request.path.starts_with(of_cells)) {
+        const std::string_view rest = std::string_view(request.path).substr(of_cells.size());
+        const auto named = std::ranges::find(cells_->names, rest.substr(0, rest.find('/')));
+        if (named == cells_->names.end()) return responder.send(http_error(404, "No such cell"));
+        return relay(std::move(request), std::move(responder), static_cast<CellNumber>(named - cells_->names.begin()));
+    }
+    const CellQuestion question = cell_question_of(request);
+    switch (question.kind) {
+        case CellQuestion::Kind::none:
+            return responder.send(http_error(503, "This is not answered over several cells yet"));
+        case CellQuestion::Kind::first:
+            return relay(std::move(request), std::move(responder));
+        case CellQuestion::Kind::region:
+            return relay(std::move(request), std::move(responder),
+                         cells_->of_region(region_in_body(request.body).value_or("")));
+        case CellQuestion::Kind::list:
+        case CellQuestion::Kind::find:
+        case CellQuestion::Kind::all:
+            return gather(question, request, std::move(responder));
+    }
+}
+
+// Answers come on any thread, and are taken on the HTTP thread.
+void HttpFront::gather(const CellQuestion& question, const HttpRequest& request, HttpResponder&& responder) {
+    auto gathered = std::make_shared<Gathered>(question, std::move(responder));
+    const auto limit = parse_number(request.query_value("limit").value_or(""));
+    if (limit && *limit > 0) gathered->limit = static_cast<std::size_t>(*limit);
+    if (question.list == "regions") gathered->limit = std::numeric_limits<std::size_t>::max();
+    for (const std::string& name : cells_->names) gathered->answers.push_back({name, std::nullopt});
+    gathered->waits_for = cells_->names.size();
+    for (CellNumber cell = 0; cell < cells_->names.size(); ++cell) {
+        owner_->ask(
+            request,
+            [gathered, cell, thread = http_->thread()](std::optional<HttpResponse> response) {
+                thread->post(
+                    [gathered, cell, taken = std::make_shared<std::optional<HttpResponse>>(std::move(response))] {
+                        gathered->answers[cell].response = std::move(*taken);
+                        if (--gathered->waits_for == 0) gathered->tell();
+                    });
+            },
+            cell);
+    }
+    if (question.kind == CellQuestion::Kind::list)
+        http_->thread()->after(lists_wait_max, [gathered] { gathered->tell(); });
+}
+
+void HttpFront::Gathered::tell() {
+    if (!responder) return;
+    HttpResponder told = std::move(*responder);
+    responder.reset();
+    switch (question.kind) {
+        case CellQuestion::Kind::list:
+            return told.send(merged_lists(question, limit, answers));
+        case CellQuestion::Kind::find:
+            return told.send(found_answer(answers));
+        default:
+            return told.send(joint_answer(answers));
+    }
 }
 
 void HttpFront::set_relay(RelayThread* relay) {
@@ -144,13 +215,11 @@ void HttpFront::answer_relayed(const std::string& question, const CellDoor::Answ
     if (!request || !(request->path.starts_with("/api/") || RelayedFeed::is_about_feed(*request)))
         return answer(packed_response(http_error(400, "Not a request of the API")));
     http_->thread()->post([this, asked = std::make_shared<HttpRequest>(std::move(*request)), answer] {
-        if (RelayedFeed::is_about_feed(*asked) && !feeds_)
-            return answer(packed_response(http_error(410, "The feed is over")));
         if (RelayedFeed::is_about_feed(*asked))
             return feeds_->ask(*asked, HttpResponder([answer](auto&& piece) { answer(packed_response(piece)); }));
         const bool takes_feed = RelayedFeed::does_take_feed(*asked);
         routes_.handle(std::move(*asked), HttpResponder([this, answer, takes_feed](HttpResponse&& response) {
-                           if (response.stream && takes_feed && feeds_) response = feeds_->begin(std::move(response));
+                           if (response.stream && takes_feed) response = feeds_->begin(std::move(response));
                            answer(packed_response(response));
                        }));
     });
@@ -171,7 +240,8 @@ void HttpFront::open_api(const Parts& parts) {
 
 void HttpFront::make_api(const Parts& parts) {
     archive_.emplace(parts.node.store());
-    operator_.emplace(GameOperator::Parts{parts.game, parts.node, health_, clock_, http_->thread()});
+    operator_.emplace(
+        GameOperator::Parts{parts.game, parts.node, parts.node.store(), health_, clock_, http_->thread()});
     // Live feeds stay open: they leave room for questions.
     api_.emplace(Api::Parts{*operator_,
                             gate_,

@@ -2,6 +2,7 @@
 // API.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -14,6 +15,9 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "config/config.h"
+#include "daemon/cell_api.h"
+#include "daemon/cell_questions.h"
+#include "daemon/event_archive.h"
 #include "daemon/game.h"
 #include "daemon/game_operator.h"
 #include "daemon/node.h"
@@ -29,6 +33,7 @@
 #include "http/metrics_text.h"
 #include "http/operator_book.h"
 #include "http/over_matches.h"
+#include "http/page_query.h"
 #include "http/routes.h"
 #include "http/slow_reads.h"
 #include "relay/cell_door.h"
@@ -61,14 +66,17 @@ public:
     // Before the game starts. Serves, if nobody did before.
     void open_api(const Parts& parts);
 
-    // What a node of several cells says of them.
+    // Of several cells: which there are, and which of them has a region, by number or by name.
     struct Cells {
         std::vector<std::string> names{};
-        std::function<bool(CellNumber)> is_owned{};  // by this node; HTTP thread
-        MoveCell move{};
+        std::function<CellNumber(const std::string&)> of_region{};
     };
-    // Answers from now on: a cell is moved by its owner. Lists and other actions over several cells are refused.
+    // Answers from now on, by asking the owners of the cells.
     void serve_cells(Cells cells);
+    // The API of a cell that this node owns, made and ended on the HTTP thread. Any thread, while it serves; before the
+    // game starts, and after it has ended.
+    std::unique_ptr<CellApi> open_cell(const CellApi::Parts& parts);
+    void close_cell(std::unique_ptr<CellApi> api);
 
     // While there is no API, its questions go to the owner by way of the relay; null: they are refused.
     void set_relay(RelayThread* relay);
@@ -81,20 +89,11 @@ public:
     void configure(const Config& config, std::shared_ptr<const TlsServerContext> tls);
 
 private:
-    // The store's history for the API.
-    class Archive final : public EventArchive {
-    public:
-        explicit Archive(Store& store) : store_(store) {}
-        EventsFound find(const EventSearch& search) override { return store_.find_events(search); }
-
-    private:
-        Store& store_;
-    };
-
     HttpQuota::Limits quota_of(const Config& config) const;
     void make_api(const Parts& parts);
     void relay(HttpRequest&& request, HttpResponder&& responder, CellNumber cell = 0);
-    void to_cell(HttpRequest&& request, HttpResponder&& responder);
+    void ask_cells(HttpRequest&& request, HttpResponder&& responder);
+    void gather(const CellQuestion& question, const HttpRequest& request, HttpResponder&& responder);
     void add_figures();
 
     const std::size_t connections_max_;
@@ -107,6 +106,21 @@ private:
     SystemEntropy entropy_;
     HttpQuota::Limits quota_;
     bool is_served_ = false;
+
+    // A cell that has not answered a list by then is missing in it.
+    static constexpr std::chrono::seconds lists_wait_max{1};
+    // Answers of several cells on their way to one. HTTP thread only.
+    struct Gathered {
+        Gathered(CellQuestion of, HttpResponder&& to) : question(std::move(of)), responder(std::move(to)) {}
+        // Once.
+        void tell();
+
+        const CellQuestion question;
+        std::optional<HttpResponder> responder;  // until it was told
+        std::size_t limit = QueryReader::limit_usual;
+        std::vector<CellAnswer> answers{};
+        std::size_t waits_for = 0;
+    };
 
     // The way to the owner. Feeds that are open hold it, too. Any thread.
     struct OwnerLine {
@@ -122,7 +136,7 @@ private:
     Routes routes_;
     AdminGate gate_;
     ForwardedPeer forwarded_;
-    std::optional<Archive> archive_;
+    std::optional<StoreArchive> archive_;
     std::optional<GameOperator> operator_;
     std::optional<Api> api_;
     std::optional<RelayedFeeds> feeds_;

@@ -32,10 +32,15 @@ NodeLinks::~NodeLinks() {
     close_port();
 }
 
+std::vector<RoutedCell> routed_cells(const CellPlans& plans) {
+    std::vector<RoutedCell> cells;
+    for (const CellPlan& plan : plans) cells.push_back({plan.name, plan.regions, plan.players});
+    return cells;
+}
+
 RelayOptions relay_options_of(const Config& config, const TlsPorts& tls, const Node& node) {
     RelayOptions options;
-    options.cells.clear();
-    for (const CellPlan& plan : node.plans()) options.cells.push_back({plan.name, plan.regions, plan.players});
+    options.cells = routed_cells(node.plans());
     options.link.node = node.name();
     if (config.auth.node_token.is_set()) options.link.token = std::string(config.auth.node_token.first().reveal());
     options.link.tls = tls.to_nodes;

@@ -48,6 +48,7 @@ struct KeptSockets {
 };
 
 // How this node relays, and who may relay to it.
+std::vector<RoutedCell> routed_cells(const CellPlans& plans);
 RelayOptions relay_options_of(const Config& config, const TlsPorts& tls, const Node& node);
 NodePortOptions node_port_options_of(const Config& config, const TlsPorts& tls);
 

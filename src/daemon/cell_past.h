@@ -1,0 +1,46 @@
+// What the API shows of a cell's past: from before this term, and from then on as it becomes durable.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <variant>
+
+#include "base/time.h"
+#include "core/records.h"
+#include "http/block_book.h"
+#include "http/event_ring.h"
+#include "http/operator_book.h"
+#include "http/over_matches.h"
+#include "store/store.h"
+
+namespace muster {
+
+// Any thread, but for begin().
+struct CellPast {
+    // Before the store starts. What it is given outlives it.
+    void begin(Store& store, const RecoveredState& recovered, OperatorBook& operators, BlockBook& blocks,
+               const Clock& clock) {
+        auto newest = store.events_before(std::numeric_limits<std::int64_t>::max(), EventRing::capacity_usual);
+        std::reverse(newest.begin(), newest.end());
+        events.preload(newest, newest.size() < EventRing::capacity_usual);
+        for (const TokenUsed& used : recovered.tokens_used) over.note(used);
+        operators.begin_with(recovered.operators);
+        blocks.begin_with(recovered.blocks);
+        store.on_durable([this, &operators, &blocks, &clock](const RecordBatch& batch) {
+            const UnixMs now = clock.wall();
+            for (const Record& record : batch.records) {
+                if (const auto* event = std::get_if<EventRecord>(&record))
+                    events.append(*event);
+                else
+                    over.note(record, now);
+                operators.note(record);
+                blocks.note(record);
+            }
+        });
+    }
+
+    EventRing events;
+    OverMatches over;
+};
+
+}  // namespace muster
