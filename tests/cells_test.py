@@ -257,6 +257,26 @@ class Cells(Served):
         self.assertEqual(self.allocated(matchmaker, us, 1, US)[1], "Invalid match lobby ID")
         self.assertEqual(self.allocated(matchmaker, us, 2, US)[1], "")
 
+    def test_N_9_while_the_database_is_away_no_cell_changes_hands_and_all_go_on_after_it(self):
+        one, two = self.two_nodes()
+        eu = two.game_server(7000, region=EU, max_matches=100)
+        matchmaker = two.matchmaker(regions=(EU, US))
+        self.assertEqual(self.allocated(matchmaker, eu, 1, EU)[1], "")
+        terms = [cell["term"] for cell in json.loads(one.get("/api/v1/cluster")[1])["cells"]]
+        self.engine.stop()
+        try:
+            for node in (one, two):
+                until(lambda: node.get("/readyz")[0].status == 503, lambda: f"{node.name} is ready:\n{node.log_text()}", 2 * PATIENCE_S)
+            # Heartbeats go on, promises do not.
+            eu.heartbeat(1)
+            until(lambda: eu.receive()[0] == 0x1003, "the heartbeat is not acknowledged")
+            self.assertEqual(self.allocated(matchmaker, eu, 2, EU)[1], "Store unavailable")
+        finally:
+            self.engine.start()
+        self.until_owners([one, two], eu="one", us="two")
+        until(lambda: self.allocated(matchmaker, eu, 3, EU)[1] == "", "no allocations after the database is back", 2 * PATIENCE_S)
+        self.assertEqual([cell["term"] for cell in json.loads(one.get("/api/v1/cluster")[1])["cells"]], terms)
+
     def test_N_7_cells_that_differ_are_refused(self):
         self.node("one")
         other = self.node("two", plan="eu:2,9,11:players;us:0,1,15:players", wait=False)

@@ -125,6 +125,7 @@ bool CellRunner::stand_by(NodeCell& cell) {
 void CellRunner::own(NodeCell& cell) {
     const Time begun = parts_.clock.now();
     is_lost_.store(false, std::memory_order_release);
+    health_.set_phase(Health::Phase::recovering);
     RecoveredState recovered = cell.store().recover();
     if (const auto damage = damage_of(recovered))
         throw StoreError(exit_damaged, fmt::format("cell {} is damaged: {}", cell_, *damage));
@@ -147,7 +148,7 @@ void CellRunner::own(NodeCell& cell) {
     // This node's own relay is one of those that tell of their peers.
     term.game.hold_requests([this, door = term.door] { return door->told() >= parts_.node.others_alive() + 1; });
     term.game.start(
-        std::move(recovered), [] {},
+        std::move(recovered), [this] { health_.set_phase(Health::Phase::ready); },
         [this](const StoreError& error) {
             if (error.exit_code != exit_taken_over) parts_.die(error);
             // N-2: no promise is kept any more, since no outcome comes.

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "config/config_serving.h"
 #include "daemon/cell_runner.h"
@@ -128,13 +127,16 @@ private:
         }
     }
 
-    // Ready is a node that is linked to the owner of each cell, itself or another.
+    // Ready is a node that is linked to the owner of each cell, itself or another, and can serve its own.
     void tell_health() {
-        std::vector<std::string> missing;
-        for (CellNumber cell = 0; cell < runners_.size(); ++cell)
-            if (!kept_.relay->is_linked(cell)) missing.push_back(runners_[cell]->cell());
-        if (missing.empty()) return health_.set_phase(Health::Phase::ready);
-        health_.set_standing_by(fmt::format("no link to the owner of {}", fmt::join(missing, ", ")));
+        for (CellNumber cell = 0; cell < runners_.size(); ++cell) {
+            const CellRunner& runner = *runners_[cell];
+            if (const auto why = runner.unreadiness())
+                return health_.set_standing_by(fmt::format("cell {}: {}", runner.cell(), *why));
+            if (!kept_.relay->is_linked(cell))
+                return health_.set_standing_by(fmt::format("no link to the owner of cell {}", runner.cell()));
+        }
+        health_.set_phase(Health::Phase::ready);
     }
 
     // X-3, N-6: all cells are handed over at once.
