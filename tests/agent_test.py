@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -535,9 +536,7 @@ class Up(AgentCase):
         self.daemon.ports["http"] = re.search(r"http://(\S+)/", said)[1]
         self.soon(lambda: len(self.connected()) == 2, "two servers")
         before = self.games()
-        config = os.path.join(self.folder, "up", "agent.toml")
-        agent = int(subprocess.run(["pgrep", "-f", f"agent --config {config}"], text=True, capture_output=True, check=True).stdout)
-        os.kill(agent, signal.SIGKILL)
+        os.kill(self.agent_of_up(), signal.SIGKILL)
         while "goes on with its servers" not in up.stdout.readline():
             self.assertIsNone(up.poll())
         self.soon(lambda: len(self.connected()) == 2, "two servers again")
@@ -581,6 +580,46 @@ class Up(AgentCase):
         self.soon(lambda: not with_mark(self.mark), "nothing is left")
         third = self.launched("--ports", f"{port}-{port + 3}", "--", self.game)
         self.assertIn("Muster is running", third.stdout.readline())
+
+    def test_G_2_G_6_G_7_a_match_outlives_a_kill_9_of_the_command_that_waits_for_it(self):
+        up, port = self.with_a_match(7)
+        up.send_signal(signal.SIGINT)
+        self.soon(lambda: self.servers()[0]["draining"], "it ends")
+        before = self.games()
+        up.kill()
+        up.wait()
+        http_port = self.daemon.ports["http"].split(":")[1]
+        self.soon(lambda: not self.listens(int(http_port)), "the daemon has gone with its command")
+        agent = self.agent_of_up()
+        self.soon(lambda: not self.pending(agent), "the agent has heard of its parent's death")
+        self.soon(lambda: self.echoes(port), "the game still plays")
+        self.assertEqual(self.games(), before)
+        self.say(port, b"end")
+        self.soon(lambda: not with_mark(self.mark), "the match's end has ended it all")
+
+    @staticmethod
+    def listens(port):
+        with contextlib.closing(socket.socket()) as caller:
+            return caller.connect_ex(("127.0.0.1", port)) == 0
+
+    @staticmethod
+    def echoes(port):
+        with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as player:
+            player.settimeout(1)
+            player.sendto(b"hello", ("127.0.0.1", port))
+            with contextlib.suppress(TimeoutError):
+                return b"hello" in player.recv(100)
+        return False
+
+    @staticmethod
+    def pending(pid):
+        """The signals that wait for that process to take them."""
+        with open(f"/proc/{pid}/status", encoding="ascii") as status:
+            return any(int(line.split()[1], 16) for line in status if line.startswith(("SigPnd:", "ShdPnd:")))
+
+    def agent_of_up(self):
+        config = os.path.join(self.folder, "up", "agent.toml")
+        return int(subprocess.run(["pgrep", "-f", f"agent --config {config}"], text=True, capture_output=True, check=True).stdout)
 
     def test_G_2_a_terminal_that_closes_twice_ends_no_match(self):
         up, port = self.with_a_match(7)

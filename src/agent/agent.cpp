@@ -180,6 +180,8 @@ private:
             over_ = true;
             return;
         }
+        // It also says that whoever started the agent is gone, which is no wish to end matches.
+        if (signal == SIGTERM && ending_) return;
         log_.info("{}", ending_ ? "Ending all processes at once" : "Ending all processes, their matches first");
         manager_.stopping();
         loop_.end_all(ending_);

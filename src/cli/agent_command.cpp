@@ -55,7 +55,7 @@ Command agent_command() {
     config.is_file = true;
     return {"agent",
             "Run the game servers of this host",
-            {config, {"--ends-all", "", "SIGTERM ends the processes too, as Ctrl-C does", &arguments->ends_all}},
+            {config, {"--ends-all", "", "SIGTERM ends the processes too, their matches first", &arguments->ends_all}},
             agent_notes,
             [arguments] { return run(*arguments); }};
 }
