@@ -657,7 +657,7 @@ class Up(AgentCase):
         for arguments, code, words in ((("--", "./none"), 78, "there is no file /"), (("--", "/"), 78, "is a directory"),
                                        (("--", "/etc/passwd"), 78, "is not executable"),
                                        (("--", "none-such"), 78, "there is no program none-such on the PATH"),
-                                       (("--region", "MOON", "--", "x"), 1, "no region MOON; there are USE (0)"),
+                                       (("--region", "MOON", "--", "x"), 64, "--region: no region MOON; there are USE (0)"),
                                        (("--count", "0", "--", "x"), 64, "--count"), (("--ports", "1-2", "--", "x"), 64, "--ports"),
                                        ((), 64, "give the command after --")):
             up = self.launched(*arguments)

@@ -62,7 +62,11 @@ std::string text_of(const std::filesystem::path& path) {
 
 // The daemon that is started here has the default regions.
 std::int64_t region_of(const Arguments& arguments) {
-    return RegionNames(Config{}).id(arguments.region);
+    try {
+        return RegionNames(Config{}).id(arguments.region);
+    } catch (const CommandFailure& unknown) {
+        throw CommandFailure(to_int(ExitCode::usage), fmt::format("--region: {}", unknown.what()));
+    }
 }
 
 // The agent's config, as one would write it oneself.
