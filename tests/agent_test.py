@@ -411,6 +411,21 @@ class Agent(AgentCase):
         agent.send_signal(signal.SIGINT)
         self.assertEqual(agent.wait(20), 0)
 
+    def test_X_3_G_11_a_SIGHUP_while_the_agent_starts_is_a_reload_and_does_not_end_it(self):
+        path = self.write_config(1)
+        with open(path, encoding="utf-8") as file:
+            config = file.read()
+        os.unlink(path)
+        os.mkfifo(path)
+        agent = self.start_agent(path)
+        with open(path, "w", encoding="utf-8") as file:  # waits for its reader: so far the start has come
+            agent.send_signal(signal.SIGHUP)
+            file.write(config)
+        self.soon(lambda: f"Config not reloaded: {path} is no regular file" in self.agent_log(), "it is told")
+        self.soon(lambda: len(self.connected()) == 1, "the server at Muster")
+        agent.send_signal(signal.SIGINT)
+        self.assertEqual(agent.wait(20), 0)
+
     def of_this_test(self, pid):
         """By its folder: a game's processes are started in it."""
         try:

@@ -6,6 +6,7 @@
 
 import json
 import pathlib
+import re
 import signal
 import struct
 import subprocess
@@ -62,6 +63,28 @@ class Reload(Served):
         # The number of a match that is over stays for fleet.lobby_memory.
         self.assertEqual(self.matches_in_history(), ["1", "2"])
         self.soon(lambda: "history_keep" in self.daemon.log_text(), "the log does not say what changed")
+
+    def test_X_3_a_SIGHUP_while_the_daemon_starts_is_a_reload_and_does_not_end_it(self):
+        self.daemon.end()
+        self.config.write_text("# to be read for a while\n" * 40_000 + '[store]\nhistory_keep = "9d"\n')
+        self.daemon.launch()
+        deadline = time.monotonic() + 30
+        while not self.has_read(self.daemon.process.pid, 900_000) and time.monotonic() < deadline:
+            pass  # without a pause: it reads for some ten milliseconds only
+        other = self.config.with_name("other.toml")
+        other.write_text('[store]\nhistory_keep = "8d"\n')
+        other.rename(self.config)
+        self.daemon.process.send_signal(signal.SIGHUP)
+        self.daemon.wait_until_ready()
+        self.soon(lambda: re.search("Changed .*history_keep|Reloaded", self.daemon.log_text()), "it has reloaded")
+
+    @staticmethod
+    def has_read(pid, size):
+        try:
+            with open(f"/proc/{pid}/io", encoding="ascii") as figures:
+                return int(figures.readline().split()[1]) > size  # rchar
+        except (OSError, IndexError):
+            return True  # it has ended
 
 
 if __name__ == "__main__":

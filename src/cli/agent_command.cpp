@@ -57,7 +57,8 @@ Command agent_command() {
             "Run the game servers of this host",
             {config, {"--ends-all", "", "SIGTERM ends the processes too, their matches first", &arguments->ends_all}},
             agent_notes,
-            [arguments] { return run(*arguments); }};
+            [arguments] { return run(*arguments); },
+            true};
 }
 
 }  // namespace muster

@@ -54,6 +54,7 @@ struct Command {
     std::vector<CommandOption> options{};
     std::string notes{};         // what the help says after the flags
     std::function<int()> run{};  // the exit code; throws CommandFailure
+    bool takes_reload = false;   // SIGHUP is a wish to reload; of other commands it is the end
 };
 
 // A line of a list: what it is about, and what is said of it.

@@ -25,6 +25,7 @@
 #include "cli/usage_line.h"
 #include "config/nearest_name.h"
 #include "process/exit_code.h"
+#include "process/signals.h"
 
 namespace {
 
@@ -225,6 +226,7 @@ int run(std::span<char* const> typed) {
     const std::string wanted = app.get_subcommands().front()->get_name();
     const auto command = std::find_if(program.commands.begin(), program.commands.end(),
                                       [&](const Command& each) { return each.name == wanted; });
+    if (!command->takes_reload) muster::release_reload();
     return command->run();
 }
 
@@ -232,6 +234,7 @@ int run(std::span<char* const> typed) {
 
 int main(int argc, char** argv) {
     try {
+        muster::hold_reload();
         return run(std::span(argv, argv + argc).subspan(argc > 0 ? 1 : 0));
     } catch (const muster::CommandFailure& failure) {
         print_error("muster: {}\n", failure.what());

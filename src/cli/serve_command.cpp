@@ -51,9 +51,8 @@ Command serve_command() {
     CommandOption ports_file{"--ports-file", "FILE", "File to write the bound addresses to, as JSON, once ready",
                              &arguments->ports_file};
     ports_file.is_file = true;
-    return {"serve", "Run the daemon in the foreground", {config, ports_file}, serve_notes, [arguments] {
-                return serve(*arguments);
-            }};
+    return {"serve",     "Run the daemon in the foreground",        {config, ports_file},
+            serve_notes, [arguments] { return serve(*arguments); }, true};
 }
 
 }  // namespace muster

@@ -4,6 +4,25 @@
 #include <system_error>
 
 namespace muster {
+namespace {
+
+void mask_reload(int how) {
+    sigset_t reload;
+    sigemptyset(&reload);
+    sigaddset(&reload, SIGHUP);
+    const int error = pthread_sigmask(how, &reload, nullptr);
+    if (error != 0) throw std::system_error(error, std::generic_category(), "cannot block signals");
+}
+
+}  // namespace
+
+void hold_reload() {
+    mask_reload(SIG_BLOCK);
+}
+
+void release_reload() {
+    mask_reload(SIG_UNBLOCK);
+}
 
 Signals::Signals() {
     sigemptyset(&ours_);

@@ -11,6 +11,12 @@ namespace muster {
 
 enum class Signal : std::uint8_t { stop, reload };
 
+// Before anything else of a process that takes SIGHUP as a wish to reload: one that comes while it starts waits for
+// wait() below, or a file of signals. Children inherit it until they run their own program.
+void hold_reload();
+// Undone: SIGHUP ends the process, also one that has waited.
+void release_reload();
+
 // Make it before any other thread starts: they inherit that these signals are not for them. A broken pipe and a
 // file at its size limit (ulimit -f) are error codes in the whole process from then on.
 class Signals {

@@ -31,6 +31,16 @@ TEST_CASE("X-3: SIGTERM, SIGINT and SIGQUIT stop, SIGHUP reloads, and no signal 
     CHECK(signals.wait(0ms) == std::nullopt);
 }
 
+TEST_CASE("X-3: a reload that is asked for before anybody waits is not lost and ends nothing") {
+    hold_reload();
+    ::kill(::getpid(), SIGHUP);
+    {
+        Signals signals;
+        CHECK(signals.wait(10s) == Signal::reload);
+    }
+    release_reload();
+}
+
 TEST_CASE("X-3: a second SIGTERM while it stops does not change how it ends") {
     std::cout.flush();
     const pid_t child = ::fork();
