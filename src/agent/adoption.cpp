@@ -31,15 +31,13 @@ Adopted adopted_from(const ProcessRecord& record, const std::vector<RunConfig>& 
     const auto run =
         std::find_if(runs.begin(), runs.end(), [&record](const RunConfig& each) { return each.name == record.run; });
     RunConfig config = run == runs.end() ? RunConfig{} : *run;
-    if (run == runs.end() || fingerprint(config) != record.fingerprint) {
-        // Its own settings are not known any more; that it differs is what matters.
-        config.name = record.run;
-        config.sdk = record.sdk;
-        config.command = {"an earlier config"};
-    }
+    // Its own settings may not be known any more. The fingerprint tells whether they differ, now and after a reload.
+    config.name = record.run;
+    config.sdk = record.sdk;
     return {.name = record.name,
             .run = record.run,
             .config = std::make_shared<const RunConfig>(std::move(config)),
+            .fingerprint = record.fingerprint,
             .pid = record.pid,
             .port = record.port,
             .life = record.life,

@@ -34,8 +34,8 @@ struct Census {
 // `boot` names the machine's present boot.
 Census take_census(std::vector<ProcessRecord> records, const std::vector<SeenProcess>& running, std::string_view boot);
 
-// The process of the record as the supervisor takes it over. When its settings are not those of the config any more,
-// it differs from every run, so that it is replaced once it is free.
+// The process of the record as the supervisor takes it over. Of settings that are not those of the config any more only
+// the fingerprint is known: it is replaced once it is free, unless the config has them again by then.
 Adopted adopted_from(const ProcessRecord& record, const std::vector<RunConfig>& runs, Moment at);
 
 }  // namespace muster

@@ -70,6 +70,25 @@ TEST_CASE_FIXTURE(SupervisorFixture, "fault 91: an adopted process keeps how its
     CHECK(news(ProcessNews::Kind::ready) == 0);  // Muster has heard that from the agent before
 }
 
+TEST_CASE_FIXTURE(SupervisorFixture,
+                  "G-7, G-11: an adopted process whose settings the config has again is not replaced") {
+    RunConfig changed = arena();
+    changed.command = {"./server2"};
+    supervisor.configure(now(), ports, {changed});
+    ProcessRecord record = record_of("arena-1", 101, "a");
+    record.match = MatchHeld{.match = {.lobby = LobbyId(7), .token = "t"}, .stage = MatchHeld::Stage::started};
+    REQUIRE(supervisor.adopt(now(), adopted_from(record, {changed}, now())));
+    configure({changed});
+    CHECK(process().fingerprint == record.fingerprint);  // which the next agent must know, too
+    CHECK(orders_of<DrainAtMuster>().back().draining);
+    configure({arena()});
+    CHECK_FALSE(orders_of<DrainAtMuster>().back().draining);
+    CHECK(*process().run == arena());
+    run_for(3h);
+    CHECK(state() == ProcessState::allocated);
+    CHECK(count_of<StopProcess>() == 0);
+}
+
 TEST_CASE_FIXTURE(SupervisorFixture, "fault 91: the match of a process that ended while no agent watched is over") {
     supervisor.configure(now(), ports, {arena()});
     ProcessRecord record = record_of("arena-1", 101, "a");

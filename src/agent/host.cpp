@@ -286,7 +286,7 @@ bool Host::write_record(const Process& process, std::string_view sdk_state) {
     const Entry& entry = found->second;
     ProcessRecord record{.name = process.name,
                          .run = entry.run,
-                         .fingerprint = fingerprint(entry.config),
+                         .fingerprint = process.fingerprint,
                          .sdk = entry.config.sdk,
                          .pid = entry.pid,
                          .start_ticks = entry.start_ticks,

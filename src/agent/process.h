@@ -63,7 +63,8 @@ struct Process {
     ProcessId id{};
     std::string name{};                          // "arena-1"
     std::int32_t number = 0;                     // in its run, from 1
-    std::shared_ptr<const RunConfig> run{};      // that its present life was started with
+    std::shared_ptr<const RunConfig> run{};      // that its present life was started with, as far as it is known
+    std::string fingerprint{};                   // of what its present life was really started with
     ProcessState state = ProcessState::backoff;  // due at once
     std::uint16_t port = 0;                      // 0: none
     std::optional<std::int32_t> pid{};

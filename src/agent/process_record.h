@@ -36,7 +36,7 @@ std::string to_json(const ProcessRecord& record);
 // None when the text is not such a line: of a newer agent, half written, or somebody's joke.
 std::optional<ProcessRecord> parse_process_record(std::string_view json);
 
-// Two configs have the same one when their processes are the same (RunConfig::same_process).
+// Two configs have the same one when their processes are the same. Counts are about the run, not about a process.
 std::string fingerprint(const RunConfig& run);
 
 // What MUSTER_MATCH_FILE holds for sdk = "none": {"lobby":7,"token":"…","game_type":0,"game_mode":0}.

@@ -67,13 +67,6 @@ struct RunConfig {
     bool ignore_health = false;  // sdk = "gsdk" only
 
     bool operator==(const RunConfig&) const = default;
-
-    // Whether a running process is as `other` wants it. Counts are about the run, not about a process.
-    bool same_process(RunConfig other) const {
-        other.count = count;
-        other.count_max = count_max;
-        return *this == other;
-    }
 };
 
 }  // namespace muster

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "agent/process_record.h"
 #include "agent/signal_names.h"
 #include "base/check.h"
 
@@ -49,11 +50,16 @@ bool Supervisor::adopt(Moment at, Adopted adopted) {
     if (!place_is_free || !ports_.claim(adopted.port)) return false;
     // A run that is not in the config any more: configure() will see to its end.
     auto [run, is_new] = runs_.try_emplace(adopted.run);
-    if (is_new) run->second = {adopted.config ? adopted.config : std::make_shared<const RunConfig>(), 0, true};
+    if (is_new) {
+        run->second.config = adopted.config ? adopted.config : std::make_shared<const RunConfig>();
+        run->second.fingerprint = fingerprint(*run->second.config);
+        run->second.gone = true;
+    }
 
     Process& process = known == processes_.end() ? add_process(place, run->second.config) : known->second;
     const auto config = adopted.config ? adopted.config : run->second.config;
     process.run = config;
+    process.fingerprint = adopted.fingerprint.empty() ? fingerprint(*config) : std::move(adopted.fingerprint);
     process.pid = adopted.pid;
     process.port = adopted.port;
     process.life = std::move(adopted.life);
@@ -74,7 +80,7 @@ bool Supervisor::adopt(Moment at, Adopted adopted) {
     }
     if (process.was_ready) became_ready(at, process);
     if (process.match) set_state(process, ProcessState::allocated);
-    if (!config->same_process(*run->second.config)) wish_end(at, process, EndWish::replace, "its config changed");
+    if (!run->second.gone) compare_settings(at, process, run->second);
     return true;
 }
 
@@ -97,13 +103,11 @@ void Supervisor::configure(Moment at, PortRange range, const std::vector<RunConf
         Run& run = found->second;
         const bool count_changed = is_new || run.config->count != config.count;
         run.config = std::make_shared<const RunConfig>(config);
+        run.fingerprint = fingerprint(config);
         // What an operator has set stays, until the config itself says another count.
         run.wanted = std::min(count_changed ? config.count : run.wanted, config.count_max);
-        for (auto& [place, process] : processes_) {
-            if (place.run != config.name || process.run->same_process(config)) continue;
-            if (process.state == ProcessState::stopped) continue;
-            wish_end(at, process, EndWish::replace, "its config changed");
-        }
+        for (auto& [place, process] : processes_)
+            if (place.run == config.name) compare_settings(at, process, run);
     }
     for (const auto& [name, run] : runs_) balance(at, name);
     forget_stopped();
@@ -226,6 +230,7 @@ void Supervisor::start(Moment at, Process& process) {
     }
     if (process.state != ProcessState::starting && process.last_exit) ++process.restarts;
     process.run = run_of(process).config;
+    process.fingerprint = run_of(process).fingerprint;
     process.life = new_life(entropy_);
     process.started = at.now;
     process.started_at = at.wall;
@@ -361,6 +366,7 @@ Process& Supervisor::add_process(const Place& place, std::shared_ptr<const RunCo
     process.name = fmt::format("{}-{}", place.run, place.number);
     process.number = place.number;
     process.run = std::move(config);
+    process.fingerprint = fingerprint(*process.run);
     places_[process.id] = place;
     return process;
 }

@@ -31,7 +31,8 @@ namespace muster {
 struct Adopted {
     std::string name{};
     std::string run{};
-    std::shared_ptr<const RunConfig> config{};  // that it was started with
+    std::shared_ptr<const RunConfig> config{};  // that it was started with, as far as that is known
+    std::string fingerprint{};                  // of what it was started with; empty: of `config`
     std::int32_t pid = 0;
     std::uint16_t port = 0;
     std::string life{};
@@ -110,6 +111,7 @@ public:
 private:
     struct Run {
         std::shared_ptr<const RunConfig> config{};
+        std::string fingerprint{};  // of the config
         std::int32_t wanted = 0;
         bool gone = false;  // not in the config any more
     };
@@ -134,6 +136,8 @@ private:
 
     void wish_end(Moment at, Process& process, EndWish wish, std::string_view reason);
     void withdraw_wish(Process& process);
+    // One whose settings are not the run's is replaced once it is free; one whose settings are the run's again stays.
+    void compare_settings(Moment at, Process& process, const Run& run);
     // Ends it now, match or not.
     void end(Moment at, Process& process, ProcessState shown, std::string_view reason);
     void after_exit(Moment at, Process& process, Duration ran, bool failed);

@@ -186,6 +186,13 @@ void Supervisor::withdraw_wish(Process& process) {
     update_draining(process);
 }
 
+void Supervisor::compare_settings(Moment at, Process& process, const Run& run) {
+    if (process.state == ProcessState::stopped) return;
+    if (process.fingerprint != run.fingerprint) return wish_end(at, process, EndWish::replace, "its config changed");
+    if (process.lives()) process.run = run.config;  // that of an adopted one may have been unknown
+    if (process.wish == EndWish::replace && !process.being_ended()) withdraw_wish(process);
+}
+
 void Supervisor::end(Moment at, Process& process, ProcessState shown, std::string_view reason) {
     process.end_reason = std::string(reason);
     process.wish_by.reset();
@@ -264,6 +271,7 @@ void Supervisor::balance(Moment at, const std::string& name) {
         if (surplus == 0) break;
         if (place.run != name || process.wish != EndWish::leave || place.number > run.config->count_max) continue;
         withdraw_wish(process);
+        if (!process.being_ended()) compare_settings(at, process, run);
         ++surplus;
     }
     for (std::int32_t number = 1; surplus < 0 && number <= run.config->count_max; ++number) {

@@ -93,6 +93,65 @@ TEST_CASE_FIXTURE(SupervisorFixture,
     CHECK(process("arena-2").run->command[0] == "./server2");
 }
 
+TEST_CASE_FIXTURE(SupervisorFixture, "G-11: a command that is changed and changed back replaces nobody who runs it") {
+    RunConfig changed = arena();
+    changed.command = {"./server2"};
+    configure({arena()});
+    bind_port();
+    play(7);
+    configure({changed});
+    configure({arena()});
+    CHECK_FALSE(orders_of<DrainAtMuster>().back().draining);
+    run_for(3h);  // more than stop_grace_allocated
+    CHECK(state() == ProcessState::allocated);
+    CHECK(count_of<StopProcess>() == 0);
+}
+
+TEST_CASE_FIXTURE(SupervisorFixture, "G-11: one that Muster is asked about stays when its command is changed back") {
+    RunConfig run = arena();
+    run.sdk = SdkKind::muster;
+    RunConfig changed = run;
+    changed.command = {"./server2"};
+    configure({run});
+    bind_port();
+    configure({changed});
+    CHECK(count_of<AskMatches>() == 1);
+    configure({run});
+    run_for(1h);
+    CHECK(state() == ProcessState::ready);
+    CHECK(count_of<StopProcess>() == 0);
+    // And it can be changed in earnest.
+    configure({changed});
+    run_for(Supervisor::ask_patience);
+    CHECK(state() == ProcessState::stopping);
+}
+
+TEST_CASE_FIXTURE(SupervisorFixture,
+                  "G-11: one that was to leave and comes back is replaced when its command changed") {
+    RunConfig run = arena();
+    configure({run});
+    bind_port();
+    play(7);
+    run.count = 0;
+    configure({run});
+    run.count = 1;
+    run.command = {"./server2"};
+    configure({run});
+    exit(clean_exit);
+    CHECK(state() == ProcessState::starting);
+    CHECK(process().run->command[0] == "./server2");
+
+    bind_port();
+    play(8);
+    REQUIRE(supervisor.scale(now(), "arena", 0));
+    run.command = {"./server3"};
+    configure({run});
+    REQUIRE(supervisor.scale(now(), "arena", 1));
+    work();
+    run_for(run.stop_grace_allocated);
+    CHECK(state() == ProcessState::stopping);
+}
+
 TEST_CASE_FIXTURE(SupervisorFixture, "G-11: a removed run is drained and forgotten") {
     RunConfig other = arena();
     other.name = "other";

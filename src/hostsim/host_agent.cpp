@@ -250,7 +250,7 @@ void HostAgent::write_record(const Process& process) {
     const ProcessRecord record{
         .name = process.name,
         .run = process.run->name,
-        .fingerprint = fingerprint(*process.run),
+        .fingerprint = process.fingerprint,
         .sdk = process.run->sdk,
         .pid = held->second.pid,
         .start_ticks = static_cast<std::uint64_t>(held->second.pid) * 10,
