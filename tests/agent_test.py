@@ -58,6 +58,24 @@ class Agent(AgentCase):
         with open(os.path.join(self.folder, "state", "logs", f"{name}.log"), "rb") as file:
             return file.read()
 
+    def test_G_10_a_neighbour_with_the_port_makes_no_process_ready_and_a_child_with_it_does(self):
+        """The game is a child of the process; it is started when the file of its name is there."""
+        script = f'while [ ! -e {self.folder}/$MUSTER_PROCESS ]; do sleep 0.05; done; {self.game} & wait'
+        self.start_agent(self.write_config(2, command=["sh", "-c", script]))
+        self.soon(lambda: len(self.processes()) == 2 and all(each["port"] for each in self.processes().values()), "both run")
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as neighbour:
+            neighbour.bind(("127.0.0.1", self.processes()["arena-1"]["port"]))
+            open(os.path.join(self.folder, "arena-2"), "w").close()
+            # Both are looked at together.
+            self.soon(lambda: self.processes()["arena-2"]["state"] == "ready", "the one that has its port")
+            self.assertEqual(self.processes()["arena-1"]["state"], "starting")
+        open(os.path.join(self.folder, "arena-1"), "w").close()
+        self.soon(lambda: self.processes()["arena-1"]["state"] == "ready", "now it has its own")
+
+    def processes(self):
+        status, host = self.ask("GET", "/hosts/host-1")
+        return {each["name"]: each for each in host["processes"]} if status == 200 else {}
+
     def test_fault_90_a_crash_under_a_match_aborts_it_at_once(self):
         self.up(1)
         port = self.allocate(80)["port"]

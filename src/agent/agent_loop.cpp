@@ -166,18 +166,16 @@ void AgentLoop::hear_sdks(Moment at) {
 }
 
 void AgentLoop::look_for_ports(Moment at) {
-    std::vector<const Process*> waiting;
+    std::vector<Host::Awaited> waiting;
     for (const Process* each : supervisor_.processes()) {
         const bool from_outside = each->run->sdk == SdkKind::none || each->run->sdk == SdkKind::muster;
         if (each->pid && each->state == ProcessState::starting && from_outside && !each->run->ready_after)
-            waiting.push_back(each);
+            waiting.push_back({each->id, each->port});
     }
     watches_ports_ = !waiting.empty();
     if (!watches_ports_ || at.now < next_port_look_) return;
     next_port_look_ = at.now + port_look;
-    const std::set<std::uint16_t> bound = bound_ports();
-    for (const Process* each : waiting)
-        if (bound.contains(each->port)) supervisor_.port_bound(at, each->id);
+    for (const ProcessId each : host_.bound(waiting, at.now)) supervisor_.port_bound(at, each);
 }
 
 void AgentLoop::keep_house(Moment at) {

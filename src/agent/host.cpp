@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <utility>
 
@@ -16,18 +17,21 @@
 #include <unistd.h>
 
 #include "agent/agent_config.h"
+#include "agent/bound_port.h"
 #include "agent/life_mark.h"
+#include "agent/lives.h"
 #include "base/safe_text.h"
 
 namespace muster {
 namespace {
 
-constexpr const char* life_variable = "MUSTER_LIFE";
 constexpr const char* agent_variable = "MUSTER_AGENT";          // the id of the state folder
 constexpr const char* folder_variable = "MUSTER_STATE_FOLDER";  // where it is
 // How often what an ended process left behind is looked for: what forks while it is being killed is found the next
 // time.
 constexpr int looks = 5;
+// How often all processes of the machine are searched for those that a waiting process has started.
+constexpr Duration member_look = std::chrono::milliseconds(500);
 
 FileDescriptor open_pid(std::int32_t pid) {
     return FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
@@ -136,32 +140,65 @@ void Host::signal(ProcessId process, int number) {
 
 void Host::kill_all(ProcessId process) {
     const auto found = entries_.find(process);
-    if (found == entries_.end()) return;
+    if (found == entries_.end() || found->second.pid == 0) return;  // then it is among the leftovers
     Entry& entry = found->second;
-    if (entry.pid != 0) {
-        signal(process, SIGKILL);
-        // It leads its group and has not been collected: the number is its own.
-        if (!entry.adopted || read_stat(entry.pid)) kill(-entry.pid, SIGKILL);
-        if (!entry.cgroup.empty()) end_cgroup(entry.cgroup);
+    signal(process, SIGKILL);
+    // It leads its group and has not been collected: the number is its own.
+    if (!entry.adopted || read_stat(entry.pid)) kill(-entry.pid, SIGKILL);
+    if (!entry.cgroup.empty()) end_cgroup(entry.cgroup);
+    if (entry.cgroup.empty()) ended_lives_.push_back({entry.life, {}, 1});
+}
+
+std::vector<ProcessId> Host::bound(const std::vector<Awaited>& awaited, Time now) {
+    std::vector<ProcessId> found;
+    const BoundSockets sockets = bound_sockets();
+    std::map<std::string, Awaited> perhaps;  // by life: somebody has its port, if not the process itself
+    for (const Awaited& each : awaited) {
+        const auto entry = entries_.find(each.process);
+        if (entry == entries_.end() || entry->second.pid == 0 || !sockets.contains(each.port)) continue;
+        if (has_bound(entry->second.pid, each.port, sockets))
+            found.push_back(each.process);
+        else
+            perhaps[entry->second.life] = each;
     }
-    if (entry.cgroup.empty()) kill_life(entry.life);
+    if (perhaps.empty() || now < next_member_look_) return found;
+    next_member_look_ = now + member_look;
+    std::set<std::string> lives;
+    for (const auto& [life, each] : perhaps) lives.insert(life);
+    for (const LifeMember& member : members_of(lives, pids_but_of({}))) {
+        const auto each = perhaps.find(member.life);
+        if (each == perhaps.end() || !has_bound(member.pid, each->second.port, sockets)) continue;
+        found.push_back(each->second.process);
+        perhaps.erase(each);
+    }
+    return found;
+}
+
+std::set<std::int32_t> Host::pids_but_of(const std::set<std::string>& lives) const {
+    std::set<std::int32_t> pids;
+    for (const auto& [process, entry] : entries_)
+        if (entry.pid != 0 && !lives.contains(entry.life)) pids.insert(entry.pid);
+    return pids;
 }
 
 std::vector<HostExit> Host::collect() {
     std::vector<HostExit> exits;
+    std::map<std::int32_t, ProcessId> by_pid;
     for (;;) {
         siginfo_t info{};
         if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) break;
+        if (by_pid.empty())
+            for (const auto& [process, entry] : entries_) by_pid[entry.pid] = process;
         const std::int32_t pid = info.si_pid;
-        const auto found =
-            std::find_if(entries_.begin(), entries_.end(), [pid](const auto& each) { return each.second.pid == pid; });
+        const auto found = by_pid.find(pid);
         // Before it is collected, its number, and that of its group, cannot be anybody else's.
-        if (found != entries_.end()) kill(-pid, SIGKILL);
+        if (found != by_pid.end()) kill(-pid, SIGKILL);
         int status = 0;
         if (waitpid(pid, &status, 0) != pid) break;
-        if (found == entries_.end()) continue;
-        exits.push_back({found->first, status_of(status)});
-        ended(found->second);
+        if (found == by_pid.end()) continue;
+        exits.push_back({found->second, status_of(status)});
+        ended(entries_.at(found->second));
+        by_pid.erase(found);
     }
     std::array<epoll_event, 64> events{};
     const int count = epoll_wait(epoll_.number(), events.data(), static_cast<int>(events.size()), 0);
@@ -172,6 +209,7 @@ std::vector<HostExit> Host::collect() {
         exits.push_back({process, {}});
         ended(found->second);
     }
+    if (!exits.empty()) end_leftovers();  // before anything is started in their place
     return exits;
 }
 
@@ -180,35 +218,32 @@ void Host::ended(Entry& entry) {
     entry.pid = 0;
     entry.pidfd.reset();
     entry.cpu.reset();
-    end_leftovers();
 }
 
 void Host::end_leftovers() {
     if (ended_lives_.empty()) return;
+    std::set<std::string> lives;
+    for (const EndedLife& each : ended_lives_)
+        if (each.cgroup.empty() && !each.life.empty()) lives.insert(each.life);
+    const std::set<std::string> had_members = kill_lives(lives);
     for (EndedLife& each : ended_lives_) {
-        const bool gone = each.cgroup.empty() ? kill_life(each.life) : end_cgroup(each.cgroup);
+        const bool gone = each.cgroup.empty() ? !had_members.contains(each.life) : end_cgroup(each.cgroup);
         each.looks_left = gone ? each.looks_left - 1 : looks;
         if (!each.cgroup.empty() && gone) each.looks_left = 0;
     }
     std::erase_if(ended_lives_, [](const EndedLife& each) { return each.looks_left <= 0; });
 }
 
-bool Host::kill_life(const std::string& life) {
-    bool none = true;
-    if (life.empty()) return none;
-    // A process that has emptied its environment still carries the mark.
-    const auto belongs = [&life, mark = life_mark(life)](std::int32_t pid) {
-        return environment_has(pid, life_variable, life) || mark_of(pid) == mark;
-    };
-    for (const std::int32_t pid : all_processes()) {
-        if (pid == getpid() || !belongs(pid)) continue;
-        const FileDescriptor opened = open_pid(pid);
+std::set<std::string> Host::kill_lives(const std::set<std::string>& lives) const {
+    std::set<std::string> had_members;
+    for (const LifeMember& each : members_of(lives, pids_but_of(lives))) {
+        const FileDescriptor opened = open_pid(each.pid);
         // Opened and still of that life: it is this one that is killed.
-        if (!opened || !belongs(pid) || !read_stat(pid)) continue;
+        if (!opened || !belongs_to_life(each.pid, each.life) || !read_stat(each.pid)) continue;
         syscall(SYS_pidfd_send_signal, opened.number(), SIGKILL, nullptr, 0);
-        none = false;
+        had_members.insert(each.life);
     }
-    return none;
+    return had_members;
 }
 
 bool Host::tell_match(ProcessId process, const SdkMatch& match) {
@@ -308,20 +343,20 @@ void Host::remove_record(const Process& process) {
     folder_.remove_record(process.name);
 }
 
-// By its id; or by its path, when the folder and its id were lost while no agent ran. A container has paths of its own.
-bool Host::is_of_this_folder(std::int32_t pid) const {
-    return environment_has(pid, agent_variable, folder_.id()) ||
-           (environment_has(pid, folder_variable, folder_.path().string()) && shares_mounts(pid));
-}
-
 Census Host::find_survivors() {
     std::vector<SeenProcess> running;
     for (const std::int32_t pid : all_processes()) {
-        if (pid == getpid() || !is_of_this_folder(pid)) continue;
+        const ProcEnvironment environment(pid);
+        // By its id; or by its path, when the folder and its id were lost while no agent ran. A container has paths of
+        // its own.
+        const bool is_of_this_folder =
+            environment.has(agent_variable, folder_.id()) ||
+            (environment.has(folder_variable, folder_.path().string()) && shares_mounts(pid));
+        if (pid == getpid() || !is_of_this_folder) continue;
         const auto stat = read_stat(pid);
         if (!stat) continue;
         running.push_back(
-            {pid, stat->start_ticks, environment_value(pid, life_variable), environment_value(pid, "MUSTER_PROCESS")});
+            {pid, stat->start_ticks, environment.value(life_variable), environment.value("MUSTER_PROCESS")});
     }
     for (const auto& file : folder_.damaged_records())
         log_.warning("{} is damaged: its process, if there is one, is ended", file.string());

@@ -64,8 +64,14 @@ public:
 
     // To the process itself.
     void signal(ProcessId process, int number);
-    // SIGKILL to it and to whatever it started.
+    // SIGKILL to it, to its group and its cgroup. Whatever else it started is among the leftovers.
     void kill_all(ProcessId process);
+    // Of these, who holds a socket of its port, itself or by what it started.
+    struct Awaited {
+        ProcessId process{};
+        std::uint16_t port = 0;
+    };
+    std::vector<ProcessId> bound(const std::vector<Awaited>& awaited, Time now);
     // Who has ended since the last call. What they left behind is ended too.
     std::vector<HostExit> collect();
     // Looks again for what was left behind, until nothing is. To be called every 100 ms or so.
@@ -129,9 +135,10 @@ private:
     ProcessLog log_of(const Entry& entry) const;
     void ended(Entry& entry);
     void watch(Entry& entry, ProcessId process);
-    // SIGKILL to every process of that life that can be found. True when there was none.
-    bool kill_life(const std::string& life);
-    bool is_of_this_folder(std::int32_t pid) const;
+    // SIGKILL to every process of these lives that can be found. Returns the lives that had any.
+    std::set<std::string> kill_lives(const std::set<std::string>& lives) const;
+    // Of the processes that run, but for those of these lives.
+    std::set<std::int32_t> pids_but_of(const std::set<std::string>& lives) const;
 
     const HostOptions options_;
     StateFolder& folder_;
@@ -141,6 +148,7 @@ private:
     FileDescriptor epoll_;
     std::map<ProcessId, Entry> entries_;
     std::vector<EndedLife> ended_lives_;
+    Time next_member_look_{};
 };
 
 }  // namespace muster

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <thread>
 
 #include <dirent.h>
@@ -17,28 +16,6 @@
 
 namespace muster {
 namespace {
-
-template <class Number>
-std::optional<Number> number(std::string_view text, int base = 10) {
-    Number value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return value;
-}
-
-// The words of a line, as many as there are up to `most`.
-std::vector<std::string_view> words_of(std::string_view text, std::size_t most) {
-    std::vector<std::string_view> words;
-    while (words.size() < most) {
-        const std::size_t from = text.find_first_not_of(" \t\n");
-        if (from == std::string_view::npos) break;
-        text.remove_prefix(from);
-        const std::size_t end = std::min(text.find_first_of(" \t\n"), text.size());
-        words.push_back(text.substr(0, end));
-        text.remove_prefix(end);
-    }
-    return words;
-}
 
 bool can_bind(int family, int type, std::uint16_t port) {
     const FileDescriptor probe(socket(family, type | SOCK_CLOEXEC, 0));
@@ -64,6 +41,19 @@ bool can_bind(int family, int type, std::uint16_t port) {
 
 }  // namespace
 
+std::vector<std::string_view> words_of(std::string_view text, std::size_t most) {
+    std::vector<std::string_view> words;
+    while (words.size() < most) {
+        const std::size_t from = text.find_first_not_of(" \t\n");
+        if (from == std::string_view::npos) break;
+        text.remove_prefix(from);
+        const std::size_t end = std::min(text.find_first_of(" \t\n"), text.size());
+        words.push_back(text.substr(0, end));
+        text.remove_prefix(end);
+    }
+    return words;
+}
+
 std::string text_of_file(const std::filesystem::path& path, std::size_t bytes_max) {
     const FileDescriptor file = open_regular(path, O_RDONLY);
     std::string text;
@@ -84,13 +74,13 @@ std::optional<ProcStat> parse_stat(std::string_view text) {
     const auto words = words_of(text.substr(end + 1), 22);  // from field 3, the state, to field 24
     if (words.size() < 22) return std::nullopt;
     const auto at = [&words](std::size_t field) { return words[field - 3]; };
-    const auto parent = number<std::int32_t>(at(4));
-    const auto group = number<std::int32_t>(at(5));
-    const auto start = number<std::uint64_t>(at(22));
-    const auto pages = number<std::int64_t>(at(24));
+    const auto parent = whole_number<std::int32_t>(at(4));
+    const auto group = whole_number<std::int32_t>(at(5));
+    const auto start = whole_number<std::uint64_t>(at(22));
+    const auto pages = whole_number<std::int64_t>(at(24));
     std::uint64_t ticks = 0;
     for (const std::size_t field : {14, 15, 16, 17}) {
-        const auto used = number<std::uint64_t>(at(field));
+        const auto used = whole_number<std::uint64_t>(at(field));
         if (!used) return std::nullopt;
         ticks += *used;
     }
@@ -107,18 +97,19 @@ std::optional<ProcStat> read_stat(std::int32_t pid) {
     return stat;
 }
 
-bool environment_has(std::int32_t pid, std::string_view name, std::string_view value) {
-    const std::string text = '\0' + text_of_file(fmt::format("/proc/{}/environ", pid)) + '\0';
-    return text.find(fmt::format("{}{}={}{}", '\0', name, value, '\0')) != std::string::npos;
+ProcEnvironment::ProcEnvironment(std::int32_t pid)
+    : text_('\0' + text_of_file(fmt::format("/proc/{}/environ", pid)) + '\0') {}
+
+bool ProcEnvironment::has(std::string_view name, std::string_view value) const {
+    return text_.find(fmt::format("{}{}={}{}", '\0', name, value, '\0')) != std::string::npos;
 }
 
-std::string environment_value(std::int32_t pid, std::string_view name) {
-    const std::string text = '\0' + text_of_file(fmt::format("/proc/{}/environ", pid)) + '\0';
+std::string ProcEnvironment::value(std::string_view name) const {
     const std::string entry = fmt::format("{}{}=", '\0', name);
-    const std::size_t at = text.find(entry);
+    const std::size_t at = text_.find(entry);
     if (at == std::string::npos) return {};
     const std::size_t from = at + entry.size();
-    return text.substr(from, text.find('\0', from) - from);
+    return text_.substr(from, text_.find('\0', from) - from);
 }
 
 bool shares_mounts(std::int32_t pid) {
@@ -132,7 +123,7 @@ std::vector<std::int32_t> all_processes() {
     DIR* folder = opendir("/proc");
     if (!folder) return found;
     while (const dirent* entry = readdir(folder)) {
-        if (const auto pid = number<std::int32_t>(entry->d_name)) found.push_back(*pid);
+        if (const auto pid = whole_number<std::int32_t>(entry->d_name)) found.push_back(*pid);
     }
     closedir(folder);
     return found;
@@ -142,31 +133,6 @@ std::string boot_id() {
     std::string text = text_of_file("/proc/sys/kernel/random/boot_id");
     text.erase(std::find(text.begin(), text.end(), '\n'), text.end());
     return text;
-}
-
-void add_bound_ports(std::string_view table, bool tcp, std::set<std::uint16_t>& ports) {
-    constexpr std::string_view listening = "0A";
-    table.remove_prefix(std::min(table.find('\n'), table.size()));  // the heading
-    while (!table.empty()) {
-        table.remove_prefix(1);
-        const std::string_view line = table.substr(0, table.find('\n'));
-        const auto words = words_of(line, 4);  // sl local_address rem_address st
-        if (words.size() == 4 && (!tcp || words[3] == listening)) {
-            const std::size_t colon = words[1].rfind(':');
-            const auto port =
-                colon == std::string_view::npos ? std::nullopt : number<std::uint16_t>(words[1].substr(colon + 1), 16);
-            if (port) ports.insert(*port);
-        }
-        table.remove_prefix(std::min(table.find('\n'), table.size()));
-    }
-}
-
-std::set<std::uint16_t> bound_ports() {
-    constexpr std::size_t table_bytes_max = 64 << 20;
-    std::set<std::uint16_t> ports;
-    for (const char* name : {"tcp", "tcp6", "udp", "udp6"})
-        add_bound_ports(text_of_file(fmt::format("/proc/net/{}", name), table_bytes_max), name[0] == 't', ports);
-    return ports;
 }
 
 bool port_is_free(std::uint16_t port) {
@@ -191,7 +157,7 @@ HostFigures HostMeter::read() {
     std::uint64_t total = 0;
     std::uint64_t idle = 0;
     for (std::size_t i = 1; i < words.size(); ++i) {
-        const std::uint64_t ticks = number<std::uint64_t>(words[i]).value_or(0);
+        const std::uint64_t ticks = whole_number<std::uint64_t>(words[i]).value_or(0);
         total += ticks;
         if (i == 4 || i == 5) idle += ticks;
     }
@@ -206,7 +172,7 @@ HostFigures HostMeter::read() {
         const std::size_t at = memory.find(name);
         if (at == std::string::npos) return 0.0;
         const auto line = words_of(std::string_view(memory).substr(at + name.size()), 1);
-        return line.empty() ? 0.0 : static_cast<double>(number<std::uint64_t>(line[0]).value_or(0));
+        return line.empty() ? 0.0 : static_cast<double>(whole_number<std::uint64_t>(line[0]).value_or(0));
     };
     const double all = of("MemTotal:");
     if (all > 0) figures.memory_percent = 100.0 * (all - of("MemAvailable:")) / all;

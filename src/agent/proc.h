@@ -1,12 +1,13 @@
 // What the kernel tells of processes, ports and the machine, read from /proc.
 #pragma once
 
+#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "base/time.h"
@@ -26,10 +27,17 @@ std::optional<ProcStat> read_stat(std::int32_t pid);
 // The text of /proc/PID/stat; none when it is none.
 std::optional<ProcStat> parse_stat(std::string_view text);
 
-// Whether the environment that the process was started with has that entry. False when it may not be read.
-bool environment_has(std::int32_t pid, std::string_view name, std::string_view value);
-// The same entry's value; empty when there is none.
-std::string environment_value(std::int32_t pid, std::string_view name);
+// The environment that a process was started with, as it was when this was made; empty when it may not be read.
+class ProcEnvironment {
+public:
+    explicit ProcEnvironment(std::int32_t pid);
+    bool has(std::string_view name, std::string_view value) const;
+    // Empty when there is none of that name.
+    std::string value(std::string_view name) const;
+
+private:
+    std::string text_;  // each entry between two zeros
+};
 
 // Whether a path means the same file to that process as to us.
 bool shares_mounts(std::int32_t pid);
@@ -39,11 +47,6 @@ std::vector<std::int32_t> all_processes();
 
 // Changes with every boot.
 std::string boot_id();
-
-// The local ports that are listened on (TCP) or bound (UDP), over IPv4 and IPv6.
-std::set<std::uint16_t> bound_ports();
-// Adds the ports of a table such as /proc/net/tcp; for TCP only those that listen.
-void add_bound_ports(std::string_view table, bool tcp, std::set<std::uint16_t>& ports);
 
 // True when nobody has it, for TCP and UDP, on any address.
 bool port_is_free(std::uint16_t port);
@@ -62,6 +65,17 @@ private:
 };
 double host_cores();
 std::int64_t host_memory_bytes();
+
+// The words of a text, as many as there are up to `most`.
+std::vector<std::string_view> words_of(std::string_view text, std::size_t most);
+// None when the text is anything else.
+template <class Number>
+std::optional<Number> whole_number(std::string_view text, int base = 10) {
+    Number value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
 
 // The whole of a small file; empty when it cannot be read.
 std::string text_of_file(const std::filesystem::path& path, std::size_t bytes_max = 1 << 20);
