@@ -51,6 +51,7 @@ public:
           buffer_(shared_->limits.header_bytes + shared_->limits.body_bytes) {
         error_code ignored;
         stream_.socket().set_option(tcp::no_delay(true), ignored);
+        stream_.socket().non_blocking(true, ignored);
     }
 
     void serve() override { wait(); }
@@ -61,22 +62,42 @@ private:
     // Between requests. Costs no timer: a game that says nothing for an hour keeps its connection.
     void wait() {
         if (ended_) return;
-        if (buffer_.size() > 0) return read_head();
+        if (buffer_.size() > 0) {
+            // The next one has come along with the last: all others have their turn first.
+            asio::post(context_, [self = shared_from_this()] {
+                if (!self->ended_) self->read_request();
+            });
+            return;
+        }
         idle_since_ = shared_->clock.now();
         stream_.expires_never();
         stream_.socket().async_wait(tcp::socket::wait_read, [self = shared_from_this()](error_code error) {
             if (self->ended_) return;
             if (error) return self->end();
-            self->read_head();
+            self->read_request();
         });
     }
 
-    void read_head() {
+    // Most requests are there as a whole: what can be read at once needs no deadline.
+    void read_request() {
         idle_since_.reset();
         parser_.emplace();
         parser_->header_limit(static_cast<std::uint32_t>(shared_->limits.header_bytes));
         parser_->body_limit(shared_->limits.body_bytes);
+        parser_->eager(true);
+        error_code error;
+        if (buffer_.size() == 0) buffer_.commit(stream_.socket().read_some(buffer_.prepare(scrap_.size()), error));
+        if (error && error != asio::error::would_block) return end();
+        error = {};
+        if (buffer_.size() > 0) buffer_.consume(parser_->put(buffer_.data(), error));
+        if (error && error != http::error::need_more) return refuse(error);
+        if (parser_->is_done()) return request_read({});
         stream_.expires_after(shared_->limits.request_deadline);
+        if (parser_->is_header_done()) return head_read({});
+        read_head();
+    }
+
+    void read_head() {
         http::async_read_header(stream_, buffer_, *parser_,
                                 [self = shared_from_this()](error_code error, std::size_t) { self->head_read(error); });
     }
@@ -163,13 +184,20 @@ private:
         message->keep_alive(keep_alive);
         message->content_length(answer.body.size());
         if (head_.method() != http::verb::head) message->body() = std::move(answer.body);
+        const auto serializer = std::make_shared<http::response_serializer<http::string_body>>(*message);
+        error_code error;
+        while (!error && !serializer->is_done()) http::write_some(stream_.socket(), *serializer, error);
+        if (error != asio::error::would_block) return written(error, keep_alive);
         stream_.expires_after(shared_->limits.write_deadline);
-        http::async_write(stream_, *message,
-                          [self = shared_from_this(), message, keep_alive](error_code error, std::size_t) {
-                              if (self->ended_) return;
-                              if (error || !keep_alive) return self->finish();
-                              self->wait();
+        http::async_write(stream_, *serializer,
+                          [self = shared_from_this(), message, serializer, keep_alive](error_code failed, std::size_t) {
+                              if (!self->ended_) self->written(failed, keep_alive);
                           });
+    }
+
+    void written(error_code error, bool keep_alive) {
+        if (error || !keep_alive) return finish();
+        wait();
     }
 
     // A close with unread bytes would reset the connection and lose the answer.

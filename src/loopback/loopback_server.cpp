@@ -40,6 +40,8 @@ constexpr int tries_max = 32;
 // After a failed accept, when most likely no descriptor is free.
 constexpr std::chrono::milliseconds accept_pause{200};
 
+constexpr std::chrono::seconds tick{1};
+
 // How long the closing of a port waits for the thread to come by.
 constexpr std::chrono::seconds close_patience{1};
 
@@ -212,6 +214,7 @@ public:
         : clock_(clock), log_(log), limits_(limits), work_(asio::make_work_guard(context_)) {}
 
     void start() {
+        keep_ticking();
         thread_ = std::thread([this] { run(); });
     }
 
@@ -264,6 +267,14 @@ private:
         const std::uint16_t number_;
     };
 
+    // The kernel's timer is set anew for whatever is due first: while this is, deadlines come and go without it.
+    void keep_ticking() {
+        tick_.expires_after(tick);
+        tick_.async_wait([this](error_code cancelled) {
+            if (!cancelled) keep_ticking();
+        });
+    }
+
     // Out of memory in one connection must not end the others.
     void run() {
         name_this_thread("sdk");
@@ -281,6 +292,7 @@ private:
     const LoopbackLimits limits_;
     asio::io_context context_{1};
     asio::executor_work_guard<asio::io_context::executor_type> work_;
+    asio::steady_timer tick_{context_};
     std::thread thread_;
 };
 
