@@ -5,6 +5,7 @@
 """
 
 import contextlib
+import datetime
 import http.client
 import json
 import os
@@ -153,6 +154,22 @@ class Agent(AgentCase):
             again.send_signal(signal.SIGINT)
             self.assertEqual(again.wait(60), 0)
             self.assertEqual(self.games(), [])
+
+    def test_G_7_each_of_many_processes_is_written_down_and_told_before_the_last_one_starts(self):
+        count = 80
+        self.start_agent(self.write_config(count, command=["sleep", "100000"], run='ready_after = "1h"'))
+        self.soon(lambda: len(self.processes()) == count and all(each["pid"] for each in self.processes().values()), "all run")
+        first_told = re.search(r"(\S+)Z info  Started process", self.agent_log())[1]
+        told_at = datetime.datetime.fromisoformat(first_told).replace(tzinfo=datetime.timezone.utc).timestamp()
+        last_start = max(self.started_at(each["pid"]) for each in self.processes().values())
+        self.assertGreater(last_start, told_at + 0.02)
+
+    @staticmethod
+    def started_at(pid):
+        """To some 10 ms."""
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            ticks = int(file.read().rsplit(")", 1)[1].split()[19])
+        return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + ticks / os.sysconf("SC_CLK_TCK")
 
     def test_fault_91_an_adopted_process_keeps_how_its_last_life_ended(self):
         agent = self.up(1)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <set>
 #include <utility>
@@ -11,15 +12,17 @@ namespace muster {
 Census take_census(std::vector<ProcessRecord> records, const std::vector<SeenProcess>& running, std::string_view boot) {
     Census census;
     std::set<std::string> owned;
+    std::map<std::int32_t, const SeenProcess*> by_pid;
+    for (const SeenProcess& each : running) by_pid[each.pid] = &each;
     for (ProcessRecord& record : records) {
         if (record.boot != boot) {
             census.rebooted.push_back(std::move(record));
             continue;
         }
         owned.insert(record.life);
-        const bool runs = std::any_of(running.begin(), running.end(), [&record](const SeenProcess& each) {
-            return each.pid == record.pid && each.start_ticks == record.start_ticks && each.life == record.life;
-        });
+        const auto seen = by_pid.find(record.pid);
+        const bool runs = seen != by_pid.end() && seen->second->start_ticks == record.start_ticks &&
+                          seen->second->life == record.life;
         (runs ? census.survivors : census.ended).push_back(std::move(record));
     }
     for (const SeenProcess& each : running)

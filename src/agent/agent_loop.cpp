@@ -22,6 +22,9 @@ constexpr Duration log_look = 1s;
 constexpr Duration log_look_in_flood = 100ms;
 constexpr Duration load_look = 5s;  // twice for each heartbeat
 constexpr Duration leftover_look = 100ms;
+// Of a turn, for starts. A machine starts some hundred processes a second: those of a thousand must not keep the
+// others, Muster and operators waiting.
+constexpr Duration start_slice = 50ms;
 // What SDK sessions are due for, such as a health ping that does not come, is looked at together: a turn visits every
 // process, and the sessions of a thousand are due two hundred times a second.
 constexpr Duration sdk_look = 250ms;
@@ -114,10 +117,12 @@ void AgentLoop::turn() {
     look_for_ports(at);
     supervisor_.tick(at);
     obey(at);
+    start_some(at);
     keep_house(at);
 }
 
 Time AgentLoop::next_turn() const {
+    if (!starts_.empty()) return clock_.now();
     Time next = std::min(next_log_look_, next_load_look_);
     if (const auto due = supervisor_.next_tick()) next = std::min(next, *due);
     if (watches_ports_) next = std::min(next, next_port_look_);
@@ -246,7 +251,22 @@ SdkSide* AgentLoop::sdk_of(ProcessId process) const {
     return found == sdks_.end() ? nullptr : found->second.side.get();
 }
 
-void AgentLoop::do_order(Moment at, const StartProcess& order) {
+void AgentLoop::do_order(Moment, const StartProcess& order) {
+    starts_.push_back(order);
+}
+
+void AgentLoop::start_some(Moment at) {
+    const Time until = clock_.now() + start_slice;
+    while (!starts_.empty()) {
+        const StartProcess order = std::move(starts_.front());
+        starts_.pop_front();
+        if (supervisor_.start_wanted(at, order.process)) start(at, order);
+        obey(at);  // it is written down before the next one starts
+        if (clock_.now() >= until) return;
+    }
+}
+
+void AgentLoop::start(Moment at, const StartProcess& order) {
     const Process* process = supervisor_.find(order.process);
     if (!process) return;
     std::vector<EnvironmentEntry> from_sdk;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -66,6 +67,8 @@ private:
     void obey(Moment at);
     void obey(Moment at, const Order& order);
     void do_order(Moment at, const StartProcess& order);
+    void start_some(Moment at);
+    void start(Moment at, const StartProcess& order);
     void do_order(Moment at, const StopProcess& order);
     void do_order(Moment at, const KillProcess& order);
     void do_order(Moment at, const JoinMuster& order);
@@ -104,6 +107,7 @@ private:
         std::uint64_t written = 0;  // the revision that stands in its record
     };
     std::map<ProcessId, Sdk> sdks_;      // of the lives of now
+    std::deque<StartProcess> starts_;    // that are ordered and wait for their turn
     std::set<ProcessId> written_first_;  // of the orders that are being obeyed
     std::set<ProcessId> unwritten_;      // whose records the disk did not take; tried again with each look at the logs
     HostReports reports_;

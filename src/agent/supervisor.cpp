@@ -113,6 +113,15 @@ void Supervisor::configure(Moment at, PortRange range, const std::vector<RunConf
     forget_stopped();
 }
 
+bool Supervisor::start_wanted(Moment at, ProcessId id) {
+    Process* process = find_process(id);
+    if (!process || process->state != ProcessState::starting || process->pid) return false;
+    if (process->wish != EndWish::leave) return true;
+    after_exit(at, *process, Duration::zero(), false);
+    forget_stopped();
+    return false;
+}
+
 void Supervisor::spawned(Moment at, ProcessId id, std::int32_t pid) {
     Process* process = find_process(id);
     if (!process || process->state != ProcessState::starting || process->pid) return;

@@ -66,6 +66,8 @@ public:
     // replaced once it is free; a run that is gone is drained.
     void configure(Moment at, PortRange range, const std::vector<RunConfig>& runs);
 
+    // Before a StartProcess is carried out that has waited: false when it is not wanted any more, and then it is over.
+    [[nodiscard]] bool start_wanted(Moment at, ProcessId id);
     // Answers to StartProcess.
     void spawned(Moment at, ProcessId id, std::int32_t pid);
     void spawn_failed(Moment at, ProcessId id, std::string_view why);

@@ -184,6 +184,25 @@ TEST_CASE_FIXTURE(SupervisorFixture, "G-3: a drained host takes no match and kee
     CHECK(count_of<OfferMatch>() == 1);
 }
 
+TEST_CASE_FIXTURE(SupervisorFixture, "G-2: a start that waits for its turn is off when its process is to leave") {
+    RunConfig run = arena();
+    run.count = run.count_max = 2;
+    supervisor.configure(now(), ports, {run});
+    supervisor.tick(now());
+    const ProcessId first = id("arena-1");
+    const ProcessId second = id("arena-2");
+    CHECK(supervisor.start_wanted(now(), first));
+    supervisor.spawned(now(), first, 101);
+    CHECK_FALSE(supervisor.start_wanted(now(), first));  // it runs
+    supervisor.end_all(now(), false);
+    CHECK_FALSE(supervisor.start_wanted(now(), second));
+    CHECK(state("arena-2") == ProcessState::stopped);
+    CHECK(process("arena-2").port == 0);
+    CHECK(state("arena-1") == ProcessState::stopping);
+    supervisor.exited(now(), first, clean_exit);
+    CHECK(supervisor.all_ended());
+}
+
 TEST_CASE_FIXTURE(SupervisorFixture, "G-2: ending everything waits for matches unless it is to be at once") {
     RunConfig run = arena();
     run.count = run.count_max = 2;
