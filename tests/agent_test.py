@@ -187,6 +187,31 @@ class Agent(AgentCase):
         self.soon(lambda: self.logged("Adopted process"), "adopted")
         self.soon(lambda: self.ask("GET", "/hosts/host-1")[1].get("connected") and killed(), "told to Muster")
 
+    def test_G_7_a_copy_of_the_state_folder_adopts_and_ends_nothing_of_another_agent(self):
+        self.up(2)
+        port = self.allocate(96)["port"]
+        before = self.games()
+        path = os.path.join(self.folder, "copy.toml")
+        with open(os.path.join(self.folder, "agent.toml"), encoding="utf-8") as file:
+            config = file.read()
+        first, last = free_ports(6)
+        config = config.replace(f"{self.folder}/state", f"{self.folder}/copy").replace('"host-1"', '"host-2"')
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(re.sub(r'ports = ".*"', f'ports = "{first}-{last}"', config))
+        shutil.copytree(os.path.join(self.folder, "state"), os.path.join(self.folder, "copy"))
+        copied = self.start_agent(path)
+        self.assertEqual(copied.wait(30), 73)
+        self.assertTrue(self.logged(r"/copy: is a copy of the folder that another agent \(pid \d+\) uses"))
+        # With an id of its own it is another agent, and the records in it are not about its processes.
+        os.remove(os.path.join(self.folder, "copy", "id"))
+        self.start_agent(path)
+        self.soon(lambda: len(self.connected()) == 4, "two servers of its own")
+        self.assertEqual(set(before) & set(self.games()), set(before))
+        self.assertIn(self.match(96)["state"], ("ready", "started"))
+        self.assertNotIn("Adopted", self.agent_log())
+        self.say(port, b"end")
+        self.soon(lambda: self.match(96)["state"] == "ended", "it is still the first one's")
+
     def test_G_7_a_state_folder_that_is_removed_is_made_again(self):
         agent = self.up(2)
         port = self.allocate(96)["port"]

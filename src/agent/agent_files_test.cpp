@@ -134,6 +134,22 @@ TEST_CASE("G-7: a config has another fingerprint exactly when its processes diff
     CHECK(fingerprint(run) != fingerprint(other));
 }
 
+TEST_CASE("G-7: a copy of a state folder that an agent uses is refused, and free once that agent is gone") {
+    const TestFolder folder;
+    {
+        const auto original = StateFolder::open(folder.path() / "state");
+        REQUIRE(original);
+        std::filesystem::copy(folder.path() / "state", folder.path() / "copy",
+                              std::filesystem::copy_options::recursive);
+        const auto copy = StateFolder::open(folder.path() / "copy");
+        REQUIRE_FALSE(copy);
+        CHECK(copy.error().in_use);
+        CHECK(copy.error().text.find(fmt::format("is a copy of the folder that another agent (pid {}) uses",
+                                                 getpid())) != std::string::npos);
+    }
+    CHECK(StateFolder::open(folder.path() / "copy"));
+}
+
 TEST_CASE("G-7: the state folder belongs to one agent at a time") {
     const TestFolder folder;
     auto one = StateFolder::open(folder.path() / "state");

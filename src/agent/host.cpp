@@ -335,6 +335,7 @@ bool Host::write_record(const Process& process, std::string_view sdk_state) {
                          .match = process.match,
                          .sdk_state = std::string(sdk_state),
                          .cgroup = entry.cgroup.string(),
+                         .folder = folder_.id(),
                          .log_from = entry.log_from};
     return folder_.write(record);
 }
@@ -360,7 +361,9 @@ Census Host::find_survivors() {
     }
     for (const auto& file : folder_.damaged_records())
         log_.warning("{} is damaged: its process, if there is one, is ended", file.string());
-    Census census = take_census(folder_.records(), running, boot_);
+    std::vector<ProcessRecord> records = folder_.records();
+    drop_foreign(records, running);
+    Census census = take_census(std::move(records), running, boot_);
     for (const ProcessRecord& each : census.ended) end_survivor(each);
     for (const ProcessRecord& each : census.rebooted) folder_.remove_record(each.name);
     for (const SeenProcess& each : census.unowned) {
@@ -372,6 +375,19 @@ Census Host::find_survivors() {
     }
     end_leftovers();  // before anything is started in their place
     return census;
+}
+
+// In a copy of a folder that got an id of its own the records are of another agent's processes: neither ours to end nor
+// to tell of. What carries our folder's path is ours whatever the id: then the id was lost.
+void Host::drop_foreign(std::vector<ProcessRecord>& records, const std::vector<SeenProcess>& running) const {
+    std::set<std::string> lives;
+    for (const SeenProcess& each : running) lives.insert(each.life);
+    std::erase_if(records, [&](const ProcessRecord& record) {
+        if (record.folder.empty() || record.folder == folder_.id() || lives.contains(record.life)) return false;
+        log_.warning("The record of process {} is of another state folder: it is dropped", safe_text(record.name));
+        folder_.remove_record(record.name);
+        return true;
+    });
 }
 
 bool Host::adopt(ProcessId process, const ProcessRecord& record, const RunConfig& run) {

@@ -135,6 +135,7 @@ private:
     ProcessLog log_of(const Entry& entry) const;
     void ended(Entry& entry);
     void watch(Entry& entry, ProcessId process);
+    void drop_foreign(std::vector<ProcessRecord>& records, const std::vector<SeenProcess>& running) const;
     // SIGKILL to every process of these lives that can be found. Returns the lives that had any.
     std::set<std::string> kill_lives(const std::set<std::string>& lives) const;
     // Of the processes that run, but for those of these lives.

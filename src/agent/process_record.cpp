@@ -113,6 +113,7 @@ std::string to_json(const ProcessRecord& record) {
     out.text("sdk_state", record.sdk_state);
     out.text("cgroup", record.cgroup);
     out.integer("log_from", record.log_from);
+    if (!record.folder.empty()) out.text("folder", record.folder);
     return out.finish();
 }
 
@@ -135,6 +136,7 @@ std::optional<ProcessRecord> parse_process_record(std::string_view text) {
         take(from, "cgroup", record.cgroup) && take(from, "log_from", record.log_from);
     const auto kind = sdk_kind_named(sdk);
     if (!whole || !kind || record.pid <= 1 || record.port == 0 || record.life.empty()) return std::nullopt;
+    if (from.if_contains("folder") && !take(from, "folder", record.folder)) return std::nullopt;
     record.sdk = *kind;
     record.start_ticks = static_cast<std::uint64_t>(start_ticks);
     if (const json::value* match = from.if_contains("match")) {

@@ -28,6 +28,7 @@ struct ProcessRecord {
     std::optional<MatchHeld> match{};
     std::string sdk_state;      // SdkSide::saved()
     std::string cgroup;         // empty: none
+    std::string folder{};       // the id of the state folder; empty: of an earlier agent, which wrote none
     std::int64_t log_from = 0;  // where in its log this life begins
 };
 

@@ -35,6 +35,15 @@ Result<StateFolder, StateRefusal> StateFolder::open(const std::filesystem::path&
     if (auto refusal = opened.occupy(lock_patience)) return Failure(std::move(*refusal));
     if (!opened.find_id())
         return Failure(StateRefusal{fmt::format("{}: cannot be written", (opened.path_ / "id").string())});
+    auto claim = IdClaim::take(opened.id_, lock_patience);
+    if (!claim)
+        return Failure(StateRefusal{
+            fmt::format(
+                "{}: is a copy of the folder that {} uses; its processes would have two owners. Give this agent "
+                "another state, such as a new folder",
+                opened.path_.string(), with_pid("another agent", claim.error().pid)),
+            true});
+    opened.claim_ = std::move(*claim);
     return opened;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agent/folder_lock.h"
+#include "agent/id_claim.h"
 #include "agent/process_record.h"
 #include "base/result.h"
 #include "base/time.h"
@@ -25,7 +26,7 @@ struct StateRefusal {
 class StateFolder {
 public:
     // Makes it when it is not there, and locks it. Fails when it cannot be written, is not the agent's, or another
-    // agent has had it for two seconds.
+    // agent has had it, or the folder that it was copied from, for two seconds.
     static Result<StateFolder, StateRefusal> open(const std::filesystem::path& path);
 
     const std::filesystem::path& path() const { return path_; }
@@ -73,6 +74,7 @@ private:
 
     std::filesystem::path path_;  // absolute
     FolderLock lock_;
+    IdClaim claim_;
     // Of folders that were moved away under the agent: its processes are its own there, too.
     std::vector<FolderLock> moved_;
     std::string id_;
