@@ -124,6 +124,21 @@ class Agent(AgentCase):
         self.assertEqual(len(set(before) & set(self.games())), 1, "the one with a record is adopted")
         self.soon(lambda: self.logged(r"left no record of it"), "told")
 
+    def test_fault_91_the_match_of_a_damaged_record_is_aborted_as_soon_as_its_process_is_ended(self):
+        agent = self.up(2)
+        port = self.allocate(98)["port"]
+        self.soon(lambda: self.match(98)["state"] == "ready", "the match is ready")
+        agent.kill()
+        agent.wait()
+        name = next(name for name, each in self.processes().items() if each["port"] == port)
+        with open(os.path.join(self.folder, "state", "processes", f"{name}.json"), "w", encoding="utf-8") as file:
+            file.write("{")
+        self.start_agent(os.path.join(self.folder, "agent.toml"))
+        self.soon(lambda: self.logged(r"left no record of it"), "told")
+        self.soon(lambda: self.match(98)["state"] == "aborted", "Muster has heard")
+        self.assertIn("Server crashed", json.dumps(self.match(98)))
+        self.soon(lambda: len(self.connected()) == 2 and len(self.games()) == 2, "it is started again")
+
     def test_fault_91_a_game_that_ends_while_no_agent_watches_ends_its_match(self):
         agent = self.up(2)
         port = self.allocate(95)["port"]

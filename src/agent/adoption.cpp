@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "agent/agent_config.h"
+
 namespace muster {
 
 Census take_census(std::vector<ProcessRecord> records, const std::vector<SeenProcess>& running, std::string_view boot) {
@@ -28,6 +30,25 @@ Census take_census(std::vector<ProcessRecord> records, const std::vector<SeenPro
     for (const SeenProcess& each : running)
         if (!each.life.empty() && owned.insert(each.life).second) census.unowned.push_back(each);
     return census;
+}
+
+std::optional<ProcessRecord> record_of_unowned(const SeenProcess& seen, const std::vector<RunConfig>& runs) {
+    const std::size_t dash = seen.name.rfind('-');
+    if (dash == std::string::npos || dash == 0 || !is_plain_name(seen.name) || seen.port == 0) return std::nullopt;
+    ProcessRecord record{.name = seen.name,
+                         .run = seen.name.substr(0, dash),
+                         .fingerprint = {},
+                         .pid = seen.pid,
+                         .start_ticks = seen.start_ticks,
+                         .boot = {},
+                         .life = seen.life,
+                         .port = seen.port,
+                         .was_ready = true,  // perhaps: then Muster keeps a server for it, and its match
+                         .sdk_state = {},
+                         .cgroup = {}};
+    for (const RunConfig& run : runs)
+        if (run.name == record.run) record.sdk = run.sdk;
+    return record;
 }
 
 Adopted adopted_from(const ProcessRecord& record, const std::vector<RunConfig>& runs, Moment at) {

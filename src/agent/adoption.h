@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@ struct SeenProcess {
     std::uint64_t start_ticks = 0;
     std::string life{};
     std::string name{};
+    std::uint16_t port = 0;  // that it was given; 0: not known
 };
 
 struct Census {
@@ -33,6 +35,9 @@ struct Census {
 
 // `boot` names the machine's present boot.
 Census take_census(std::vector<ProcessRecord> records, const std::vector<SeenProcess>& running, std::string_view boot);
+
+// What its record would say, as far as its environment tells. None when that does not name a process and its port.
+std::optional<ProcessRecord> record_of_unowned(const SeenProcess& seen, const std::vector<RunConfig>& runs);
 
 // The process of the record as the supervisor takes it over. Of settings that are not those of the config any more only
 // the fingerprint is known: it is replaced once it is free, unless the config has them again by then.

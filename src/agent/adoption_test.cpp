@@ -57,6 +57,23 @@ TEST_CASE("G-7: a life without a record is ended once, however many processes it
     CHECK(census.unowned[0].pid == 160);
 }
 
+TEST_CASE_FIXTURE(SupervisorFixture, "fault 91: Muster hears at once of a process that had no record and is ended") {
+    CHECK_FALSE(record_of_unowned({101, 7, "a", "arena-1", 0}, {arena()}));
+    CHECK_FALSE(record_of_unowned({101, 7, "a", "arena", 7001}, {arena()}));
+    CHECK_FALSE(record_of_unowned({101, 7, "a", "../a-1", 7001}, {arena()}));
+    const auto record = record_of_unowned({101, 7, "a", "arena-1", 7001}, {arena()});
+    REQUIRE(record);
+    supervisor.configure(now(), ports, {arena()});
+    REQUIRE(supervisor.bury(now(), adopted_from(*record, {arena()}, now()), {.signal = 9}));
+    configure({arena()});
+    REQUIRE(count_of<JoinMuster>() == 1);
+    CHECK(orders_of<JoinMuster>()[0].port == 7001);
+    REQUIRE(count_of<LeaveMuster>() == 1);
+    CHECK(orders_of<LeaveMuster>()[0].crashed);
+    run_for(1s);
+    CHECK(state() == ProcessState::starting);
+}
+
 TEST_CASE_FIXTURE(SupervisorFixture, "fault 91: an adopted process keeps how its last life ended") {
     supervisor.configure(now(), ports, {arena()});
     ProcessRecord record = record_of("arena-1", 101, "a");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <utility>
 #include <variant>
 
@@ -83,6 +84,15 @@ void AgentLoop::adopt_survivors(Moment at) {
     for (const ProcessRecord& record : census.survivors) adopt(at, record);
     for (const ProcessRecord& record : census.ended) bury(at, record, {});
     for (const ProcessRecord& record : census.rebooted) bury(at, record, {.machine_went_down = true});
+    // Muster may keep a server with a match for those that are being ended: it hears at once that they are gone.
+    for (const SeenProcess& each : census.unowned) {
+        auto record = record_of_unowned(each, config_.runs);
+        if (!record) continue;
+        record->started_at = at.wall;  // when it was is not known
+        const Adopted adopted = adopted_from(*record, config_.runs, at);
+        if (!supervisor_.bury(at, adopted, {.signal = SIGKILL})) continue;
+        if (const Process* process = supervisor_.find(each.name)) host_.remember(process->id, *record, *adopted.config);
+    }
 }
 
 void AgentLoop::bury(Moment at, const ProcessRecord& record, ExitStatus status) {

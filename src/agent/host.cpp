@@ -356,8 +356,9 @@ Census Host::find_survivors() {
         if (pid == getpid() || !is_of_this_folder) continue;
         const auto stat = read_stat(pid);
         if (!stat) continue;
-        running.push_back(
-            {pid, stat->start_ticks, environment.value(life_variable), environment.value("MUSTER_PROCESS")});
+        running.push_back({pid, stat->start_ticks, environment.value(life_variable),
+                           environment.value("MUSTER_PROCESS"),
+                           whole_number<std::uint16_t>(environment.value("PORT")).value_or(0)});
     }
     for (const auto& file : folder_.damaged_records())
         log_.warning("{} is damaged: its process, if there is one, is ended", file.string());
