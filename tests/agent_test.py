@@ -21,7 +21,7 @@ import uuid
 import served
 from agent_host import AgentCase, with_mark
 from cli_terminal import environment
-from free_ports import free_port, free_ports
+from free_ports import BLOCK_PORTS, claimed_block, free_port, free_ports
 
 
 class Agent(AgentCase):
@@ -171,8 +171,11 @@ class Agent(AgentCase):
             self.assertEqual(self.games(), [])
 
     def test_G_7_each_of_many_processes_is_written_down_and_told_before_the_last_one_starts(self):
-        count = 80
-        self.start_agent(self.write_config(count, command=["sleep", "100000"], run='ready_after = "1h"'))
+        count = BLOCK_PORTS - 10
+        first, claim = claimed_block()
+        self.addCleanup(claim.close)
+        self.start_agent(self.write_config(count, ports=(first, first + BLOCK_PORTS - 1), command=["sleep", "100000"],
+                                           run='ready_after = "1h"'))
         self.soon(lambda: len(self.processes()) == count and all(each["pid"] for each in self.processes().values()), "all run")
         first_told = re.search(r"(\S+)Z info  Started process", self.agent_log())[1]
         told_at = datetime.datetime.fromisoformat(first_told).replace(tzinfo=datetime.timezone.utc).timestamp()
