@@ -77,6 +77,20 @@ class Agent(AgentCase):
         status, host = self.ask("GET", "/hosts/host-1")
         return {each["name"]: each for each in host["processes"]} if status == 200 else {}
 
+    def test_G_8_heartbeats_tell_load_as_a_share_of_what_the_run_may_use(self):
+        spins = f"{self.game} & while :; do :; done"
+        run = 'cpu = 0.05\nmemory = "1MiB"\n'
+        calm = f'[[run]]\nname = "calm"\ncommand = ["{self.game}"]\nsdk = "none"\ncpu = 1000.0\nmemory = "1TiB"\n'
+        self.start_agent(self.write_config(1, command=["sh", "-c", spins], run=run + calm))
+        self.soon(lambda: len(self.connected()) == 2, "both")
+        ports = {name: each["port"] for name, each in self.processes().items()}
+
+        def load(name):
+            return next((each["cpu"], each["memory"]) for each in self.servers() if each["port"] == ports[name])
+        # More than it may use is all of it.
+        self.soon(lambda: load("arena-1") == (100, 100), "a twentieth of a core and 1 MiB are used up")
+        self.assertLess(max(load("calm-1")), 1)
+
     def test_fault_90_a_crash_under_a_match_aborts_it_at_once(self):
         self.up(1)
         port = self.allocate(80)["port"]
