@@ -8,11 +8,10 @@ part includes parts of lower levels only. A callback stands only where the rules
 Exit 0 when clean, 1 with violations, 64 when called wrongly.
 """
 
-import argparse
-import pathlib
 import re
 import sys
-import tomllib
+
+import rule_check
 
 INCLUDE = re.compile(r'^#include "core/([^"]+)\.h"', re.MULTILINE)
 CLASS = re.compile(r"^(?:class|struct) (\w+)[^;]*$", re.MULTILINE)
@@ -85,8 +84,9 @@ def reached(graph, start):
         waiting += [(included, place) for included in sorted(graph[stem])]
 
 
-def violations(folder, rules):
-    files_of = units(folder)
+def violations(root, rules):
+    """Yields one line of text per violation."""
+    files_of = units(root / "src" / "core")
     graph = include_graph(files_of)
     level = {part: height for height, parts in enumerate(rules["levels"]) for part in parts}
     for part in [*level, *rules["callbacks"]]:
@@ -108,29 +108,5 @@ def violations(folder, rules):
                     yield f"src/core/{file.name}:{number}: {found[0].strip()} is a callback; return a fact instead"
 
 
-def main():
-    here = pathlib.Path(__file__).resolve().parent
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--root", type=pathlib.Path, default=here.parent, help="the checkout (default: this one)")
-    parser.add_argument("--rules", type=pathlib.Path, default=here / "core_rules.toml")
-    try:
-        arguments = parser.parse_args()
-    except SystemExit as ended:
-        raise SystemExit(64 if ended.code else 0) from None
-
-    try:
-        rules = tomllib.loads(arguments.rules.read_text(encoding="utf-8"))
-        found = list(violations(arguments.root / "src" / "core", rules))
-    except (OSError, ValueError, KeyError) as fault:
-        sys.exit(f"check_core: {arguments.rules}: {fault}")
-    for line in found:
-        print(line)
-    if found:
-        print(f"check_core: {len(found)} violations; the rules are in {arguments.rules.name}", file=sys.stderr)
-        return 1
-    print("check_core: clean")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(rule_check.run("check_core", __doc__, "core_rules.toml", violations))

@@ -7,11 +7,11 @@ Each violation is one line: file:line: the include, and the rule that it breaks.
 Exit 0 when clean, 1 with violations, 64 when called wrongly.
 """
 
-import argparse
 import pathlib
 import re
 import sys
-import tomllib
+
+import rule_check
 
 SOURCE_SUFFIXES = {".h", ".hpp", ".cpp", ".cc"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]*)"|<([^>]*)>)')
@@ -95,8 +95,9 @@ def broken_rule(root, rules, path, quoted, header):
     return f"{folder} may include {allowed}; not {name}"
 
 
-def violations(root, rules):
+def violations(root, table):
     """Yields one line of text per violation, in order of files."""
+    rules = Rules(table)
     for top in ("src", "sdk"):
         for file in sorted((root / top).rglob("*")):
             if file.suffix not in SOURCE_SUFFIXES or not file.is_file():
@@ -111,29 +112,5 @@ def violations(root, rules):
                     yield f"{path}:{number}: includes {shown}: {why}"
 
 
-def main():
-    here = pathlib.Path(__file__).resolve().parent
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--root", type=pathlib.Path, default=here.parent, help="the checkout (default: this one)")
-    parser.add_argument("--rules", type=pathlib.Path, default=here / "include_rules.toml")
-    try:
-        arguments = parser.parse_args()
-    except SystemExit as ended:
-        raise SystemExit(64 if ended.code else 0) from None
-
-    try:
-        rules = Rules(tomllib.loads(arguments.rules.read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError) as fault:
-        sys.exit(f"check_includes: {arguments.rules}: {fault}")
-    found = list(violations(arguments.root, rules))
-    for line in found:
-        print(line)
-    if found:
-        print(f"check_includes: {len(found)} violations; the rules are in {arguments.rules.name}", file=sys.stderr)
-        return 1
-    print("check_includes: clean")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(rule_check.run("check_includes", __doc__, "include_rules.toml", violations))
