@@ -15,9 +15,9 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 
+#include "http/beast_message.h"
 #include "http/health.h"
 #include "http/host_check.h"
-#include "http/http_answer.h"
 #include "http/http_wire.h"
 
 namespace muster {
@@ -31,7 +31,7 @@ using boost::beast::error_code;
 // After an error the rest of what the peer sends is read and thrown away for a moment, or the reset that follows
 // unread bytes would overtake our answer.
 constexpr std::chrono::seconds linger_limit{1};
-constexpr std::size_t linger_bytes_max = 256 * 1024;
+constexpr std::size_t discarded_bytes_max = 256 * 1024;
 
 IpAddress to_ip(const asio::ip::address& address) {
     return address.is_v4() ? IpAddress::v4(address.to_v4().to_bytes()) : IpAddress::v6(address.to_v6().to_bytes());
@@ -116,31 +116,9 @@ private:
     void secure() {
         if (!wire_.has_tls()) return read_head();
         enter(State::securing, shared_->limits.header_deadline);
-        await_hello();
-    }
-
-    void await_hello() {
-        wire_.socket().async_wait(tcp::socket::wait_read, [self = shared_from_this()](error_code error) {
+        wire_.async_secure([self = shared_from_this()](const std::optional<HttpWire::Insecure>& failed) {
             if (self->state_ != State::securing) return;
-            const HttpWire::Hello hello = error ? HttpWire::Hello{.ended = true} : self->wire_.look_for_hello();
-            if (hello.ended) return self->insecure(TlsFailure::incomplete, {});
-            switch (hello.kind) {
-                case HelloLook::Kind::too_few:
-                    return self->await_hello();
-                case HelloLook::Kind::not_tls:
-                    return self->insecure(TlsFailure::not_tls, "the first bytes are no TLS");
-                case HelloLook::Kind::unreasonable:
-                    return self->insecure(TlsFailure::broken, "the first message is too long, or cut up");
-                case HelloLook::Kind::good:
-                    return self->shake_hands();
-            }
-        });
-    }
-
-    void shake_hands() {
-        wire_.async_handshake([self = shared_from_this()](error_code error) {
-            if (self->state_ != State::securing) return;
-            if (error) return self->insecure(self->wire_.failure_of(error), HttpWire::words_of(error));
+            if (failed) return self->insecure(failed->why, failed->details);
             self->shared_->tls_handshakes.fetch_add(1, std::memory_order_relaxed);
             self->note_certificate();
             self->read_head();
@@ -241,8 +219,13 @@ private:
         is_head_ = parser_->get().method() == http::verb::head;
         version_ = parser_->get().version();
         const std::size_t hosts = parser_->get().count(http::field::host);
-        HttpRequest request = to_request();
+        HttpRequest request = to_request(parser_->release());
         parser_.reset();
+        request.peer = peer_;
+        request.shown_name = shown_name_;
+        // Only browsers can be led here by a name that is not ours, and they always say which.
+        // With TLS the browser has compared the name itself.
+        request.known_host = wire_.has_tls() || hosts == 0 || host_is_known(request.header("Host"), shared_->hosts);
         if (!request.path.starts_with('/')) return refuse_with(http_error(400, "Malformed request target"));
         if (hosts > 1 || (hosts == 0 && version_ >= 11)) return refuse_with(http_error(400, "One Host header needed"));
         if (probes_only_ && !is_probe(request.path)) return refuse_with(http_error(503, "Too many connections"));
@@ -250,6 +233,10 @@ private:
         shared_->requests.fetch_add(1, std::memory_order_relaxed);
         enter(State::answering, shared_->limits.answer_deadline);
         ++request_number_;
+        await_turn(std::move(request));
+    }
+
+    void await_turn(HttpRequest&& request) {
         // A probe never waits for the work that others cause.
         if (is_probe(request.path)) return hand_over(std::move(request));
         request_ = std::move(request);
@@ -258,27 +245,6 @@ private:
             if (self && self->state_ == State::answering && self->request_number_ == number)
                 self->hand_over(std::move(self->request_));
         });
-    }
-
-    HttpRequest to_request() {
-        auto message = parser_->release();
-        HttpRequest request;
-        request.method = std::string(message.method_string());
-        const std::string_view target(message.target().data(), message.target().size());
-        const std::size_t question = target.find('?');
-        request.path = std::string(target.substr(0, question));
-        if (question != std::string_view::npos) request.query = std::string(target.substr(question + 1));
-        for (const auto& field : message)
-            request.headers.push_back({std::string(field.name_string()), std::string(field.value())});
-        request.body = std::move(message.body());
-        request.peer = peer_;
-        request.shown_name = shown_name_;
-        const std::string_view host = request.header("Host");
-        // Only browsers can be led here by a name that is not ours, and they always say which.
-        // With TLS the browser has compared the name itself.
-        request.known_host =
-            wire_.has_tls() || message.count(http::field::host) == 0 || host_is_known(host, shared_->hosts);
-        return request;
     }
 
     void hand_over(HttpRequest&& request) {
@@ -329,10 +295,8 @@ private:
 
     void write(HttpResponse&& response, After after) {
         enter(State::writing, shared_->limits.write_deadline);
-        auto message = std::make_shared<http::response<http::string_body>>();
-        message->result(response.status);
-        message->version(version_);
-        set_headers(*message, response);
+        auto message = std::make_shared<http::response<http::string_body>>(http::status::ok, version_);
+        describe(*message, response);
         message->keep_alive(after == After::keep_alive);
         message->content_length(response.body.size());
         if (!is_head_) message->body() = std::move(response.body);
@@ -348,7 +312,7 @@ private:
         error_code ignored;
         wire_.socket().shutdown(tcp::socket::shutdown_send, ignored);
         enter(State::lingering, linger_limit);
-        linger();
+        discard();
     }
 
     // So that the peer can tell our end from one that somebody between made.
@@ -362,16 +326,14 @@ private:
     // The body goes on until one of both sides ends it, so the connection is good for nothing else afterwards.
     void write_stream_head(const HttpResponse& response) {
         enter(State::writing, shared_->limits.write_deadline);
-        auto message = std::make_shared<http::response<http::empty_body>>();
-        message->result(response.status);
-        message->version(version_);
-        set_headers(*message, response);
+        auto message = std::make_shared<http::response<http::empty_body>>(http::status::ok, version_);
+        describe(*message, response);
         message->keep_alive(false);
         stream_ = response.stream;
         http::async_write(wire_, *message, [self = shared_from_this(), message](error_code error, std::size_t) {
             if (self->state_ != State::writing) return;
             if (error || self->finishing_) return self->end();
-            self->watch_for_end();
+            self->discard();
             self->write_stream();
         });
     }
@@ -390,22 +352,13 @@ private:
         });
     }
 
-    // The peer has nothing more to say; that it is gone shows here.
-    void watch_for_end() {
+    // Nothing that the peer still says counts; that it is gone shows here.
+    void discard() {
         wire_.async_read_some(asio::buffer(scrap_), [self = shared_from_this()](error_code error, std::size_t bytes) {
-            if (self->state_ != State::streaming && self->state_ != State::stream_waiting) return;
-            self->lingered_bytes_ += bytes;
-            if (error || self->lingered_bytes_ > linger_bytes_max) return self->end();
-            self->watch_for_end();
-        });
-    }
-
-    void linger() {
-        wire_.async_read_some(asio::buffer(scrap_), [self = shared_from_this()](error_code error, std::size_t bytes) {
-            if (self->state_ != State::lingering) return;
-            self->lingered_bytes_ += bytes;
-            if (error || self->lingered_bytes_ > linger_bytes_max) return self->end();
-            self->linger();
+            if (self->state_ == State::ended) return;
+            self->discarded_bytes_ += bytes;
+            if (error || self->discarded_bytes_ > discarded_bytes_max) return self->end();
+            self->discard();
         });
     }
 
@@ -492,7 +445,7 @@ private:
     std::string piece_;
 
     std::array<char, 4096> scrap_{};
-    std::size_t lingered_bytes_ = 0;
+    std::size_t discarded_bytes_ = 0;
 };
 
 }  // namespace

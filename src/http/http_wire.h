@@ -41,6 +41,55 @@ public:
     Socket& socket() { return socket_; }
     bool has_tls() const { return tls_context_ != nullptr; }
 
+    // Why there is no TLS with the peer, with OpenSSL's words for it, if it has any.
+    struct Insecure {
+        TlsFailure why = TlsFailure::incomplete;
+        std::string details{};
+    };
+    // With TLS only: awaits the peer's hello, then shakes hands. Calls `handler(std::optional<Insecure>)` once, also
+    // when the socket is closed meanwhile; the handler keeps this wire alive. Throws std::bad_alloc.
+    template <class Handler>
+    void async_secure(Handler&& handler) {
+        socket_.async_wait(Socket::wait_read, [this, handler = std::forward<Handler>(handler)](Error error) mutable {
+            const Hello hello = error ? Hello{.ended = true} : look_for_hello();
+            if (hello.ended) return handler(Insecure{});
+            switch (hello.kind) {
+                case HelloLook::Kind::too_few:
+                    return async_secure(std::move(handler));
+                case HelloLook::Kind::not_tls:
+                    return handler(Insecure{TlsFailure::not_tls, "the first bytes are no TLS"});
+                case HelloLook::Kind::unreasonable:
+                    return handler(Insecure{TlsFailure::broken, "the first message is too long, or cut up"});
+                case HelloLook::Kind::good:
+                    return shake_hands(std::move(handler));
+            }
+        });
+    }
+
+    // What the peer's certificate says, once the handshake is over; nothing when it showed none.
+    std::optional<CertificateFacts> certificate() {
+        const X509* shown = SSL_get0_peer_certificate(tls_->native_handle());
+        return shown ? std::optional(facts_of(*shown)) : std::nullopt;
+    }
+
+    // Says that nothing more follows, so that the peer can tell our end from one that somebody between made.
+    template <class Handler>
+    void async_tls_end(Handler&& handler) {
+        tls_->async_shutdown(std::forward<Handler>(handler));
+    }
+
+    template <class Buffers, class Handler>
+    void async_read_some(const Buffers& buffers, Handler&& handler) {
+        if (tls_) return tls_->async_read_some(buffers, std::forward<Handler>(handler));
+        socket_.async_read_some(buffers, std::forward<Handler>(handler));
+    }
+    template <class Buffers, class Handler>
+    void async_write_some(const Buffers& buffers, Handler&& handler) {
+        if (tls_) return tls_->async_write_some(buffers, std::forward<Handler>(handler));
+        socket_.async_write_some(buffers, std::forward<Handler>(handler));
+    }
+
+private:
     // The peer's first message of TLS stays with the kernel until it is here whole: what a handshake needs is some 100
     // KB, and a peer that says half a hello shall not have it. To be called whenever the socket can be read; `good`
     // when the handshake can begin. `too_few`: the socket can be read again when there is more. What else it is ends
@@ -67,47 +116,24 @@ public:
         return {is_whole ? HelloLook::Kind::good : HelloLook::Kind::too_few};
     }
 
-    // Once the hello is here. Throws std::bad_alloc.
     template <class Handler>
-    void async_handshake(Handler&& handler) {
+    void shake_hands(Handler&& handler) {
         SSL* link = SSL_new(&tls_context_->native());
         if (!link) throw std::bad_alloc();
         tls_.emplace(socket_, link);
-        tls_->async_handshake(boost::asio::ssl::stream_base::server, std::forward<Handler>(handler));
+        tls_->async_handshake(boost::asio::ssl::stream_base::server,
+                              [this, handler = std::forward<Handler>(handler)](Error error) mutable {
+                                  if (!error) return handler(std::optional<Insecure>());
+                                  handler(Insecure{failure_of(error), is_of_tls(error) ? error.message() : ""});
+                              });
     }
-    // Why a handshake failed, and OpenSSL's words for it.
     TlsFailure failure_of(const Error& error) {
         const long verdict = SSL_get_verify_result(tls_->native_handle());
         if (is_of_tls(error) && verdict != X509_V_OK) return failure_of_verdict(verdict);
         return is_of_tls(error) ? failure_of_error(static_cast<unsigned long>(error.value()), true, false)
                                 : TlsFailure::incomplete;
     }
-    static std::string words_of(const Error& error) { return is_of_tls(error) ? error.message() : std::string(); }
 
-    // What the peer's certificate says, once the handshake is over; nothing when it showed none.
-    std::optional<CertificateFacts> certificate() {
-        const X509* shown = SSL_get0_peer_certificate(tls_->native_handle());
-        return shown ? std::optional(facts_of(*shown)) : std::nullopt;
-    }
-
-    // Says that nothing more follows, so that the peer can tell our end from one that somebody between made.
-    template <class Handler>
-    void async_tls_end(Handler&& handler) {
-        tls_->async_shutdown(std::forward<Handler>(handler));
-    }
-
-    template <class Buffers, class Handler>
-    void async_read_some(const Buffers& buffers, Handler&& handler) {
-        if (tls_) return tls_->async_read_some(buffers, std::forward<Handler>(handler));
-        socket_.async_read_some(buffers, std::forward<Handler>(handler));
-    }
-    template <class Buffers, class Handler>
-    void async_write_some(const Buffers& buffers, Handler&& handler) {
-        if (tls_) return tls_->async_write_some(buffers, std::forward<Handler>(handler));
-        socket_.async_write_some(buffers, std::forward<Handler>(handler));
-    }
-
-private:
     // The socket can be read when so many bytes are there.
     void wait_for(std::size_t bytes) {
         wanted_ = bytes;

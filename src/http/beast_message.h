@@ -1,7 +1,11 @@
-// Answers as Beast writes them: the headers that each has, and what is said of bytes that are no request.
+// Between Beast's messages and our plain values: a request that was read, an answer to be written, and what is said of
+// bytes that are no request.
 #pragma once
 
 #include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include <boost/beast/core/error.hpp>
 #include <boost/beast/http.hpp>
@@ -9,6 +13,20 @@
 #include "http/http_message.h"
 
 namespace muster {
+
+// Without what only its connection knows: who the peer is, and whether it may name that Host.
+inline HttpRequest to_request(boost::beast::http::request<boost::beast::http::string_body>&& message) {
+    HttpRequest request;
+    request.method = std::string(message.method_string());
+    const std::string_view target(message.target().data(), message.target().size());
+    const std::size_t question = target.find('?');
+    request.path = std::string(target.substr(0, question));
+    if (question != std::string_view::npos) request.query = std::string(target.substr(question + 1));
+    for (const auto& field : message)
+        request.headers.push_back({std::string(field.name_string()), std::string(field.value())});
+    request.body = std::move(message.body());
+    return request;
+}
 
 // What a peer is told of bytes that are no request; none when it is gone and there is nobody to tell.
 inline std::optional<HttpResponse> answer_to(const boost::beast::error_code& error, bool timed_out) {
@@ -23,10 +41,11 @@ inline std::optional<HttpResponse> answer_to(const boost::beast::error_code& err
     return std::nullopt;
 }
 
-// Every answer carries these, unless its own headers say otherwise.
+// The status, and the headers of every answer, unless its own say otherwise. The body is the caller's.
 template <class Message>
-void set_headers(Message& message, const HttpResponse& response) {
+void describe(Message& message, const HttpResponse& response) {
     namespace http = boost::beast::http;
+    message.result(response.status);
     message.set(http::field::server, "muster");
     message.set(http::field::content_type, response.content_type);
     message.set(http::field::cache_control, "no-store");
