@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <optional>
 #include <span>
@@ -22,14 +21,15 @@
 #include "base/seeded_entropy.h"
 #include "base/virtual_clock.h"
 #include "core/core.h"
+#include "core/turned_store_fixture.h"
 #include "protocol/codec.h"
 #include "protocol/frame_reader.h"
 #include "protocol/messages.h"
-#include "runtime/message_source.h"
+#include "runtime/loop_fixture.h"
 
 namespace muster::fuzz {
 
-class FuzzWorld final : public MessageSource, private LinkOutput, private BatchOutput {
+class FuzzWorld final : private LinkOutput {
 public:
     static constexpr std::size_t links_max = 12;
 
@@ -54,8 +54,15 @@ public:
 
     explicit FuzzWorld(const RecoveredState& recovered = {})
         : log_(clock_, no_log_, LogLevel::error), loop_(clock_, log_) {
-        core_.emplace(config(), Core::Parts{loop_, log_, *this, *this, entropy_, clock_, clock_.wall()}, recovered);
-        loop_.add_source(*this);
+        store_.room = 64;
+        core_.emplace(config(), Core::Parts{loop_, log_, *this, store_, entropy_, clock_, clock_.wall()}, recovered);
+        source_.when_refilling = [this] {
+            if (store_.holding || store_.waiting.empty()) return;
+            source_.post("store", [this, outcome = store_.answer_next()](const Pass& pass) {
+                core_->store_outcome(pass, outcome);
+            });
+        };
+        loop_.add_source(source_);
         loop_.on_flush([this](const Pass& pass) { core_->end_of_pass(pass); });
         settle();
     }
@@ -102,8 +109,8 @@ public:
 
     // Whether the store answers, and what it answers with.
     void set_store(bool holding, StoreFault fault) {
-        holding_ = holding;
-        fault_ = fault;
+        store_.holding = holding;
+        store_.fault = fault;
         settle();
     }
 
@@ -149,43 +156,16 @@ private:
     }
 
     void post(std::function<void(const Pass&)> action) {
-        inbox_.push_back(std::move(action));
+        source_.post("step", std::move(action));
         settle();
     }
 
     void settle() {
         for (int i = 0; i < 1'000; ++i) {
-            if (loop_.turn().idle() && inbox_.empty() && (holding_ || waiting_.empty())) return;
+            if (loop_.turn().idle() && source_.depth() == 0 && (store_.holding || store_.waiting.empty())) return;
         }
         MUSTER_CHECK(false, "core comes to rest");
     }
-
-    // MessageSource.
-    std::string_view name() const override { return "fuzz"; }
-    bool refill() override {
-        if (!holding_ && !waiting_.empty()) {
-            RecordBatch batch = std::move(waiting_.front());
-            waiting_.pop_front();
-            const StoreFault before = failed_.fault_of(batch);
-            BatchOutcome outcome{batch.number, before == StoreFault::none ? fault_ : before};
-            if (outcome.fault != StoreFault::none) {
-                failed_ = {batch.number, outcome.fault};
-                outcome.records = std::move(batch.records);
-            }
-            inbox_.push_back(
-                [this, outcome = std::move(outcome)](const Pass& pass) { core_->store_outcome(pass, outcome); });
-        }
-        return !inbox_.empty();
-    }
-    bool handle_next(const Pass& pass) override {
-        if (inbox_.empty()) return false;
-        const auto action = std::move(inbox_.front());
-        inbox_.pop_front();
-        action(pass);
-        return true;
-    }
-    std::string_view last_handled() const override { return "step"; }
-    std::size_t depth() const override { return inbox_.size(); }
 
     // LinkOutput.
     void send(ConnectionId to, std::span<const std::byte> frame) override {
@@ -214,26 +194,16 @@ private:
         if (closing.id == link) closing.closing = true;
     }
 
-    // BatchOutput.
-    bool submit(RecordBatch&& batch) override {
-        if (waiting_.size() >= 64) return false;
-        waiting_.push_back(std::move(batch));
-        return true;
-    }
-
     VirtualClock clock_;
     NoLog no_log_;
     Log log_;
     SeededEntropy entropy_{1};
+    ScriptedSource source_{"fuzz"};
+    testing::TurnedStore store_;
     GameLoop loop_;
     std::optional<Core> core_;
     std::array<Socket, links_max> sockets_{};
     std::uint32_t generation_ = 0;
-    std::deque<std::function<void(const Pass&)>> inbox_;
-    std::deque<RecordBatch> waiting_;
-    FailedBatch failed_;
-    bool holding_ = false;
-    StoreFault fault_ = StoreFault::none;
     Learned learned_;
 };
 

@@ -72,7 +72,14 @@ class CheckIncludes(unittest.TestCase):
 
     def test_net_includes_runtime_but_not_core(self):
         text = '#include "net/link.h"\n#include "core/fleet.h"\n'
-        self.assert_refused("src/net/listener.cpp", text, 2, "src/net may include base, protocol, runtime, tls, certs/authority, testing; not core")
+        self.assert_refused("src/net/listener.cpp", text, 2, "src/net may include base, protocol, runtime, tls, certs/authority; not core")
+
+    def test_only_tests_and_fixtures_include_what_tests_share(self):
+        self.write("src/testing/kept_lines.h", '#pragma once\n#include "base/time.h"\n')
+        self.write("src/runtime/loop_fixture.h", '#include "testing/kept_lines.h"\n')
+        self.write("src/core/fleet_test.cpp", '#include "testing/kept_lines.h"\n')
+        text = '#include "testing/kept_lines.h"\n'
+        self.assert_refused("src/core/fleet.cpp", text, 1, "only tests and their fixtures include testing")
 
     def test_store_gets_the_records_of_core_and_nothing_else(self):
         text = '#include "core/records.h"\n#include "core/fleet.h"\n'

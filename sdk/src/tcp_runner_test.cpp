@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -25,6 +26,27 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto patience = Happening::patience;
+
+// Ports on which nobody listens, until a FakeMuster is made with them.
+struct QuietPorts {
+    std::uint16_t servers = 0;
+    std::uint16_t matchmakers = 0;
+
+    QuietPorts() {
+        const FakeMuster muster;
+        servers = muster.servers_port();
+        matchmakers = muster.matchmakers_port();
+    }
+    std::string servers_address() const { return "127.0.0.1:" + std::to_string(servers); }
+};
+
+// A game server that tells when its link is up.
+struct WatchedServer {
+    Happening online;
+    GameServer server{server_options(), {.on_link = [this](LinkState state) {
+                          if (state == LinkState::online) online.happen();
+                      }}};
+};
 
 }  // namespace
 
@@ -114,60 +136,41 @@ TEST_CASE("F-6: after a cut link the runner connects again by itself, and a requ
 }
 
 TEST_CASE("fault 28: the runner keeps trying while nobody listens, and is there when Muster comes") {
-    std::uint16_t servers = 0;
-    std::uint16_t matchmakers = 0;
-    {
-        const FakeMuster muster;
-        servers = muster.servers_port();
-        matchmakers = muster.matchmakers_port();
-    }
+    const QuietPorts ports;
     Happening refused;
-    Happening online;
-    GameServer server(server_options(), {.on_link = [&](LinkState state) {
-                          if (state == LinkState::online) online.happen();
-                      }});
+    WatchedServer watched;
     TcpRunner runner([&](const Outcome& why) {
         if (why.text.find("Connection refused") != std::string::npos) refused.happen();
     });
-    runner.add(server, "127.0.0.1:" + std::to_string(servers));
+    runner.add(watched.server, ports.servers_address());
     REQUIRE(runner.start());
     REQUIRE(refused.wait());
-    const FakeMuster muster(servers, matchmakers);
-    CHECK(online.wait());
+    const FakeMuster muster(ports.servers, ports.matchmakers);
+    CHECK(watched.online.wait());
 }
 
 TEST_CASE("SDK: a client knows why it has no link, until it has one") {
-    std::uint16_t servers = 0;
-    std::uint16_t matchmakers = 0;
-    {
-        const FakeMuster muster;
-        servers = muster.servers_port();
-        matchmakers = muster.matchmakers_port();
-    }
+    const QuietPorts ports;
     Happening refused;
-    Happening online;
-    GameServer server(server_options(), {.on_link = [&](LinkState state) {
-                          if (state == LinkState::online) online.happen();
-                      }});
-    CHECK(server.failure());
+    WatchedServer watched;
+    CHECK(watched.server.failure());
     TcpRunner runner([&](const Outcome&) { refused.happen(); });
-    const std::string address = "127.0.0.1:" + std::to_string(servers);
-    runner.add(server, address);
+    runner.add(watched.server, ports.servers_address());
     REQUIRE(runner.start());
     REQUIRE(refused.wait());
     Happening seen;
     Outcome failure;
     runner.post([&] {
-        failure = server.failure();
+        failure = watched.server.failure();
         seen.happen();
     });
     REQUIRE(seen.wait());
-    CHECK(failure == Outcome{ErrorCode::connection_lost, address + ": Connection refused"});
-    const FakeMuster muster(servers, matchmakers);
-    REQUIRE(online.wait());
+    CHECK(failure == Outcome{ErrorCode::connection_lost, ports.servers_address() + ": Connection refused"});
+    const FakeMuster muster(ports.servers, ports.matchmakers);
+    REQUIRE(watched.online.wait());
     runner.stop();
     runner.wait();
-    CHECK(server.failure());
+    CHECK(watched.server.failure());
 }
 
 TEST_CASE("P-6: over TCP a player logs in, hears of its match, resumes after a cut link and logs out") {

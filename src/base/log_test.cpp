@@ -6,21 +6,16 @@
 #include <doctest/doctest.h>
 
 #include "base/virtual_clock.h"
+#include "testing/kept_lines.h"
 
 using namespace muster;
 using namespace std::chrono_literals;
 
 namespace {
 
-class Lines final : public LogSink {
-public:
-    void write(const LogRecord& record) noexcept override { lines.emplace_back(record.line); }
-    std::vector<std::string> lines;
-};
-
 struct Logging {
     VirtualClock clock;
-    Lines sink;
+    KeptLines sink;
     Log log{clock, sink};
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 struct AccountsWorld {
     VirtualClock clock;
-    RememberedLog lines;
+    KeptLines lines;
     Log log{clock, lines};
     TurnedStore store;
     Ledger ledger{store, log};
@@ -48,7 +48,7 @@ TEST_CASE_FIXTURE(AccountsWorld, "P-1: a name gets a new id that counts from the
 
 TEST_CASE("N-8: new names get ids of the cell's own share, whatever other cells gave") {
     VirtualClock clock;
-    RememberedLog lines;
+    KeptLines lines;
     Log log(clock, lines);
     TurnedStore store;
     Ledger ledger(store, log);

@@ -20,22 +20,15 @@
 #include "base/seeded_entropy.h"
 #include "base/virtual_clock.h"
 #include "core/core.h"
+#include "core/turned_store_fixture.h"
 #include "protocol/codec.h"
 #include "protocol/frame_reader.h"
+#include "runtime/loop_fixture.h"
+#include "testing/kept_lines.h"
 
 namespace muster::testing {
 
 using namespace std::chrono_literals;
-
-class RememberedLog final : public LogSink {
-public:
-    void write(const LogRecord& record) noexcept override { lines.emplace_back(record.line); }
-    bool has(std::string_view part) const {
-        return std::any_of(lines.begin(), lines.end(),
-                           [part](const std::string& line) { return line.find(part) != line.npos; });
-    }
-    std::vector<std::string> lines;
-};
 
 // Frames by connection, oldest first.
 class RememberedLinks final : public LinkOutput {
@@ -78,47 +71,7 @@ public:
     bool reading = true;               // false: what is sent does not leave
 };
 
-// Commits each batch at the start of the next turn, unless told otherwise.
-class TurnedStore final : public BatchOutput {
-public:
-    bool submit(RecordBatch&& batch) override {
-        if (waiting.size() >= room) return false;
-        waiting.push_back(std::move(batch));
-        return true;
-    }
-    // The oldest batch is durable, or fails as `fault` says.
-    BatchOutcome answer_next() {
-        RecordBatch batch = std::move(waiting.front());
-        waiting.pop_front();
-        const StoreFault before = failed_.fault_of(batch);
-        const StoreFault now = before == StoreFault::none ? fault : before;
-        if (now != StoreFault::none) {
-            failed_ = {batch.number, now};
-            return {batch.number, now, std::move(batch.records)};
-        }
-        BatchOutcome outcome{batch.number, now};
-        for (std::size_t i = 0; i < batch.records.size(); ++i) {
-            const auto* match = std::get_if<MatchRecord>(&batch.records[i]);
-            if (match && match->lobby == anothers)
-                outcome.anothers.push_back(i);
-            else
-                durable.push_back(std::move(batch.records[i]));
-        }
-        return outcome;
-    }
-
-    bool holding = false;                 // answers wait for commit()
-    StoreFault fault = StoreFault::none;  // what the next outcomes are
-    std::size_t room = 1'000;
-    std::optional<LobbyId> anothers;  // this lobby is another cell's
-    std::deque<RecordBatch> waiting;
-    std::vector<Record> durable;  // in commit order
-
-private:
-    FailedBatch failed_;
-};
-
-class CoreWorld : public MessageSource {
+class CoreWorld {
 public:
     static constexpr RegionId eu{2};
     static constexpr RegionId use{0};
@@ -137,7 +90,14 @@ public:
         if (adjust) adjust(config);
         core = std::make_unique<Core>(std::move(config),
                                       Core::Parts{loop, log, links, store, entropy, clock, clock.wall()}, recovered);
-        loop.add_source(*this);
+        source.when_refilling = [this] {
+            if (!store.holding && !store.waiting.empty()) answer_batch();
+            if (links.reading) {
+                for (const ConnectionId link : std::exchange(links.drains, {}))
+                    post([this, link](const Pass&) { core->drained(link); });
+            }
+        };
+        loop.add_source(source);
         loop.on_flush([this](const Pass& pass) { core->end_of_pass(pass); });
         loop.events().subscribe_all([this](const EventView& event) { event_names.emplace_back(event.name()); });
         settle();
@@ -148,7 +108,7 @@ public:
     void settle() {
         for (int i = 0; i < 100; ++i) {
             const TurnReport report = loop.turn();
-            if (report.idle() && inbox_.empty() && (store.holding || store.waiting.empty()) &&
+            if (report.idle() && source.depth() == 0 && (store.holding || store.waiting.empty()) &&
                 (!links.reading || links.drains.empty())) {
                 return;
             }
@@ -228,43 +188,23 @@ public:
         return static_cast<std::size_t>(std::count(event_names.begin(), event_names.end(), name));
     }
 
-    // MessageSource.
-    std::string_view name() const override { return "test"; }
-    bool refill() override {
-        if (!store.holding && !store.waiting.empty()) answer_batch();
-        if (links.reading) {
-            for (const ConnectionId link : std::exchange(links.drains, {}))
-                post([this, link](const Pass&) { core->drained(link); });
-        }
-        return !inbox_.empty();
-    }
-    bool handle_next(const Pass& pass) override {
-        if (inbox_.empty()) return false;
-        const auto action = std::move(inbox_.front());
-        inbox_.pop_front();
-        action(pass);
-        return true;
-    }
-    std::string_view last_handled() const override { return "test"; }
-    std::size_t depth() const override { return inbox_.size(); }
-
     VirtualClock clock;
-    RememberedLog log_lines;
+    KeptLines log_lines;
     Log log;
     SeededEntropy entropy{1};
     RememberedLinks links;
     TurnedStore store;
+    ScriptedSource source{"test"};  // what is to be done in the next pass
     GameLoop loop;
     std::vector<std::string> event_names;
     std::unique_ptr<Core> core;
 
 private:
-    void post(std::function<void(const Pass&)> action) { inbox_.push_back(std::move(action)); }
+    void post(std::function<void(const Pass&)> action) { source.post("test", std::move(action)); }
     void answer_batch() {
         post([this, outcome = store.answer_next()](const Pass& pass) { core->store_outcome(pass, outcome); });
     }
 
-    std::deque<std::function<void(const Pass&)>> inbox_;
     std::map<ConnectionId, Port> ports_;
     std::uint32_t next_slot_ = 0;
 };

@@ -23,7 +23,7 @@ struct StartingCore {
     }
 
     VirtualClock clock;
-    RememberedLog log_lines;
+    KeptLines log_lines;
     Log log{clock, log_lines, LogLevel::debug};
     SeededEntropy entropy{1};
     RememberedLinks links;
@@ -52,7 +52,7 @@ TEST_CASE_FIXTURE(StartingCore, "X-4, fault 4: a start without room on the disk 
 
 TEST_CASE("X-4: numbers are given from blocks that are durable, and never twice across restarts") {
     VirtualClock clock;
-    RememberedLog lines;
+    KeptLines lines;
     Log log(clock, lines, LogLevel::debug);
     TurnedStore store;
     Ledger ledger(store, log);
@@ -72,7 +72,7 @@ TEST_CASE("X-4: numbers are given from blocks that are durable, and never twice 
 TEST_CASE("X-4: once the last server id is reserved, nobody asks the store for more") {
     constexpr std::int32_t last = std::numeric_limits<std::int32_t>::max();
     VirtualClock clock;
-    RememberedLog lines;
+    KeptLines lines;
     Log log(clock, lines, LogLevel::debug);
     TurnedStore store;
     Ledger ledger(store, log);
@@ -91,7 +91,7 @@ TEST_CASE("X-4: once the last server id is reserved, nobody asks the store for m
 
 TEST_CASE("N-8: server ids begin with the cell's share, go on where the last run ended, and end with the share") {
     VirtualClock clock;
-    RememberedLog lines;
+    KeptLines lines;
     Log log(clock, lines, LogLevel::debug);
     TurnedStore store;
     Ledger ledger(store, log);

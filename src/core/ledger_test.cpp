@@ -14,7 +14,7 @@ namespace {
 
 struct LedgerWorld {
     VirtualClock clock;
-    RememberedLog lines;
+    KeptLines lines;
     Log log{clock, lines};
     TurnedStore store;
     Ledger ledger{store, log};

@@ -11,7 +11,7 @@ namespace {
 
 struct Owing {
     VirtualClock clock;
-    RememberedLog lines;
+    KeptLines lines;
     Log log{clock, lines, LogLevel::debug};
     TurnedStore store;
     Ledger ledger{store, log};

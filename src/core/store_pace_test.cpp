@@ -78,7 +78,7 @@ constexpr std::size_t accounts = 127;  // of a list
 // Requests at a steady rate, each of which writes `records` when it is let in; a store that takes `each` for a record.
 struct Overload {
     VirtualClock clock;
-    RememberedLog lines;
+    KeptLines lines;
     Log log{clock, lines};
     TurnedStore store;
     Ledger ledger{store, log};

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/no_log.h"
 #include "base/system_clock.h"
 #include "daemon/game_config.h"
 #include "store/memory_store.h"
@@ -14,11 +15,6 @@ using namespace muster;
 using namespace std::chrono_literals;
 
 namespace {
-
-class NoLines final : public LogSink {
-public:
-    void write(const LogRecord&) noexcept override {}
-};
 
 // A game on free ports with a store in memory, and a question that holds its loop inside a pass until it is let go.
 struct RunningGame {
@@ -44,7 +40,7 @@ struct RunningGame {
     }
 
     SystemClock clock;
-    NoLines lines;
+    NoLog lines;
     Log log{clock, lines};
     Config config;
     MemoryStore store{clock};

@@ -6,17 +6,12 @@
 #include <doctest/doctest.h>
 
 #include "base/virtual_clock.h"
+#include "testing/kept_lines.h"
 
 using namespace muster;
 using namespace std::chrono_literals;
 
 namespace {
-
-class LinesOf final : public LogSink {
-public:
-    void write(const LogRecord& record) noexcept override { lines.emplace_back(record.line); }
-    std::vector<std::string> lines;
-};
 
 struct Gate {
     HttpRequest request(std::string_view authorization, std::string_view type = "application/json",
@@ -50,7 +45,7 @@ struct Gate {
     Duration delay(HttpRequest asked) { return gate.refusal_of_action(asked).value().held_back; }
 
     VirtualClock clock;
-    LinesOf sink;
+    KeptLines sink;
     Log log{clock, sink};
     AdminGate gate{clock, log, rules(true, true)};
 };

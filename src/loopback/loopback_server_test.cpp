@@ -20,6 +20,7 @@
 #include "base/system_clock.h"
 #include "loopback/stream_count.h"
 #include "testing/http2_bytes.h"
+#include "testing/kept_lines.h"
 #include "testing/loopback_peer.h"
 
 using namespace muster;
@@ -72,25 +73,9 @@ public:
     std::shared_ptr<Texts> feed = std::make_shared<Texts>();
 };
 
-class LastLine final : public LogSink {
-public:
-    void write(const LogRecord& record) noexcept override {
-        const std::scoped_lock lock(mutex_);
-        text_ = record.line;
-    }
-    std::string text() {
-        const std::scoped_lock lock(mutex_);
-        return text_;
-    }
-
-private:
-    std::mutex mutex_;
-    std::string text_;
-};
-
 struct LoopbackFixture {
     SystemClock clock;
-    LastLine sink;
+    KeptLines sink;
     Log log{clock, sink};
     LoopbackLimits limits{};
     std::shared_ptr<Echo> echo = std::make_shared<Echo>();
@@ -148,6 +133,19 @@ std::string streams_opened_and_reset(int count) {
                  http2_frame(3, static_cast<std::uint32_t>(2 * i + 1), std::string(4, '\0'));
     return bytes;
 }
+
+// A peer that sends so many streams at once, at a port that takes requests at a pace.
+struct SentStreams {
+    SentStreams(const Pace::Limits& pace, int streams)
+        : served({.requests = pace}), peer(served.connect()), bytes(streams_opened_and_reset(streams)) {
+        sending = std::async(std::launch::async, [this] { peer->send(bytes); });
+    }
+
+    Http2Served served;
+    std::unique_ptr<LoopbackPeer> peer;
+    std::string bytes;
+    std::future<void> sending;  // goes first: it ends when the peer's socket does
+};
 
 bool has(const std::string& text, std::string_view part) {
     return text.find(part) != std::string::npos;
@@ -276,29 +274,19 @@ TEST_CASE("G-20: HTTP/2 gets to whoever serves it, both ways and whole, and ends
 }
 
 TEST_CASE("fault 93, G-20: HTTP/2 streams beyond the pace wait in the peer's socket") {
-    LoopbackLimits limits;
-    limits.requests = {.rate = 0.001, .burst = 100};
-    Http2Served served(limits);
-    const auto peer = served.connect();
-    const std::string bytes = streams_opened_and_reset(5000);
-    auto sending = std::async(std::launch::async, [&] { peer->send(bytes); });
+    SentStreams sent({.rate = 0.001, .burst = 100}, 5000);
     // The pace allows 100; the piece that exceeds it is taken whole.
     StreamCount count;
-    std::size_t streams = count.take(served.read(streams_opened_and_reset(100).size()));
+    std::size_t streams = count.take(sent.served.read(streams_opened_and_reset(100).size()));
     CHECK(streams >= 100);
-    streams += count.take(served.read(bytes.size(), 300ms));
+    streams += count.take(sent.served.read(sent.bytes.size(), 300ms));
     CHECK(streams < 300);
-    served.close_port();
+    sent.served.close_port();
 }
 
 TEST_CASE("G-20: HTTP/2 streams that waited arrive when their turn comes") {
-    LoopbackLimits limits;
-    limits.requests = {.rate = 5000, .burst = 10};
-    Http2Served served(limits);
-    const auto peer = served.connect();
-    const std::string bytes = streams_opened_and_reset(1000);
-    auto sending = std::async(std::launch::async, [&] { peer->send(bytes); });
-    CHECK(served.read(bytes.size()) == bytes);
+    const SentStreams sent({.rate = 5000, .burst = 10}, 1000);
+    CHECK(sent.served.read(sent.bytes.size()) == sent.bytes);
 }
 
 TEST_CASE_FIXTURE(LoopbackFixture, "G-20: a closed port is free for the next, with the same number") {
@@ -328,6 +316,6 @@ TEST_CASE_FIXTURE(LoopbackFixture, "G-20: a process of another user is turned aw
     ::waitpid(child, &status, 0);
     CHECK(status == 0);
     CHECK(echo->requests == 0);
-    CHECK(sink.text() ==
+    CHECK(sink.last() ==
           fmt::format("A process of user 65534 was turned away from SDK port {}, which serves user 0 only", number));
 }

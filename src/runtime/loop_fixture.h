@@ -1,4 +1,4 @@
-// What the tests of the runtime share: a log that keeps its lines, and a loop on a clock that the test moves.
+// What tests of a loop share: a source that does what the test says, and a loop on a clock that the test moves.
 #pragma once
 
 #include <cstddef>
@@ -7,27 +7,14 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/fields.h"
 #include "base/log.h"
 #include "base/virtual_clock.h"
 #include "runtime/game_loop.h"
+#include "testing/kept_lines.h"
 
 namespace muster {
-
-class KeptLines final : public LogSink {
-public:
-    void write(const LogRecord& record) noexcept override { lines.emplace_back(record.line); }
-
-    std::size_t count(std::string_view part) const {
-        std::size_t found = 0;
-        for (const std::string& line : lines) found += line.find(part) != std::string::npos ? 1 : 0;
-        return found;
-    }
-
-    std::vector<std::string> lines;
-};
 
 // An event with nothing to say but its name.
 struct Happened {
