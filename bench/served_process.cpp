@@ -16,6 +16,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "process/program_image.h"
+
 namespace muster::bench {
 namespace {
 
@@ -29,23 +31,6 @@ std::string text_of(const std::filesystem::path& path) {
     std::stringstream text;
     text << in.rdbuf();
     return text.str();
-}
-
-std::vector<std::string> environment_with(const std::map<std::string, std::string>& more) {
-    std::vector<std::string> all;
-    for (char** entry = environ; *entry; ++entry) {
-        const std::string text = *entry;
-        if (!text.starts_with("MUSTER_") && !text.starts_with("JOURNAL_STREAM=")) all.push_back(text);
-    }
-    for (const auto& [name, value] : more) all.push_back(name + "=" + value);
-    return all;
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-    std::vector<char*> pointers;
-    for (std::string& text : texts) pointers.push_back(text.data());
-    pointers.push_back(nullptr);
-    return pointers;
 }
 
 }  // namespace
@@ -80,16 +65,14 @@ ServedProcess::~ServedProcess() {
 
 void ServedProcess::start() {
     std::filesystem::remove(ports_file_);
-    auto environment = environment_with(environment_);
-    auto words = pointers_to(command_);
-    auto variables = pointers_to(environment);
+    const ProgramImage program(command_, environment_, ProgramImage::Inherit::not_musters);
     pid_ = fork();
     if (pid_ < 0) throw std::runtime_error("fork");
     if (pid_ == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);  // it does not outlive who measures it
         const int log = open(log_file_.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
         dup2(log, STDERR_FILENO);
-        execvpe(words[0], words.data(), variables.data());
+        program.execute();
         _exit(127);
     }
     const auto until = std::chrono::steady_clock::now() + patience;
@@ -144,7 +127,7 @@ int ServedProcess::stop() {
         std::this_thread::sleep_for(look_every);
     }
     pid_ = 0;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return exit_code_of(status);
 }
 
 }  // namespace muster::bench

@@ -10,11 +10,11 @@
 #include <system_error>
 #include <thread>
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include "cli/command.h"
 #include "process/exit_code.h"
+#include "process/program_image.h"
 
 namespace muster {
 namespace {
@@ -22,25 +22,6 @@ namespace {
 constexpr std::chrono::seconds end_patience{12};  // the daemon's own limit is 10 s
 constexpr std::chrono::milliseconds look_every{10};
 constexpr int cannot_start = 127;
-
-std::vector<std::string> environment_of(const ChildProcess::Plan& plan) {
-    std::vector<std::string> all;
-    for (char** entry = environ; *entry; ++entry) {
-        const std::string text = *entry;
-        const bool replaced = plan.environment.count(text.substr(0, text.find('='))) > 0;
-        const bool ours = plan.clean && (text.starts_with("MUSTER_") || text.starts_with("JOURNAL_STREAM="));
-        if (!replaced && !ours) all.push_back(text);
-    }
-    for (const auto& [name, value] : plan.environment) all.push_back(name + "=" + value);
-    return all;
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-    std::vector<char*> pointers;
-    for (std::string& text : texts) pointers.push_back(text.data());
-    pointers.push_back(nullptr);
-    return pointers;
-}
 
 }  // namespace
 
@@ -52,11 +33,8 @@ std::string own_path() {
 }
 
 ChildProcess::ChildProcess(const Plan& plan) {
-    // All that allocates comes before the fork.
-    std::vector<std::string> words = plan.command;
-    std::vector<std::string> variables = environment_of(plan);
-    const std::vector<char*> word_pointers = pointers_to(words);
-    const std::vector<char*> variable_pointers = pointers_to(variables);
+    using enum ProgramImage::Inherit;
+    const ProgramImage program(plan.command, plan.environment, plan.clean ? not_musters : all);
     const pid_t parent = getpid();
     sigset_t none;
     sigemptyset(&none);
@@ -72,7 +50,7 @@ ChildProcess::ChildProcess(const Plan& plan) {
         dup2(plan.output, STDOUT_FILENO);
         dup2(plan.output, STDERR_FILENO);
     }
-    execve(word_pointers[0], word_pointers.data(), variable_pointers.data());
+    program.execute();
     _exit(cannot_start);
 }
 
@@ -112,7 +90,7 @@ void ChildProcess::signal(int number) {
 
 void ChildProcess::ended(int status) {
     pid_ = -1;
-    code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    code_ = exit_code_of(status);
 }
 
 }  // namespace muster

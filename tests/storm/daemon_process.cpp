@@ -18,28 +18,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "process/program_image.h"
+
 namespace muster::storm {
 namespace {
-
-// Ours without what would configure the daemon, and with `more`.
-std::vector<std::string> environment_with(const DaemonProcess::Settings& more) {
-    std::vector<std::string> all;
-    for (char** entry = environ; *entry; ++entry) {
-        const std::string text = *entry;
-        const std::string name = text.substr(0, text.find('='));
-        const bool replaced = more.contains(name) || name.starts_with("MUSTER_") || name == "JOURNAL_STREAM";
-        if (!replaced) all.push_back(text);
-    }
-    for (const auto& [name, value] : more) all.push_back(name + "=" + value);
-    return all;
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-    std::vector<char*> pointers;
-    for (std::string& text : texts) pointers.push_back(text.data());
-    pointers.push_back(nullptr);
-    return pointers;
-}
 
 std::string text_of(const std::filesystem::path& path) {
     std::ifstream in(path);
@@ -110,10 +92,8 @@ void DaemonProcess::start(const Settings& settings) {
     for (const char* port : {"SERVERS", "MATCHMAKERS", "PLAYERS", "HTTP"})
         all[std::string("MUSTER_LISTEN_") + port] = "127.0.0.1:0";
 
-    std::vector<std::string> command{program_.string(), "serve", "--ports-file", ports_file_.string()};
-    std::vector<std::string> environment = environment_with(all);
-    const std::vector<char*> words = pointers_to(command);
-    const std::vector<char*> variables = pointers_to(environment);
+    const ProgramImage program({program_.string(), "serve", "--ports-file", ports_file_.string()}, all,
+                               ProgramImage::Inherit::not_musters);
     const std::string log_file = (folder_ / "log.txt").string();
     const std::string here = folder_.string();
     pid_ = ::fork();
@@ -122,7 +102,7 @@ void DaemonProcess::start(const Settings& settings) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it never outlives the storm
         const int log = ::open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
         const bool placed = log >= 0 && ::dup2(log, STDERR_FILENO) >= 0 && ::chdir(here.c_str()) == 0;
-        if (placed) ::execve(words[0], words.data(), variables.data());
+        if (placed) program.execute();
         ::_exit(127);
     }
 }
@@ -143,7 +123,7 @@ std::optional<int> DaemonProcess::ended() {
     int status = 0;
     if (pid_ <= 0 || ::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
     pid_ = 0;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return exit_code_of(status);
 }
 
 std::size_t DaemonProcess::limit_descriptors(std::size_t most) const {
