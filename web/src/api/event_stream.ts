@@ -2,6 +2,7 @@
 
 import { NotSignedIn, Refused, type Api } from "./api";
 import { backoffMs } from "./backoff";
+import { Pause } from "./pause";
 import type { FleetEvent } from "./shapes";
 import { SseParser, type SseMessage } from "./sse_parser";
 
@@ -20,7 +21,7 @@ export const SILENCE_MS_MAX = 45_000;
 export class EventStream {
     private lastId = "";
     private link: AbortController | null = null;
-    private wake: (() => void) | null = null;
+    private readonly pause = new Pause();
     private stopped = false;
 
     constructor(
@@ -40,7 +41,7 @@ export class EventStream {
             } catch (error) {
                 if (error instanceof NotSignedIn) {
                     this.listener.state("locked");
-                    await this.pause(null);
+                    await this.pause.wait(null);
                     continue;
                 }
                 // The daemon no longer knows this place in its history (its store was replaced): begin at now.
@@ -49,13 +50,13 @@ export class EventStream {
             if (this.stopped) return;
             if (this.lastId !== before) failures = 0;
             this.listener.state("lost");
-            await this.pause(backoffMs(failures++));
+            await this.pause.wait(backoffMs(failures++));
         }
     }
 
     // Tries at once instead of at the next turn: the daemon is known to be back, or the token was entered.
     retry(): void {
-        this.wake?.();
+        this.pause.wake();
     }
 
     // Drops the link, so that it is made anew.
@@ -93,17 +94,6 @@ export class EventStream {
             link.abort();
             this.link = null;
         }
-    }
-
-    private pause(ms: number | null): Promise<void> {
-        return new Promise((resolve) => {
-            const timer = ms === null ? undefined : setTimeout(() => this.wake?.(), ms);
-            this.wake = () => {
-                clearTimeout(timer);
-                this.wake = null;
-                resolve();
-            };
-        });
     }
 }
 

@@ -2,6 +2,7 @@
 
 import { NotSignedIn, type Api } from "../api/api";
 import { backoffMs } from "../api/backoff";
+import { Pause } from "../api/pause";
 import type { Overview, OverviewHistory } from "../api/shapes";
 import { Store } from "./store";
 import { GAP_MS, Trail } from "./trail";
@@ -25,7 +26,7 @@ export class OverviewWatch {
     readonly reading = new Store<Reading | null>(null);
 
     private readonly trail = new Trail();
-    private wake: (() => void) | null = null;
+    private readonly pause = new Pause();
     private lastAnswer: number | null = null;
     private lastTime: number | null = null; // the daemon's
     private failures = 0;
@@ -37,12 +38,12 @@ export class OverviewWatch {
 
     // Runs as long as the page is open.
     async run(): Promise<never> {
-        for (;;) await this.pause(await this.once());
+        for (;;) await this.pause.wait(await this.once());
     }
 
     // Asks now instead of at the next turn.
     retry(): void {
-        this.wake?.();
+        this.pause.wake();
     }
 
     // One question and its answer; returns how long to wait before the next, null to wait for retry().
@@ -82,16 +83,5 @@ export class OverviewWatch {
         } catch {
             // The next question says what is wrong.
         }
-    }
-
-    private pause(ms: number | null): Promise<void> {
-        return new Promise((resolve) => {
-            const timer = ms === null ? undefined : setTimeout(() => this.wake?.(), ms);
-            this.wake = () => {
-                clearTimeout(timer);
-                this.wake = null;
-                resolve();
-            };
-        });
     }
 }

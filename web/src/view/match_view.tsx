@@ -6,6 +6,7 @@ import { duration, foreign, NONE } from "../model/format";
 import { choiceText, timelineOf, type TimelineStep } from "../model/match_timeline";
 import { routeTo, routeToEvents, routeToServer } from "../model/route";
 import { EventParts } from "./event_list";
+import { Fact } from "./fact";
 import { AbortButton, OVER, State } from "./matches_view";
 import { Moment } from "./moment";
 import { usePage, useRegionName, useStore } from "./page_context";
@@ -88,15 +89,6 @@ function Facts({ match, changed }: { match: MatchWithPlayers; changed: () => voi
                 </p>
             )}
         </section>
-    );
-}
-
-function Fact({ label, children }: { label: string; children: preact.ComponentChildren }) {
-    return (
-        <div>
-            <dt>{label}</dt>
-            <dd>{children}</dd>
-        </div>
     );
 }
 

@@ -8,6 +8,7 @@ import { routeTo, routeToEvents } from "../model/route";
 import { Chart } from "./chart";
 import { DrainButton } from "./drain_button";
 import { EventList } from "./event_list";
+import { Fact } from "./fact";
 import { Moment } from "./moment";
 import { usePage, useRegionName, useStore } from "./page_context";
 import { STATUS_TONES } from "./servers_view";
@@ -116,15 +117,6 @@ function Drain({ drain: { who, reason, at_ms } }: { drain: NonNullable<ServerWit
             )}
             {reason !== "" && <>: {foreign(reason)}</>}
         </p>
-    );
-}
-
-function Fact({ label, children }: { label: string; children: preact.ComponentChildren }) {
-    return (
-        <div>
-            <dt>{label}</dt>
-            <dd>{children}</dd>
-        </div>
     );
 }
 

@@ -1,17 +1,17 @@
 // One server and what happened to it, loaded again every second while its view is open.
 
-import { useEffect, useRef, useState } from "preact/hooks";
-import { NotSignedIn, Refused } from "../api/api";
+import { useRef, useState } from "preact/hooks";
+import { Refused } from "../api/api";
 import type { EventPage, FleetEvent, ServerWithHistory } from "../api/shapes";
 import { NOTABLE, typesOf } from "../model/event_feed";
 import { HeartbeatTrail } from "../model/heartbeat_trail";
-import { usePage, useStore } from "./page_context";
+import { usePage } from "./page_context";
+import { useRepeated, type Repeated } from "./use_repeated";
 
-const REFRESH_MS = 1_000;
 const EVENTS_MAX = 10;
 const NOT_FOUND = 404;
 
-export interface LoadedServer {
+export interface LoadedServer extends Repeated {
     // As it was when it was last seen; null before the first answer, and for one that was gone by then.
     server: ServerWithHistory | null;
     heartbeats: HeartbeatTrail;
@@ -20,30 +20,21 @@ export interface LoadedServer {
     matchEvents: readonly FleetEvent[];
     // Not registered, or not any more. Ids are not used again, so nobody asks further.
     gone: boolean;
-    error: string | null;
-    // Loads it now, after an action.
-    reload: () => void;
 }
 
 export function useServer(id: number): LoadedServer {
-    const { api, gate } = usePage();
-    const signedIn = useStore(gate.held);
+    const { api } = usePage();
     const heartbeats = useRef(new HeartbeatTrail());
     const [server, setServer] = useState<ServerWithHistory | null>(null);
     const [events, setEvents] = useState<readonly FleetEvent[]>([]);
     const [matchEvents, setMatchEvents] = useState<readonly FleetEvent[]>([]);
     const [gone, setGone] = useState(false);
-    const [error, setError] = useState<string | null>(null);
-    const [round, setRound] = useState(0);
 
-    useEffect(() => {
-        const stop = new AbortController();
-        let timer: ReturnType<typeof setTimeout> | undefined;
-
+    const repeated = useRepeated(async (signal) => {
         // False once it is gone.
         const loadServer = async (): Promise<boolean> => {
             try {
-                const answer = await api.get<ServerWithHistory>(`servers/${id}`, stop.signal);
+                const answer = await api.get<ServerWithHistory>(`servers/${id}`, signal);
                 heartbeats.current.push(Date.now(), answer.last_heartbeat_ms_ago);
                 setServer(answer);
                 return true;
@@ -53,29 +44,15 @@ export function useServer(id: number): LoadedServer {
             }
         };
         const loadEvents = async (types: string): Promise<readonly FleetEvent[]> => {
-            const page = await api.get<EventPage>(`events?server=${id}&type=${types}&limit=${EVENTS_MAX}`, stop.signal);
+            const page = await api.get<EventPage>(`events?server=${id}&type=${types}&limit=${EVENTS_MAX}`, signal);
             return page.events.toReversed();
         };
-        const load = async () => {
-            try {
-                const there = await loadServer();
-                setGone(!there);
-                setEvents(await loadEvents(typesOf(NOTABLE)));
-                setMatchEvents(await loadEvents(typesOf("match")));
-                setError(null);
-                if (!there) return;
-            } catch (failure) {
-                if (stop.signal.aborted || failure instanceof NotSignedIn) return;
-                setError(failure instanceof Error ? failure.message : String(failure));
-            }
-            if (!stop.signal.aborted) timer = setTimeout(() => void load(), REFRESH_MS);
-        };
-        void load();
-        return () => {
-            stop.abort();
-            clearTimeout(timer);
-        };
-    }, [api, id, round, signedIn]);
+        const there = await loadServer();
+        setGone(!there);
+        setEvents(await loadEvents(typesOf(NOTABLE)));
+        setMatchEvents(await loadEvents(typesOf("match")));
+        return there;
+    }, id);
 
-    return { server, heartbeats: heartbeats.current, events, matchEvents, gone, error, reload: () => setRound((before) => before + 1) };
+    return { server, heartbeats: heartbeats.current, events, matchEvents, gone, ...repeated };
 }
