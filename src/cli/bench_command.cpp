@@ -49,7 +49,7 @@ constexpr const char* how_to_get_them =
     "`apt install muster-bench` brings them; from the source: cmake --preset release && ninja -C build/release, then "
     "build/release/muster bench";
 
-struct Arguments {
+struct BenchArguments {
     std::string name;               // of a workload or of a program; empty: all workloads
     std::vector<std::string> more;  // further workloads, or arguments of the program
     std::optional<std::int64_t> rounds;
@@ -113,7 +113,7 @@ int run_alone(const std::filesystem::path& program, const std::vector<std::strin
 }
 
 // The comparisons have the terminal to themselves: they show their own progress.
-int compare(const Arguments& arguments) {
+int compare(const BenchArguments& arguments) {
     const std::filesystem::path program = path_of("compare");
     if (program.empty())
         throw CommandFailure(exit_failed,
@@ -130,7 +130,7 @@ int compare(const Arguments& arguments) {
     return ChildProcess({.command = command}).wait();
 }
 
-int bench(const Arguments& arguments) {
+int bench(const BenchArguments& arguments) {
     if (arguments.list) return print_all(arguments.json);
     const auto is_it = [&](const Yardstick& each) { return arguments.name == each.name; };
     if (std::none_of(yardsticks.begin(), yardsticks.end(), is_it)) return compare(arguments);
@@ -144,7 +144,7 @@ int bench(const Arguments& arguments) {
 }  // namespace
 
 Command bench_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<BenchArguments>();
     CommandOption name{"WORKLOAD", "", "This workload only; or one of the programs that --list names",
                        &arguments->name};
     CommandOption more{"MORE", "WORKLOAD… | -- ARGUMENT…", "Further workloads; or arguments of the program, after --",

@@ -63,7 +63,7 @@ int unblock(const BlockArguments& arguments) try {
                                                   safe_text(arguments.value)));
 }
 
-int show(bool json) {
+int show_blocks(bool json) {
     ApiClient api = ApiClient::from_environment();
     const Listing listing = list(api, {"blocks", {}, 0});
     if (json) return print_json(listing.to_json("blocks"));
@@ -120,7 +120,7 @@ Command unblock_command() {
 
 Command blocks_command() {
     const auto json = std::make_shared<bool>(false);
-    return {"blocks", "List who is blocked", {json_option(*json)}, {}, [json] { return show(*json); }};
+    return {"blocks", "List who is blocked", {json_option(*json)}, {}, [json] { return show_blocks(*json); }};
 }
 
 }  // namespace muster

@@ -40,18 +40,16 @@
 namespace muster {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // Where the other commands look for a daemon; taken by the demo when nobody else has it.
 ListenAddress usual_http() {
     return Config{}.listen.http;
 }
 constexpr const char* any_http = "127.0.0.1:0";
 
-constexpr std::chrono::seconds start_patience{30};
-constexpr std::chrono::milliseconds look_every{20};
+constexpr std::chrono::seconds demo_start_patience{30};
+constexpr std::chrono::milliseconds demo_look_every{20};
 
-struct Arguments {
+struct DemoArguments {
     std::optional<double> seconds;
     std::optional<std::int64_t> seed;
     std::optional<std::string> http;
@@ -163,10 +161,10 @@ std::unique_ptr<ChildProcess> launch(const DemoPace& pace, const ScratchFolder& 
 std::optional<JsonValue> wait_until_ready(ChildProcess& daemon, const ScratchFolder& folder, const AwaitedEnd& end) {
     const std::filesystem::path ports = folder.path / "ports.json";
     const Progress progress("starting the daemon");
-    const auto until = Clock::now() + start_patience;
+    const auto until = std::chrono::steady_clock::now() + demo_start_patience;
     while (!std::filesystem::exists(ports)) {
-        if (end.within(look_every)) return std::nullopt;
-        if (!daemon.running() || Clock::now() > until)
+        if (end.within(demo_look_every)) return std::nullopt;
+        if (!daemon.running() || std::chrono::steady_clock::now() > until)
             throw CommandFailure(exit_failed, "the daemon did not start:\n" + text_of(folder.path / "log.txt"));
     }
     return JsonValue::parse(text_of(ports)).value_or(JsonValue());
@@ -179,7 +177,7 @@ bool is_where_commands_look(const std::string& url) {
 }
 
 // Where it can be seen.
-void announce(const Arguments& arguments, const JsonValue& ports) {
+void announce(const DemoArguments& arguments, const JsonValue& ports) {
     const std::string url = fmt::format("{}://{}", arguments.tls ? "https" : "http", ports["http"].text());
     if (arguments.json) {
         JsonFields out;
@@ -201,13 +199,13 @@ void announce(const Arguments& arguments, const JsonValue& ports) {
                     url, where, own_path(), until));
 }
 
-std::uint64_t seed_of(const Arguments& arguments) {
+std::uint64_t seed_of(const DemoArguments& arguments) {
     std::uint64_t seed = 0;
     SystemEntropy().fill(std::as_writable_bytes(std::span(&seed, 1)));
     return arguments.seed ? static_cast<std::uint64_t>(*arguments.seed) : seed;
 }
 
-int play(const Arguments& arguments, const JsonValue& ports, const DemoPace& pace, ChildProcess& daemon,
+int play(const DemoArguments& arguments, const JsonValue& ports, const DemoPace& pace, ChildProcess& daemon,
          const ScratchFolder& folder, const AwaitedEnd& end) {
     const auto address = [&](const char* port) {
         return std::string(arguments.tls ? "muster-tls://" : "") + std::string(ports[port].text());
@@ -216,9 +214,9 @@ int play(const Arguments& arguments, const JsonValue& ports, const DemoPace& pac
     fleet.start();
 
     announce(arguments, ports);
-    const auto over =
-        Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(arguments.seconds.value_or(0) * 1000));
-    while (!arguments.seconds || Clock::now() < over) {
+    const auto over = std::chrono::steady_clock::now() +
+                      std::chrono::milliseconds(static_cast<std::int64_t>(arguments.seconds.value_or(0) * 1000));
+    while (!arguments.seconds || std::chrono::steady_clock::now() < over) {
         constexpr std::chrono::milliseconds look_again{200};
         if (end.within(look_again)) return 0;
         if (!daemon.running())
@@ -228,7 +226,7 @@ int play(const Arguments& arguments, const JsonValue& ports, const DemoPace& pac
 }
 
 // Several nodes on a PostgreSQL of the demo's own: an invitation to kill one.
-int run_nodes(const Arguments& arguments, const AwaitedEnd& end) {
+int run_nodes(const DemoArguments& arguments, const AwaitedEnd& end) {
     // In this order: whatever happens, the fleet leaves first, then the nodes end, then their database, then its
     // folder.
     const ScratchFolder folder;
@@ -254,9 +252,9 @@ int run_nodes(const Arguments& arguments, const AwaitedEnd& end) {
                         "  in another terminal\n    export MUSTER_URL={}\n    {} cluster\n\n"
                         "Kill any of them and watch the others: within seconds one owns the cell again.\n\n",
                         *arguments.nodes, nodes.listed(), nodes.first_url(), own_path()));
-    const auto over =
-        Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(arguments.seconds.value_or(0) * 1000));
-    while (!arguments.seconds || Clock::now() < over) {
+    const auto over = std::chrono::steady_clock::now() +
+                      std::chrono::milliseconds(static_cast<std::int64_t>(arguments.seconds.value_or(0) * 1000));
+    while (!arguments.seconds || std::chrono::steady_clock::now() < over) {
         if (end.within(std::chrono::milliseconds(200))) return 0;
         const std::string news = nodes.look_after();
         if (!news.empty() && !arguments.json) print_result(news);
@@ -264,7 +262,7 @@ int run_nodes(const Arguments& arguments, const AwaitedEnd& end) {
     return 0;
 }
 
-int run(const Arguments& arguments, const AwaitedEnd& end) {
+int run(const DemoArguments& arguments, const AwaitedEnd& end) {
     if (arguments.nodes) return run_nodes(arguments, end);
     // In this order: whatever happens, the fleet leaves first, then the daemon ends, then its folder goes.
     const ScratchFolder folder;
@@ -285,7 +283,7 @@ int run(const Arguments& arguments, const AwaitedEnd& end) {
     return play(arguments, *ports, pace, *daemon, folder, end);
 }
 
-int demo(const Arguments& arguments) {
+int demo(const DemoArguments& arguments) {
     if (arguments.seconds && !(*arguments.seconds > 0 && *arguments.seconds < 1e9))
         throw CommandFailure(to_int(ExitCode::usage), "--seconds wants something above 0");
     if (arguments.nodes && (*arguments.nodes < 2 || *arguments.nodes > DemoNodes::count_max))
@@ -301,7 +299,7 @@ int demo(const Arguments& arguments) {
 }  // namespace
 
 Command demo_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<DemoArguments>();
     return {
         "demo",
         "Run the daemon with a small simulated fleet",

@@ -14,7 +14,7 @@
 namespace muster {
 namespace {
 
-constexpr std::chrono::seconds start_patience{60};
+constexpr std::chrono::seconds node_start_patience{60};
 constexpr std::chrono::milliseconds start_look_every{100};
 constexpr std::array node_names{"one", "two", "three", "four", "five", "six", "seven", "eight", "nine"};
 static_assert(node_names.size() == DemoNodes::count_max);
@@ -63,7 +63,7 @@ bool DemoNodes::has_ports(Node& node) {
 }
 
 bool DemoNodes::wait_until_ready(const std::function<bool()>& goes_on) {
-    const auto until = std::chrono::steady_clock::now() + start_patience;
+    const auto until = std::chrono::steady_clock::now() + node_start_patience;
     for (Node& node : nodes_) {
         while (!has_ports(node)) {
             if (!goes_on()) return false;

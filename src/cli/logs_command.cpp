@@ -17,9 +17,9 @@
 namespace muster {
 namespace {
 
-constexpr std::chrono::milliseconds look_every{500};
+constexpr std::chrono::milliseconds log_look_every{500};
 // Muster or the agent may be restarted meanwhile.
-constexpr int attempts_max = 60;
+constexpr int log_attempts_max = 60;
 
 struct LogsArguments {
     std::string place;
@@ -56,12 +56,12 @@ int read(const LogsArguments& arguments) {
     while (true) {
         if (const ExitCode printed = print_result(shown(piece.text)); printed != ExitCode::ok) return to_int(printed);
         if (!arguments.follow) return 0;
-        std::this_thread::sleep_for(look_every);
+        std::this_thread::sleep_for(log_look_every);
         try {
             piece = api.get_text(fmt::format("{}65536&from={}", path, piece.position));
             failed = 0;
         } catch (const CommandFailure&) {
-            if (++failed >= attempts_max) throw;
+            if (++failed >= log_attempts_max) throw;
             piece.text.clear();
         }
     }

@@ -23,12 +23,12 @@ struct OperatorArguments {
     bool json = false;
 };
 
-[[noreturn]] void wrong_usage(const std::string& what) {
+[[noreturn]] void wrong_operator_usage(const std::string& what) {
     throw CommandFailure(to_int(ExitCode::usage), what + "; `muster operator --help` says more");
 }
 
 int add(const OperatorArguments& arguments) {
-    if (!arguments.role) wrong_usage("operator add wants --role");
+    if (!arguments.role) wrong_operator_usage("operator add wants --role");
     ApiClient api = ApiClient::from_environment();
     JsonFields body;
     body.text("name", arguments.name);
@@ -42,7 +42,7 @@ int add(const OperatorArguments& arguments) {
 }
 
 int remove(const OperatorArguments& arguments) try {
-    if (arguments.role) wrong_usage("operator remove takes no --role");
+    if (arguments.role) wrong_operator_usage("operator remove takes no --role");
     ApiClient api = ApiClient::from_environment();
     JsonFields body;
     body.text("name", arguments.name);
@@ -55,7 +55,7 @@ int remove(const OperatorArguments& arguments) try {
         exit_failed, fmt::format("no operator is called {}; `muster operators` lists them", safe_text(arguments.name)));
 }
 
-int show(bool json) {
+int show_operators(bool json) {
     ApiClient api = ApiClient::from_environment();
     const Listing listing = list(api, {"operators", {}, 0});
     if (json) return print_json(listing.to_json("operators"));
@@ -90,7 +90,9 @@ Command operator_command() {
 
 Command operators_command() {
     const auto json = std::make_shared<bool>(false);
-    return {"operators", "List the operators of the API", {json_option(*json)}, {}, [json] { return show(*json); }};
+    return {"operators", "List the operators of the API", {json_option(*json)}, {}, [json] {
+                return show_operators(*json);
+            }};
 }
 
 }  // namespace muster

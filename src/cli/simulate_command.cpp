@@ -22,7 +22,7 @@
 namespace muster {
 namespace {
 
-struct Arguments {
+struct SimulateArguments {
     std::int64_t seed = 1;
     std::int64_t seeds = 1;
     std::string scenario = "mixed";
@@ -55,7 +55,7 @@ void give_room(sim::SimOptions& options) {
     if (!options.slots) options.slots = 20;
 }
 
-sim::SimOptions options_of(const Arguments& arguments) {
+sim::SimOptions options_of(const SimulateArguments& arguments) {
     sim::SimOptions options;
     if (arguments.seed < 0) misused("--seed wants a number from 0 on");
     if (arguments.seeds < 1) misused("--seeds wants a number from 1 on");
@@ -220,14 +220,14 @@ struct Played {
     bool interrupted = false;
 };
 
-std::string seed_text(const Arguments& arguments, std::int64_t run) {
+std::string seed_text(const SimulateArguments& arguments, std::int64_t run) {
     std::string text = fmt::format("{}: seed {}", arguments.scenario, arguments.seed + run);
     if (arguments.seeds > 1) text += fmt::format(" ({} of {})", run + 1, arguments.seeds);
     return text;
 }
 
 // `options` are those of the last run afterwards.
-Played play(const Arguments& arguments, sim::SimOptions& options) {
+Played play(const SimulateArguments& arguments, sim::SimOptions& options) {
     const AwaitedInterrupt interrupt;
     Played played;
     Progress progress(arguments.scenario);
@@ -252,14 +252,14 @@ Played play(const Arguments& arguments, sim::SimOptions& options) {
 }
 
 // As a shell expects it of a program that Ctrl-C ended.
-[[noreturn]] void end_interrupted(const Sums& sums, const Arguments& arguments) {
+[[noreturn]] void end_interrupted(const Sums& sums, const SimulateArguments& arguments) {
     print_error("muster: Ctrl-C, after {} of {} seed{}\n", sums.runs, arguments.seeds, arguments.seeds == 1 ? "" : "s");
     std::fflush(nullptr);
     std::raise(SIGINT);
     throw CommandFailure(exit_failed, "Ctrl-C does not end it");  // SIGINT is blocked or ignored
 }
 
-int simulate(const Arguments& arguments) {
+int simulate(const SimulateArguments& arguments) {
     sim::SimOptions options = options_of(arguments);
     const auto began = std::chrono::steady_clock::now();
     const Played played = play(arguments, options);
@@ -329,7 +329,7 @@ std::string notes() {
 }  // namespace
 
 Command simulate_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<SimulateArguments>();
     CommandOption scenario{"--scenario", "NAME", "Which faults occur", &arguments->scenario};
     for (const sim::Scenario each : sim::scenarios) scenario.choices.emplace_back(sim::to_string(each));
     return {"simulate",

@@ -14,11 +14,9 @@
 namespace muster {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr std::chrono::seconds redraw_every{1};
+constexpr std::chrono::seconds top_redraw_every{1};
 // A daemon that hangs must not hold up the keys for long.
-constexpr std::chrono::seconds patience{2};
+constexpr std::chrono::seconds top_patience{2};
 // Any server may be the fullest, so all are read; those of a large fleet less often.
 constexpr std::size_t large_fleet = 1000;
 constexpr std::chrono::seconds large_fleet_every{5};
@@ -30,15 +28,15 @@ public:
     TopSample look() {
         TopSample sample{api_.get("/overview"), std::nullopt, api_.get("/events?limit=10")["events"], {}};
         if (!sample.overview["node"].is_null()) sample.asked_node = api_.get("/cluster")["node"].text();
-        if (Clock::now() < next_servers_) return sample;
+        if (std::chrono::steady_clock::now() < next_servers_) return sample;
         sample.servers = list(api_, {"servers", {}, 0}).rows;
-        if (sample.servers->size() > large_fleet) next_servers_ = Clock::now() + large_fleet_every;
+        if (sample.servers->size() > large_fleet) next_servers_ = std::chrono::steady_clock::now() + large_fleet_every;
         return sample;
     }
 
 private:
     ApiClient& api_;
-    Clock::time_point next_servers_{};
+    std::chrono::steady_clock::time_point next_servers_{};
 };
 
 void look_again(Looks& looks, TopView& view) {
@@ -50,25 +48,25 @@ void look_again(Looks& looks, TopView& view) {
     }
 }
 
-int show() {
+int show_top() {
     ApiClient api = ApiClient::from_environment();
-    api.set_patience(patience);
+    api.set_patience(top_patience);
     TopView view(api.address().url, RegionNames(api));
     Looks looks(api);
     view.take(looks.look());  // fails before the screen is taken, if at all
 
     FullScreen screen;
-    Clock::time_point next = Clock::now() + redraw_every;
+    std::chrono::steady_clock::time_point next = std::chrono::steady_clock::now() + top_redraw_every;
     for (;;) {
         screen.draw(view.lines(screen.size(), colours_wanted()));
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now());
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - std::chrono::steady_clock::now());
         const FullScreen::Input input = screen.wait(left);
         using Kind = FullScreen::Input::Kind;
         if (input.kind == Kind::ended || (input.kind == Kind::key && (input.key == 'q' || input.key == 'Q'))) return 0;
         if (input.kind == Kind::key && input.key == 's') view.next_order();
-        if (Clock::now() >= next) {
+        if (std::chrono::steady_clock::now() >= next) {
             look_again(looks, view);
-            next = Clock::now() + redraw_every;
+            next = std::chrono::steady_clock::now() + top_redraw_every;
         }
     }
 }
@@ -76,8 +74,11 @@ int show() {
 }  // namespace
 
 Command top_command() {
-    return {
-        "top", "Live full-screen overview", {}, "q or Ctrl-C quits; s changes the sort key of the servers.\n", show};
+    return {"top",
+            "Live full-screen overview",
+            {},
+            "q or Ctrl-C quits; s changes the sort key of the servers.\n",
+            show_top};
 }
 
 }  // namespace muster

@@ -36,14 +36,12 @@
 namespace muster {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr std::chrono::seconds start_patience{30};
-constexpr std::chrono::milliseconds look_every{50};
+constexpr std::chrono::seconds up_start_patience{30};
+constexpr std::chrono::milliseconds up_look_every{50};
 // An earlier command that was killed ends its servers in this time, unless they have matches.
 constexpr std::chrono::seconds lock_patience{3};
 
-struct Arguments {
+struct UpArguments {
     std::int64_t count = 1;
     std::string ports = "7000-7999";
     std::string sdk = "none";
@@ -53,7 +51,7 @@ struct Arguments {
     std::vector<std::string> command;
 };
 
-std::string text_of(const std::filesystem::path& path) {
+std::string whole_text_of(const std::filesystem::path& path) {
     std::ifstream in(path);
     std::stringstream text;
     text << in.rdbuf();
@@ -61,7 +59,7 @@ std::string text_of(const std::filesystem::path& path) {
 }
 
 // The daemon that is started here has the default regions.
-std::int64_t region_of(const Arguments& arguments) {
+std::int64_t region_of(const UpArguments& arguments) {
     try {
         return RegionNames(Config{}).id(arguments.region);
     } catch (const CommandFailure& unknown) {
@@ -70,7 +68,7 @@ std::int64_t region_of(const Arguments& arguments) {
 }
 
 // The agent's config, as one would write it oneself.
-std::string agent_config(const Arguments& arguments, const std::filesystem::path& folder, const std::string& join) {
+std::string agent_config(const UpArguments& arguments, const std::filesystem::path& folder, const std::string& join) {
     std::vector<std::string> words;
     for (const std::string& word : arguments.command) words.push_back(json_quoted(word));
     return fmt::format(
@@ -127,18 +125,18 @@ std::unique_ptr<ChildProcess> start_daemon(const std::filesystem::path& folder,
 // None when the end was asked for meanwhile.
 std::optional<JsonValue> wait_for_daemon(ChildProcess& daemon, const std::filesystem::path& folder, Signals& signals) {
     const Progress progress("starting the daemon");
-    const auto until = Clock::now() + start_patience;
+    const auto until = std::chrono::steady_clock::now() + up_start_patience;
     while (!std::filesystem::exists(folder / "ports.json")) {
-        if (signals.wait(look_every)) return std::nullopt;  // Ctrl-C, or a terminal that is gone
+        if (signals.wait(up_look_every)) return std::nullopt;  // Ctrl-C, or a terminal that is gone
         const bool runs = daemon.running();
-        if (!runs || Clock::now() > until)
+        if (!runs || std::chrono::steady_clock::now() > until)
             throw CommandFailure(runs ? exit_failed : daemon.wait(),
-                                 "the daemon did not start:\n" + text_of(folder / "daemon.log"));
+                                 "the daemon did not start:\n" + whole_text_of(folder / "daemon.log"));
     }
-    return JsonValue::parse(text_of(folder / "ports.json")).value_or(JsonValue());
+    return JsonValue::parse(whole_text_of(folder / "ports.json")).value_or(JsonValue());
 }
 
-std::string announcement(const Arguments& arguments, const std::filesystem::path& folder, const JsonValue& ports,
+std::string announcement(const UpArguments& arguments, const std::filesystem::path& folder, const JsonValue& ports,
                          const std::string& ca_file) {
     const std::string url = fmt::format("{}://{}", arguments.tls ? "https" : "http", ports["http"].text());
     const bool usual = !arguments.tls && ports["http"].text() == Config{}.listen.http.to_string();
@@ -162,7 +160,7 @@ int watch(const std::function<std::unique_ptr<ChildProcess>()>& start_agent, Chi
     constexpr int starts_max = 10;
     constexpr int killed = 128;  // and the signal's number
     auto agent = start_agent();
-    auto sure = Clock::now() + refusal_time;
+    auto sure = std::chrono::steady_clock::now() + refusal_time;
     bool told = false;
     bool is_announced = false;
     bool tell_again = false;  // one that was started again after the first was told
@@ -181,10 +179,10 @@ int watch(const std::function<std::unique_ptr<ChildProcess>()>& start_agent, Chi
                                      code - killed));
             agent = start_agent();
             ++starts;
-            sure = Clock::now() + refusal_time;
+            sure = std::chrono::steady_clock::now() + refusal_time;
             tell_again = told;
         }
-        const auto signal = signals.wait(look_every);
+        const auto signal = signals.wait(up_look_every);
         // A terminal that goes may tell so twice, by its shell and by the kernel: that ends no match.
         if (signal == Signal::stop || (signal == Signal::reload && !told)) {
             output.print(told ? "\nEnding the servers at once."
@@ -192,23 +190,23 @@ int watch(const std::function<std::unique_ptr<ChildProcess>()>& start_agent, Chi
             agent->signal(SIGINT);
             told = true;
         }
-        if (tell_again && Clock::now() >= sure) {
+        if (tell_again && std::chrono::steady_clock::now() >= sure) {
             agent->signal(SIGINT);
             tell_again = false;
         }
-        if (!told && !is_announced && Clock::now() >= sure) {
+        if (!told && !is_announced && std::chrono::steady_clock::now() >= sure) {
             output.print(announcement);
             is_announced = true;
         }
         if (!told && !daemon.running()) {
             agent->signal(SIGINT);
             agent->wait();
-            throw CommandFailure(exit_failed, "the daemon has ended:\n" + text_of(folder / "daemon.log"));
+            throw CommandFailure(exit_failed, "the daemon has ended:\n" + whole_text_of(folder / "daemon.log"));
         }
     }
 }
 
-void check(const Arguments& arguments) {
+void check(const UpArguments& arguments) {
     const auto refuse = [](const std::string& why) { throw CommandFailure(to_int(ExitCode::usage), why); };
     if (arguments.command.empty()) refuse("give the command after --, such as: muster up -- ./server -port {port}");
     if (arguments.count < 1 || arguments.count > 1000) refuse("--count wants a whole number from 1 to 1000");
@@ -245,7 +243,7 @@ FolderLock occupy(const std::filesystem::path& folder) {
     return std::move(*lock);
 }
 
-int up(const Arguments& arguments) {
+int up(const UpArguments& arguments) {
     check(arguments);
     const std::filesystem::path folder = std::filesystem::absolute(arguments.folder);
     const FolderLock lock = occupy(folder);
@@ -280,7 +278,7 @@ int up(const Arguments& arguments) {
 }  // namespace
 
 Command up_command() {
-    const auto arguments = std::make_shared<Arguments>();
+    const auto arguments = std::make_shared<UpArguments>();
     CommandOption command{"COMMAND", "-- COMMAND…", "The game server, after --; {port} stands for its port",
                           &arguments->command};
     command.required_or_other = true;
