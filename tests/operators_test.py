@@ -245,7 +245,7 @@ class Blocks(Operated):
         self.assertRegex(self.run_muster("blocks"), r"(?m)^ip +127\.0\.0\.7 .*admin \(127\.0\.0\.1\) +flood")
         event = self.soon(lambda: [e for e in self.audit() if e["action"] == "block"], "no block in the audit")[0]
         self.assertEqual((event["operator"], event["target"], event["reason"], event["for_seconds"]), ("admin", "ip 127.0.0.7", "flood", 3600))
-        self.assertIn("may come again", self.run_muster("unblock", "ip", "127.0.0.7"))
+        self.assertIn("is no longer blocked", self.run_muster("unblock", "ip", "127.0.0.7"))
         self.assertIn("is not blocked", self.run_muster("unblock", "ip", "127.0.0.7", code=1))
         self.assertIsNone(self.daemon.game_server(7777, source="127.0.0.7").refused)
 

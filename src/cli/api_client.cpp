@@ -204,7 +204,7 @@ private:
         if (!problem.empty())
             throw CommandFailure(to_int(ExitCode::unavailable),
                                  fmt::format("the certificate of {} is not good: {}\n"
-                                             "  is it of your own authority? MUSTER_CA_FILE=…/ca.crt muster …\n"
+                                             "  is it from your own CA?      MUSTER_CA_FILE=…/ca.crt muster …\n"
                                              "  is it for another name?      muster certs show …/muster.crt",
                                              safe_text(address_.url), problem));
         const bool is_of_tls = failure.category() == asio::error::get_ssl_category();

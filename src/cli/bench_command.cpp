@@ -159,17 +159,17 @@ Command bench_command() {
         "Measure Muster beside its peers and its limits",
         {name,
          more,
-         {"--quick", "", "One round of each: minutes, and a rough idea", &arguments->quick},
-         {"--rounds", "N", "Rounds of each comparison (5)", &arguments->rounds},
+         {"--quick", "", "One round of each, for a rough idea within minutes", &arguments->quick},
+         {"--rounds", "N", "Rounds of each comparison (default 5)", &arguments->rounds},
          output,
          {"--append", "", "Add rounds to those in --output", &arguments->append},
          list,
          json_option(arguments->json),
-         {"--few", "", "Sizes that measure nothing, to see that everything works", &arguments->few}},
+         {"--few", "", "Tiny sizes: tests that everything runs, measures nothing", &arguments->few}},
         "Workloads: allocations capacity overload late_acks shares heartbeats open_loop in_flight instructions memory\n"
-        "link_counts fleet_sizes timers starts sessions history tls postgres. Contenders take turns; a round that the\n"
-        "machine disturbed is taken again. A peer that is not installed (Redis, PostgreSQL) is left out, and it says\n"
-        "what to install.\n\n"
+        "link_counts fleet_sizes timers starts sessions history tls postgres. The programs that are compared\n"
+        "take turns. A round that was disturbed by other work on this machine is repeated. A program that is not\n"
+        "installed (Redis, PostgreSQL) is left out, and the output says what to install.\n\n"
         "  muster bench --quick\n  muster bench --output docs\n  muster bench capacity overload --rounds 3\n"
         "  muster bench fleet_load -- --servers 100 --rate 500\n",
         [arguments] { return bench(*arguments); }};

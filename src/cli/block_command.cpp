@@ -57,7 +57,7 @@ int unblock(const BlockArguments& arguments) try {
     const JsonValue done = api.post("/blocks/remove", body.finish());
     if (arguments.json) return print_json(done.to_json());
     return to_int(print_result(
-        fmt::format("{} {} may come again\n", safe_text(done["kind"].text()), safe_text(done["value"].text()))));
+        fmt::format("{} {} is no longer blocked\n", safe_text(done["kind"].text()), safe_text(done["value"].text()))));
 } catch (const NotThere&) {
     throw CommandFailure(exit_failed, fmt::format("{} {} is not blocked; `muster blocks` lists what is", arguments.kind,
                                                   safe_text(arguments.value)));
@@ -95,7 +95,7 @@ Command block_command() {
     const auto arguments = std::make_shared<BlockArguments>();
     return {
         "block",
-        "Keep an address, an account or a name out",
+        "Block an address, an account or a name",
         {kind_option(*arguments),
          value_option(*arguments),
          {"--for", "TIME", "How long, such as 30m, 1h or 7d; without it, until unblock", &arguments->length},
@@ -104,15 +104,15 @@ Command block_command() {
         "  muster block ip 203.0.113.7 --for 1h\n"
         "  muster block ip 2001:db8::/64\n"
         "  muster block account 42 --reason cheating\n"
-        "Links and sessions that it hits are closed, and new ones refused with \"Blocked\": of an address at the game\n"
-        "ports, not at the HTTP port.\n",
+        "Closes the connections and sessions that match, and refuses new ones with \"Blocked\". Addresses are blocked\n"
+        "at the game ports, not at the HTTP port.\n",
         [arguments] { return block(*arguments); }};
 }
 
 Command unblock_command() {
     const auto arguments = std::make_shared<BlockArguments>();
     return {"unblock",
-            "Let an address, an account or a name in again",
+            "Unblock an address, an account or a name",
             {kind_option(*arguments), value_option(*arguments), json_option(arguments->json)},
             {},
             [arguments] { return unblock(*arguments); }};

@@ -113,16 +113,16 @@ int show_cluster(const ClusterArguments& arguments) {
 
 Command cluster_command() {
     const auto arguments = std::make_shared<ClusterArguments>();
-    CommandOption action{"ACTION", "", "What to do; without it, list", &arguments->action};
+    CommandOption action{"ACTION", "", "`move`: give a cell to another node; omit it to list", &arguments->action};
     action.choices = {"move"};
     return {"cluster",
-            "List the nodes that share a store, and who owns what",
+            "List the nodes that share a store and the cells they own, or move a cell",
             {action,
-             {"CELL", "", "What to move", &arguments->cell},
-             {"NODE", "", "The node that is to own it", &arguments->node},
+             {"CELL", "", "The cell to move", &arguments->cell},
+             {"NODE", "", "Its new owner", &arguments->node},
              json_option(arguments->json)},
             "  muster cluster                nodes and cells, from any node\n"
-            "  muster cluster move main two  node two owns main; peers stay\n",
+            "  muster cluster move main two  node two takes over main; connections stay\n",
             [arguments] { return show_cluster(*arguments); }};
 }
 

@@ -119,9 +119,7 @@ std::string filter_of(const EventsArguments& arguments) {
     if (arguments.player) filter += fmt::format("&player={}", *arguments.player);
     if (arguments.since) {
         const auto ago = parse_duration(*arguments.since);
-        if (!ago)
-            throw CommandFailure(to_int(ExitCode::usage),
-                                 "--since wants a time such as 30s, 10m, 2h or 7d: so long ago");
+        if (!ago) throw CommandFailure(to_int(ExitCode::usage), "--since wants a time span such as 30s, 10m, 2h or 7d");
         const std::int64_t since =
             SystemClock().wall().value - std::chrono::duration_cast<std::chrono::milliseconds>(*ago).count();
         filter += fmt::format("&since_ms={}", since);

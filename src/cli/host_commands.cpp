@@ -71,12 +71,12 @@ Command restart_command() {
 Command scale_command() {
     const auto arguments = std::make_shared<HostActionArguments>();
     return {"scale",
-            "Set how many processes of a run a host has",
+            "Set the number of processes of a run on a host",
             {{"RUN", "HOST/RUN", "A run of the agent's config: eu-1/arena", &arguments->place, true},
-             {"N", "", "How many are wanted, up to count_max of the run", &arguments->count, true},
+             {"N", "", "The number of processes, up to count_max of the run", &arguments->count, true},
              {"--reason", "TEXT", "Why, for the event history", &arguments->reason},
              json_option(arguments->json)},
-            "The agent keeps the count until its config says another.\n",
+            "The agent keeps this count until the count in its config changes.\n",
             [arguments] { return scale(*arguments); }};
 }
 

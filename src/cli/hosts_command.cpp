@@ -196,8 +196,8 @@ Command hosts_command() {
     return {"hosts",
             "List hosts whose agents run game servers",
             {limit_option(*arguments), json_option(arguments->json)},
-            "After a restart of Muster its hosts are awaited for two minutes, and lost then. A lost one is listed for\n"
-            "24 hours with its processes as they were, unless `muster host forget NAME` comes first.\n",
+            "After a restart, Muster waits two minutes for the agent of each host; then the host is lost. A lost host\n"
+            "stays listed for 24 hours with its last known processes, or until `muster host forget NAME`.\n",
             [arguments] { return show_all(*arguments); }};
 }
 
@@ -209,7 +209,7 @@ Command host_command() {
              {"--reason", "TEXT", "Why it is forgotten, for the event history", &arguments->reason},
              json_option(arguments->json)},
             "  muster host eu-1         its processes, and what they wrote last\n"
-            "  muster host forget eu-1  it will not return: it leaves the list\n",
+            "  muster host forget eu-1  remove a host that will not return\n",
             [arguments] { return run_host(*arguments); }};
 }
 

@@ -72,11 +72,11 @@ int read(const LogsArguments& arguments) {
 Command logs_command() {
     const auto arguments = std::make_shared<LogsArguments>();
     return {"logs",
-            "Read what a process of a host wrote",
+            "Show the output of a process of a host",
             {{"PROCESS", "HOST/PROCESS", "As `muster host` shows it: eu-1/arena-3", &arguments->place, true},
-             {"--bytes", "N", "At most so much of its end", &arguments->bytes},
-             {"--follow", "", "Go on with what it writes, until Ctrl-C", &arguments->follow}},
-            "Control characters are shown harmless. It needs the rights of an operator: output may hold secrets.\n",
+             {"--bytes", "N", "Show at most the last N bytes", &arguments->bytes},
+             {"--follow", "", "Stream new output until Ctrl-C", &arguments->follow}},
+            "Control characters are escaped. Needs the role operator, since output may hold secrets.\n",
             [arguments] { return read(*arguments); }};
 }
 

@@ -82,9 +82,9 @@ Command operator_command() {
         "Add or remove an operator of the API",
         {action, {"NAME", "", "The operator's name", &arguments->name, true}, role, json_option(arguments->json)},
         "  muster operator add alice --role operator  prints her token, once\n"
-        "  muster operator remove alice               her token is void\n"
-        "A viewer looks, a matchmaker asks for matches, an operator drains, aborts, kicks and blocks, an admin also\n"
-        "says who the operators are. Needs an admin's token.\n",
+        "  muster operator remove alice               revokes her token\n"
+        "Roles: a viewer reads; a matchmaker requests matches; an operator drains, aborts, kicks and blocks; an admin\n"
+        "also manages operators. This command needs an admin's token.\n",
         [arguments] { return arguments->action == "add" ? add(*arguments) : remove(*arguments); }};
 }
 

@@ -195,27 +195,29 @@ Command restore_command() {
 
 Command store_command() {
     const auto arguments = std::make_shared<StoreArguments>();
-    CommandOption action{"ACTION", "",
-                         "`events`: print the event history; `compact`: give free space back to the disk, stop the "
-                         "daemon first; `copy`: copy FROM TO, one a file and the other a database",
-                         &arguments->what};
+    CommandOption action{
+        "ACTION", "",
+        "`events` prints the event history; `compact` shrinks the file; `copy` copies between a file and "
+        "a database",
+        &arguments->what};
     action.required = true;
     action.choices = {"compact", "copy", "events"};
-    CommandOption from{"FROM", "", "With `copy`: a store's file, or a URL that begins with postgresql://",
+    CommandOption from{"FROM", "", "With `copy`: the source: a store's file, or a URL that begins with postgresql://",
                        &arguments->from};
-    CommandOption to{"TO", "", "With `copy`: the other; it must hold no store yet", &arguments->to};
-    return {
-        "store",
-        "Read, maintain or copy the store",
-        {action, from, to, config_option(*arguments), store_option(*arguments)},
-        "Events are printed as JSON, one a line, oldest first; the daemon may run.\n"
-        "A copy is compared row by row before it counts; a file is copied while nobody has it open, a database as it\n"
-        "is at one moment. The password of a database comes from store.password_file or PGPASSFILE.\n"
-        "Compacting needs disk space for a second copy. Without it, Muster reuses free space inside the file.\n",
-        [arguments] {
-            if (arguments->what == "copy") return run_copy(*arguments);
-            return arguments->what == "events" ? run_events(*arguments) : run_compact(*arguments);
-        }};
+    CommandOption to{"TO", "", "With `copy`: the destination, which must hold no store yet", &arguments->to};
+    return {"store",
+            "Read, maintain or copy the store",
+            {action, from, to, config_option(*arguments), store_option(*arguments)},
+            "`events` prints JSON, one event a line, oldest first; the daemon may be running.\n"
+            "`copy` compares source and destination row by row at the end. Stop the daemon before you copy a file; a\n"
+            "database is copied as one snapshot. Its password comes from store.password_file or PGPASSFILE.\n"
+            "`compact` needs the daemon stopped, and disk space for a second copy. Muster reuses free space inside the "
+            "file\n"
+            "even without it.\n",
+            [arguments] {
+                if (arguments->what == "copy") return run_copy(*arguments);
+                return arguments->what == "events" ? run_events(*arguments) : run_compact(*arguments);
+            }};
 }
 
 }  // namespace muster

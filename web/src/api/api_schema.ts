@@ -564,7 +564,7 @@ export interface paths {
         /** List who is blocked */
         get: operations["listBlocks"];
         put?: never;
-        /** Keep an address, an account or a name out */
+        /** Block an address, an account or a name */
         post: operations["block"];
         delete?: never;
         options?: never;
@@ -581,7 +581,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let an address, an account or a name in again */
+        /** Unblock an address, an account or a name */
         post: operations["unblock"];
         delete?: never;
         options?: never;

@@ -49,7 +49,7 @@ export class Actions {
 
     unblock(kind: Block["kind"], value: string): Promise<boolean> {
         const about = `${kind} ${foreign(value)}`;
-        return this.act("POST", "blocks/remove", { kind, value }, `${about} may come again`, about);
+        return this.act("POST", "blocks/remove", { kind, value }, `${about} is no longer blocked`, about);
     }
 
     drainHost(host: string, draining: boolean): Promise<boolean> {
