@@ -156,7 +156,7 @@ Command bench_command() {
     list.excludes = {"WORKLOAD"};
     return {
         "bench",
-        "Measure Muster beside its peers and its limits",
+        "Measure Muster, compared with other programs",
         {name,
          more,
          {"--quick", "", "One round of each, for a rough idea within minutes", &arguments->quick},
