@@ -6,11 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "base/json_fields.h"
 #include "protocol/codec.h"
 #include "protocol/dispatch.h"
-#include "protocol/json_view.h"
 #include "protocol/messages.h"
+#include "sim/trace_subject.h"
 
 namespace muster::sim {
 namespace {
@@ -20,52 +19,11 @@ using namespace std::chrono_literals;
 // Core's state is looked at after each pass in which something happened, and this often when nothing does.
 constexpr Duration look_every = 1s;
 
-// The lobby or the server that a message or an event is about, if any.
-template <class M>
-LobbyId lobby_of(const M& message) {
-    if constexpr (requires { message.lobby; }) {
-        return message.lobby;
-    } else if constexpr (requires { message.answer; }) {
-        return std::visit(
-            [](const auto& form) {
-                if constexpr (requires { form.lobby; }) return form.lobby;
-                return LobbyId();
-            },
-            message.answer);
-    } else {
-        return {};
-    }
-}
-
-template <class M>
-ServerId server_of(const M& message) {
-    if constexpr (requires { message.server; }) {
-        return message.server;
-    } else if constexpr (requires { message.answer; }) {
-        return std::visit(
-            [](const auto& form) {
-                if constexpr (requires { form.server; }) return form.server;
-                return ServerId();
-            },
-            message.answer);
-    } else {
-        return {};
-    }
-}
-
 // Muster's side of a message's direction.
 template <class M>
 constexpr bool is_said = M::direction == Direction::out;
 template <>
 constexpr bool is_said<GameMessage> = false;
-
-template <class M>
-std::string text_of(const M& message) {
-    return fmt::format("{} {}", M::name.substr(M::name.find('_', 9) + 1), to_json(message));
-}
-std::string text_of(const GameMessage& message) {
-    return fmt::format("the game's {}", message.code);
-}
 
 Code code_of(Port port, std::span<const std::byte> frame) {
     const std::byte* at = frame.data() + sizeof(std::uint16_t);
@@ -78,13 +36,6 @@ template <class E>
 constexpr bool is_of_player = std::is_same_v<E, event::PlayerLogin> || std::is_same_v<E, event::PlayerResumed> ||
                               std::is_same_v<E, event::PlayerIdle> || std::is_same_v<E, event::PlayerActive> ||
                               std::is_same_v<E, event::PlayerClosed> || std::is_same_v<E, event::EntityDeleted>;
-
-template <class E>
-std::string described(const E& event) {
-    JsonFields json;
-    event.describe(json);
-    return json.finish();
-}
 
 }  // namespace
 
@@ -421,10 +372,10 @@ void Court::judge_message(const Note& note) {
     const auto tell = [&]<class M>(const M& message) {
         if (trace_.readable()) {
             const KnownServer* speaker = registry_.speaker(note.link);
-            ServerId server = server_of(message);
+            ServerId server = server_in(message);
             if (server.value == 0 && speaker) server = speaker->id;
-            this->note(scene_.now, fmt::format("{} link {:<3} {}", in ? "->" : "<-", note.link, text_of(message)),
-                       lobby_of(message), server);
+            this->note(scene_.now, fmt::format("{} link {:<3} {}", in ? "->" : "<-", note.link, trace_text(message)),
+                       lobby_in(message), server);
         }
         for_each_judge([&](auto& judge) {
             if constexpr (is_said<M>) {
@@ -455,7 +406,7 @@ void Court::judge_event(const Event& event) {
     std::visit(
         [&]<class E>(const E& one) {
             if (trace_.readable())
-                note(scene_.now, fmt::format("   {} {}", E::name, described(one)), lobby_of(one), server_of(one));
+                note(scene_.now, fmt::format("   {} {}", E::name, trace_text(one)), lobby_in(one), server_in(one));
             for_each_judge([&](auto& judge) { judge.happened(scene_, one); });
         },
         event);

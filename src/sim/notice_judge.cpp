@@ -14,9 +14,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration heard_after = 10min;  // told for so long on a link that stands
-constexpr Duration withheld_most = 1s;   // what is told again comes in portions
-constexpr Duration look_every = 50ms;    // at what is withheld
+constexpr Duration notice_heard_after = 10min;  // told for so long on a link that stands
+constexpr Duration withheld_most = 1s;          // what is told again comes in portions
+constexpr Duration notice_look_every = 50ms;    // at what is withheld
 
 }  // namespace
 
@@ -129,7 +129,7 @@ void NoticeJudge::closed(const Scene& scene, LinkNumber link) {
         const Last& last = last_told_[lobby];
         const auto latest = latest_.find(lobby);
         if (last.link != link || latest == latest_.end()) continue;
-        if (slots_.live(lobby) || scene.now - last.at < heard_after) owe(lobby, latest->second);
+        if (slots_.live(lobby) || scene.now - last.at < notice_heard_after) owe(lobby, latest->second);
     }
 }
 
@@ -180,7 +180,7 @@ void NoticeJudge::pass_ended(const Scene& scene, const Core&) {
     for (const Told& told : std::exchange(told_, {})) {
         object(scene, fmt::format("event {} that nothing caused", to_string(told.kind)), told.lobby);
     }
-    if (may_leave_.empty() || scene.now - looked_at_ < look_every) return;
+    if (may_leave_.empty() || scene.now - looked_at_ < notice_look_every) return;
     looked_at_ = scene.now;
     for (auto& [matchmaker, waiting] : may_leave_) {
         if (registry_.matchmaker_link(matchmaker) == 0) {

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 constexpr Duration token_life = 120s;
 constexpr Duration list_life = 1h;  // after the last word of a lobby without a match
 
-bool contains(const std::vector<AccountId>& accounts, AccountId account) {
+bool is_on(const std::vector<AccountId>& accounts, AccountId account) {
     return std::find(accounts.begin(), accounts.end(), account) != accounts.end();
 }
 
@@ -67,9 +67,9 @@ std::optional<Time> TokenJudge::began(const SeenLobby& lobby, const std::string&
 bool TokenJudge::may_be_listed(LobbyId lobby, AccountId account) const {
     const auto lists = lists_.find(lobby);
     if (lists == lists_.end() || !lists->second.accepted || lists->second.lapsed) return true;
-    if (contains(*lists->second.accepted, account)) return true;
+    if (is_on(*lists->second.accepted, account)) return true;
     return std::any_of(lists->second.pending.begin(), lists->second.pending.end(),
-                       [&](const auto& pending) { return contains(pending, account); });
+                       [&](const auto& pending) { return is_on(pending, account); });
 }
 
 void TokenJudge::answered(const Scene& scene, const TokenQuestion& question, bool accepted, std::string_view error) {

@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration request_time = 25s;
-constexpr Duration timer_slack = 2ms;
+constexpr Duration verdict_slack = 2ms;
 
 LobbyId lobby_of(const Either<LobbyAccepted, LobbyRefused>& answer) {
     return std::visit([](const auto& form) { return form.lobby; }, answer);
@@ -184,7 +184,7 @@ void VerdictJudge::pass_ended(const Scene& scene, const Core& core) {
     for (const auto& [link, queue] : queues_) {
         for (const Asked& asked : queue) {
             if (asked.answer != AllocationResponse::code) continue;
-            if (scene.now - asked.heard > request_time + timer_slack) {
+            if (scene.now - asked.heard > request_time + verdict_slack) {
                 object(scene, "A-7", "a request without an answer after 25 s", asked.lobby);
             }
             break;  // the rest came later
