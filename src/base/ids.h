@@ -21,7 +21,7 @@ struct Id {
 
 using ServerId = Id<struct ServerTag, std::int32_t>;
 using LobbyId = Id<struct LobbyTag, std::int32_t>;
-using AccountId = Id<struct AccountTag, std::int32_t>;  // also a player's id (P-1)
+using AccountId = Id<struct AccountTag, std::int32_t>;  // also a player's id
 using RegionId = Id<struct RegionTag, std::int8_t>;
 using MatchmakerNumber = Id<struct MatchmakerTag, std::int32_t>;  // of one that has a link
 using SessionPlace = Id<struct SessionTag, std::uint32_t>;

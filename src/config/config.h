@@ -21,7 +21,7 @@
 
 namespace muster {
 
-// How a player proves who it is (P-1).
+// How a player proves who it is.
 enum class Credentials : std::uint8_t { open, with_signature };
 
 // A plain value. load_config() makes one that is whole and within its limits; a default one is too.

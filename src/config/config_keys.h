@@ -106,7 +106,7 @@ struct ConfigChoice {
 template <class Enum>
 std::span<const ConfigChoice<Enum>> choices();
 
-// When a changed value takes effect.
+// When a changed value takes effect.
 enum class TakesEffect : std::uint8_t { at_reload, at_restart };
 
 struct ConfigKey {

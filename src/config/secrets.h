@@ -42,7 +42,7 @@ private:
 };
 
 // What a key of the config holds: the secrets that are valid side by side, so that one can be replaced by another
-// without a gap (S-4). Most often one, or none.
+// without a gap. Most often one, or none.
 class Secrets {
 public:
     static constexpr std::size_t count_max = 16;

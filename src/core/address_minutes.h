@@ -1,4 +1,4 @@
-// How often each address did something, minute by minute: so that it is told once a minute, whatever it does (S-4).
+// How often each address did something, minute by minute: so that it is told once a minute, whatever it does.
 #pragma once
 
 #include <chrono>

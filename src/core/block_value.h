@@ -1,4 +1,4 @@
-// What can be blocked, as people write it: "ip" and "203.0.113.0/24", "account" and "42", "name" and "Bob" (S-6).
+// What can be blocked, as people write it: "ip" and "203.0.113.0/24", "account" and "42", "name" and "Bob".
 #pragma once
 
 #include <optional>

@@ -62,7 +62,7 @@ struct CoreConfig {
     LedgerLimits ledger;
     CellShare share{};  // of the numbers, where there are several cells
     ByteOrder player_order = ByteOrder::big;
-    std::int32_t wrong_secrets_per_minute = 10;  // of one address; from this one on they are answered slower (S-4)
+    std::int32_t wrong_secrets_per_minute = 10;  // of one address; from this one on they are answered slower
     ServerPort::TokenCheck server_token;
     MatchmakerPort::TokenCheck matchmaker_token;
     PlayerPort::CredentialCheck player_credential;
@@ -96,7 +96,7 @@ public:
     // What the network reports, in the order it happened on each link; opened() and closed() come once each. Reports of
     // different links may come in any order, also of two that have used the same slot: those of the older one change
     // nothing once the newer one is known, and count as stale.
-    // `name` is what the peer's certificate proves; empty without one (S-2).
+    // `name` is what the peer's certificate proves; empty without one.
     void opened(const Pass& pass, ConnectionId id, Port port, const IpAddress& peer, std::string_view name = {});
     void frame(const Pass& pass, ConnectionId id, const PeerFrame& frame);
     void malformed(const Pass& pass, ConnectionId id, WireError kind);
@@ -106,7 +106,7 @@ public:
     void closed(const Pass& pass, ConnectionId id);
     // All that the link was sent has left, as core asked to be told (LinkOutput::report_drained).
     void drained(ConnectionId id);
-    // A handler failed on this link: it is closed, the others go on (fault 13).
+    // A handler failed on this link: it is closed, the others go on.
     void handler_failed(const Pass& pass, ConnectionId id);
 
     // The store's word on a batch.

@@ -31,7 +31,7 @@ struct CoreFigures {
         double cpu_percent = 0;                  // averages over the servers that are not Offline
         double memory_percent = 0;
         double capacity_ratio = 0;  // load by capacity, of the same
-        bool brake_on = false;      // keeps servers that fell silent together (fault 29)
+        bool brake_on = false;      // keeps servers that fell silent together
         std::uint64_t requests = 0;
         std::uint64_t retries = 0;
         std::uint64_t timeouts = 0;

@@ -1,5 +1,5 @@
 // What happens in the fleet, its matches and among the players, as typed events. Logs, metrics, the audit history, the
-// live feed and other parts of core are all made from this one stream (B-3).
+// live feed and other parts of core are all made from this one stream.
 #pragma once
 
 #include <cmath>
@@ -385,7 +385,7 @@ struct ClockJump {
     }
 };
 
-// The eviction brake engaged: many servers of a region fell silent at once, and removals are suspended (fault 29).
+// The eviction brake engaged: many servers of a region fell silent at once, and removals are suspended.
 struct BrakeOn {
     static constexpr std::string_view name = "brake.on";
     RegionId region;
@@ -408,7 +408,7 @@ struct BrakeOff {
 
 // Somebody used the admin API or the tool. Of the ids, the one of the target is set, if it has any: so the action is
 // among the events of that server, lobby, player or region.
-// A block has ended by itself (S-6).
+// A block has ended by itself.
 struct BlockExpired {
     static constexpr std::string_view name = "block.expired";
     std::string kind;

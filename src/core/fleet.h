@@ -1,6 +1,6 @@
 // The game servers we know of, and which of them can take a match.
 //
-// Game thread only. Liveness is judged on running time (L-8); one timer per server finds its silence, nothing sweeps.
+// Game thread only. Liveness is judged on running time; one timer per server finds its silence, nothing sweeps.
 #pragma once
 
 #include <cstddef>
@@ -51,8 +51,8 @@ struct FleetFact {
     enum class Kind : std::uint8_t {
         registered,     // anew or again; it has been answered
         offline,        // it takes no offers: those in flight to it have failed, what it runs goes on (F-6)
-        removed,        // it has left the registry: what it held has fallen through
-        load_covered,   // its first report since a restart that counts all it is known to hold
+        removed,        // it has left the registry: what it held has fallen through
+        load_covered,   // its first report since a restart that counts all it is known to hold
         load_mismatch,  // it keeps reporting fewer matches than it is known to hold (F-7)
     };
     Kind kind = Kind::registered;
@@ -92,7 +92,7 @@ public:
     // Takes effect from the next heartbeat on. The regions stay as they are.
     void configure(FleetConfig config);
 
-    // The servers of the last run: Offline, with a full heartbeat timeout to return.
+    // The servers of the last run: Offline, with a full heartbeat timeout to return.
     void recover(const Pass& pass, std::span<const ServerRecord> servers, std::span<const AbortOwed> owed_aborts);
 
     // What happened since the last call, in order. Any call that takes a pass may add to it, and so may a timer.
@@ -111,7 +111,7 @@ public:
 
     // The connection is gone: Offline at once, kept for the rest of its timeout (F-6).
     void link_lost(const Pass& pass, ServerId server, ConnectionId link);
-    // Muster does not read the link from now on, and reads it again: what it could not hear is no silence (B-1).
+    // Muster does not read the link from now on, and reads it again: what it could not hear is no silence.
     void paused(const Pass& pass, ServerId server, ConnectionId link);
     void resumed(const Pass& pass, ServerId server, ConnectionId link);
     // Leaves on purpose, or is removed by its operator: at once, with its matches (F-12).

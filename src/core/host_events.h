@@ -1,4 +1,4 @@
-// What happens on hosts, as typed events (G-12). See core/events.h for all others.
+// What happens on hosts, as typed events. See core/events.h for all others.
 #pragma once
 
 #include <cstddef>

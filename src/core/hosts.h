@@ -110,7 +110,7 @@ public:
     void leave(HostNumber number);
     // It is kept for a while, with its processes as they were.
     void link_lost(const Pass& pass, HostNumber number, ConnectionId link);
-    // Muster does not read the link from now on, and reads it again (B-1).
+    // Muster does not read the link from now on, and reads it again.
     void paused(const Pass& pass, HostNumber number);
     void resumed(const Pass& pass, HostNumber number);
 

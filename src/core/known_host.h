@@ -1,4 +1,4 @@
-// A host and its processes, as its agent told of them (G-12).
+// A host and its processes, as its agent told of them.
 #pragma once
 
 #include <algorithm>
@@ -58,7 +58,7 @@ struct KnownHost {
     ConnectionId link;                 // no generation: it has none
     IpAddress peer;                    // where its link comes from, or came from
     Time last_seen;                    // running time, as is the next
-    std::optional<Time> unread_since;  // while Muster does not read its link (B-1)
+    std::optional<Time> unread_since;  // while Muster does not read its link
     bool listing = false;              // between its hello and its first report
     std::map<std::string, HostProcess, std::less<>> processes;
     StoredState stored;

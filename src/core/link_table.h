@@ -38,9 +38,9 @@ struct Link {
     bool open : 1 = false;  // if not, `id` is the last connection that its slot had
     bool greeted : 1 = false;
     bool closing : 1 = false;  // we have said our last word; whatever still comes is not heard
-    bool paused : 1 = false;   // Muster does not read it (B-1)
-    bool host : 1 = false;     // of the server port: it speaks for a host, not for a game server (G-12)
-    bool proven : 1 = false;   // the peer's certificate says who it is: see LinkTable::proven_name() (S-2)
+    bool paused : 1 = false;   // Muster does not read it
+    bool host : 1 = false;     // of the server port: it speaks for a host, not for a game server
+    bool proven : 1 = false;   // the peer's certificate says who it is: see LinkTable::proven_name()
 
     // Whom it speaks for, once greeted. The link of another port speaks for none of that kind.
     ServerId server() const { return ServerId(port == Port::servers && !host ? static_cast<std::int32_t>(owner) : 0); }
@@ -114,7 +114,7 @@ public:
 
     void report_drained(ConnectionId link) { output_.report_drained(link); }
     void greeted(Link& link);
-    // Muster does not read it from now on; and does again, since when it had not. In running time (B-1).
+    // Muster does not read it from now on; and does again, since when it had not. In running time.
     void pause(Link& link, Time running);
     Time resume(Link& link);
     Time paused_since(const Link& link) const { return paused_.at(link.id.slot); }

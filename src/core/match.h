@@ -32,14 +32,14 @@ struct Match {
 
     // From the acknowledgement on.
     bool answered = false;  // a success has left on a link of its matchmaker, in this run or perhaps in the last
-    std::uint32_t reports_before = 0;  // load reports of its server before it acknowledged (F-7)
+    std::uint32_t reports_before = 0;  // load reports of its server before it acknowledged
     Time token_expires{};
     TimerId expiry;
     TimerId look;                 // whether anybody came, while it is ready; running time
     std::vector<AccountId> used;  // accounts let in, those still being written too
     WrongTokens wrong_tokens;
 
-    // After a restart: its server has not yet shown that it still holds it.
+    // After a restart: its server has not yet shown that it still holds it.
     enum class Doubt : std::uint8_t {
         none,
         to_be_asked,    // when it is back

@@ -19,7 +19,7 @@ struct MatchFigures {
     std::uint64_t bad_acks = 0;
     std::uint64_t lost_matches = 0;       // F-7, A-9, fault 48
     std::uint64_t recovered = 0;          // allocations found at the start
-    std::uint64_t recovered_dropped = 0;  // of them, those that their server did not hold any more
+    std::uint64_t recovered_dropped = 0;  // of them, those that their server did not hold any more
 
     std::uint64_t& refused(Refusal why) { return token_refusals[static_cast<std::size_t>(why)]; }
 };

@@ -76,7 +76,7 @@ const Link* MatchNews::link_of(std::string_view matchmaker) const {
 }
 
 void MatchNews::send(ConnectionId link, LobbyId lobby, MatchEventKind kind, std::string_view reason) {
-    // Behind the lobby's 2003, should that wait for an answer before it (W-8).
+    // Behind the lobby's 2003, should that wait for an answer before it.
     replies_.tell(link, lobby, MatchEventNotice{lobby, kind, ReasonText::cut(reason)});
 }
 

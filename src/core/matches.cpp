@@ -31,7 +31,7 @@ Matches::Matches(const MatchesConfig& config, const Parts& parts)
 }
 
 std::size_t Matches::update(const Pass& pass) {
-    // A use that could not be made durable may have been the only one of a match whose token has expired.
+    // A use that could not be made durable may have been the only one of a match whose token has expired.
     for (const LobbyId lobby : seats_.take_vacated()) {
         const Match* match = table_.find(lobby);
         if (match && pass.now >= match->token_expires) expiry_due(pass, lobby, match->serial);
@@ -207,7 +207,7 @@ void Matches::became_ready(const Pass& pass, Match& match) {
     look_whether_anybody_came(pass, match.lobby(), match.serial);
 }
 
-// A ready match without a player or a start for long enough keeps its slot for nothing. Of a server that neither
+// A ready match without a player or a start for long enough keeps its slot for nothing. Of a server that neither
 // reports starts nor validates tokens nobody can tell.
 void Matches::look_whether_anybody_came(const Pass& pass, LobbyId lobby, std::uint64_t serial) {
     Match* match = table_.find(lobby);

@@ -87,7 +87,7 @@ struct MatchesConfig {
     Duration token_ttl = std::chrono::seconds(120);
     Duration lobby_memory = std::chrono::hours(24);
     Duration ready_timeout = std::chrono::minutes(10);
-    std::size_t news_portion = MatchNews::portion_bytes;  // fits a link's unsent bytes
+    std::size_t news_portion = MatchNews::portion_bytes;  // fits a link's unsent bytes
 };
 
 // How those hear of a match's end who wait for something.
@@ -134,7 +134,7 @@ public:
                  std::string id = {});
     void cancel(const Pass& pass, const ReplyTo& reply_to, const Matchmaker& from, LobbyId lobby);
     void players(const Pass& pass, const ReplyTo& reply_to, const Matchmaker& from, const MatchPlayers& list);
-    // It has shaken hands: it is told of each lobby that it may have missed.
+    // It has shaken hands: it is told of each lobby that it may have missed.
     void matchmaker_back(const Matchmaker& matchmaker) { news_.matchmaker_back(matchmaker); }
     void link_drained(ConnectionId link) { news_.drained(link); }
     // In every pass. How much there was to do.

@@ -40,7 +40,7 @@ struct Matchmaker {
     ConnectionId link;        // no generation: away
     std::vector<RegionId> regions;
     Time last_seen;                    // running time, as is the next
-    std::optional<Time> unread_since;  // while Muster does not read its link (B-1)
+    std::optional<Time> unread_since;  // while Muster does not read its link
     TimerId silence;
 
     bool connected() const { return link.generation != 0; }
@@ -72,7 +72,7 @@ public:
     // Any message is a sign of life.
     void heard(const Pass& pass, MatchmakerNumber number);
     void link_lost(MatchmakerNumber number, ConnectionId link);
-    // Muster does not read the link from now on, and reads it again (B-1).
+    // Muster does not read the link from now on, and reads it again.
     void paused(const Pass& pass, MatchmakerNumber number);
     void resumed(const Pass& pass, MatchmakerNumber number);
 

@@ -11,7 +11,7 @@ namespace muster {
 std::optional<Refusal> Offers::make(Match& match, int retries, UnixMs now) {
     if (match.offers() > static_cast<std::size_t>(retries + (planted(Bug::fifth_offer) ? 1 : 0)))
         return Refusal::server_allocation_timeout;
-    // Those that still owe an answer to an old offer of this lobby are passed over too.
+    // Those that still owe an answer to an old offer of this lobby are passed over too.
     std::vector<ServerId> passed_over = planted(Bug::server_tried_twice) ? std::vector<ServerId>{} : match.tried;
     const auto owing = old_.owed_for(match.lobby());
     passed_over.insert(passed_over.end(), owing.begin(), owing.end());
@@ -41,7 +41,7 @@ bool Offers::send(Match& match) {
     const Server* server = parts_.fleet.find(record.server);
     const bool as_chosen = server && server->epoch == record.server_epoch;
     const bool takes_matches = as_chosen && server->status() != ServerStatus::offline && !server->draining();
-    // By its own word it may have run full meanwhile, of matches that Muster does not know (F-7).
+    // By its own word it may have run full meanwhile, of matches that Muster does not know.
     if (!takes_matches || server->reported_matches - server->ended_since_report >= server->max_matches) {
         over(match);
         return false;

@@ -59,7 +59,7 @@ public:
     Answer answered(const Server& from, const AllocateMatchAck& ack);
 
     // The server is to drop the match: it hears so now if it is there, and again when it comes back, unless it has
-    // surely heard it (F-6).
+    // surely heard it.
     void drop(ServerId server, LobbyId lobby, std::string_view reason);
 
     // It registered anew, or is gone: what it owed is void.

@@ -82,7 +82,7 @@ void PlayerLists::settled(LobbyId lobby, std::uint64_t number, bool durable) {
                                durable ? Verdict() : Verdict(Failure(Refusal::store_unavailable)));
 }
 
-// A list waits for the disk for a request's time at most. Younger lists of the lobby fall with the oldest: then
+// A list waits for the disk for a request's time at most. Younger lists of the lobby fall with the oldest: then
 // one record, written after all of them, says what counts.
 void PlayerLists::too_late(LobbyId lobby) {
     const auto known = lists_.find(lobby);

@@ -284,7 +284,7 @@ void Players::deadline_came(const Pass& pass, Place place) {
     Session& session = sessions_.at(place);
     const Link* link = session.connected() ? links_.find(session.link) : nullptr;
     const bool unread = link && link->paused;
-    // What Muster does not hear is no silence (B-1); its own doings go on.
+    // What Muster does not hear is no silence; its own doings go on.
     const Time heard_until = unread ? links_.paused_since(*link) : pass.running;
     const auto reached = [&](ShortTime moment, Duration after) {
         return moment.seen_from(pass.running) + after <= heard_until;

@@ -44,7 +44,7 @@ struct PlayersConfig {
     Duration idle_after = std::chrono::minutes(5);
     Duration idle_kick_after = std::chrono::minutes(30);
     Duration resume_grace = std::chrono::seconds(30);
-    std::int32_t logins_per_minute = 30;  // of one account (S-7)
+    std::int32_t logins_per_minute = 30;  // of one account
     HeartbeatsConfig heartbeats;
 };
 
@@ -112,12 +112,12 @@ public:
     void link_lost(const Pass& pass, const Link& link);
     // Its link was closed with a last word already: the session ends with it.
     void link_closed(const Pass& pass, const Link& link, std::string_view reason);
-    // Muster did not read the link for so long: that was not the player's silence (B-1).
+    // Muster did not read the link for so long: that was not the player's silence.
     void unread(Place place, Duration time);
 
     // False when the player has no session.
     bool kick(const Pass& pass, AccountId player, std::string_view reason);
-    // The session of who is blocked from now on, if there is one (S-6).
+    // The session of who is blocked from now on, if there is one.
     bool block(const Pass& pass, Place place);
     void shut_down(const Pass& pass);
     // For a program that embeds the library. False when the player has no entity (H-1).

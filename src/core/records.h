@@ -44,7 +44,7 @@ struct ServerRecord {
     bool drained_by_operator = false;
     UnixMs registered_at;
     DrainNote drain{};
-    std::string name{};  // what its certificate proves; empty without one (S-2)
+    std::string name{};  // what its certificate proves; empty without one
     friend bool operator==(const ServerRecord&, const ServerRecord&) = default;
 };
 
@@ -54,7 +54,7 @@ struct ServerRemoved {
     friend bool operator==(const ServerRemoved&, const ServerRemoved&) = default;
 };
 
-// A match as it stands now; replaces what was known of its lobby. The token is empty once the match is over (K-3).
+// A match as it stands now; replaces what was known of its lobby. The token is empty once the match is over.
 struct MatchRecord {
     LobbyId lobby;
     std::string matchmaker;
@@ -75,7 +75,7 @@ struct MatchRecord {
     UnixMs ready_at;
     UnixMs started_at;
     UnixMs ended_at;                // of an end or an abort
-    std::uint8_t untold_event = 0;  // once it is over: its event (3 or 4), until its matchmaker has heard it
+    std::uint8_t untold_event = 0;  // once it is over: its event (3 or 4), until its matchmaker has heard it
     friend bool operator==(const MatchRecord&, const MatchRecord&) = default;
 };
 
@@ -120,7 +120,7 @@ struct EventTold {
     friend bool operator==(const EventTold&, const EventTold&) = default;
 };
 
-// The endpoint's server is to drop the lobby, and has not surely heard so: whoever registers there is told (F-6).
+// The endpoint's server is to drop the lobby, and has not surely heard so: whoever registers there is told.
 struct AbortOwed {
     IpAddress ip;
     std::uint16_t port = 0;
@@ -158,7 +158,7 @@ struct ClockRecord {
     friend bool operator==(const ClockRecord&, const ClockRecord&) = default;
 };
 
-// An open-mode name and the account id it was given (P-1).
+// An open-mode name and the account id it was given.
 struct AccountRecord {
     std::string name;
     AccountId account;
@@ -177,7 +177,7 @@ struct EventRecord {
 // What an operator's token allows, in growing order. The numbers are stored: never renumber.
 enum class OperatorRole : std::uint8_t { viewer = 0, matchmaker = 1, operate = 2, admin = 3 };
 
-// An operator of the API; replaces what was known under the name (S-5).
+// An operator of the API; replaces what was known under the name.
 struct OperatorRecord {
     std::string name;
     OperatorRole role = OperatorRole::viewer;
@@ -195,7 +195,7 @@ struct OperatorRemoved {
 // What a block is about. The numbers are stored: never renumber.
 enum class BlockKind : std::uint8_t { ip = 0, account = 1, name = 2 };
 
-// Who is let in no more (S-6); replaces an earlier block of the same kind and value.
+// Who is let in no more; replaces an earlier block of the same kind and value.
 struct BlockRecord {
     BlockKind kind = BlockKind::ip;
     std::string value;  // an IpRange, an account's number or a player's name, in its canonical spelling
@@ -212,7 +212,7 @@ struct BlockRemoved {
     friend bool operator==(const BlockRemoved&, const BlockRemoved&) = default;
 };
 
-// A host whose agent has told of it; replaces what was known under the name (G-12).
+// A host whose agent has told of it; replaces what was known under the name.
 struct HostRecord {
     std::string name;
     std::string address;  // where players reach it; empty: not known

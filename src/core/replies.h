@@ -1,7 +1,7 @@
 // Answers that are not known yet, and where each of them goes.
 //
 // An answer leaves as soon as it is known. One rule orders them: answers on one link that name the same lobby leave in
-// the order in which they were asked for (W-8).
+// the order in which they were asked for.
 #pragma once
 
 #include <cstddef>
@@ -51,7 +51,7 @@ public:
         put(to, message, false);
     }
     // The same for a request for a server, which may have been asked inside this process, too. `first`: no success of
-    // the match was answered before, so news of the lobby wait for this one.
+    // the match was answered before, so news of the lobby wait for this one.
     void answer(const ReplyTo& to, LobbyId lobby, const AllocationVerdict& verdict, bool first = false);
 
     // The same for a list of players: taken, or why not. A question gets a verdict that names the lobby alone.

@@ -37,11 +37,11 @@ struct Server {
 
     bool drained_by_server : 1 = false;
     bool drained_by_operator : 1 = false;
-    bool silent : 1 = false;             // its heartbeat is overdue by half an interval, or its link is lost (fault 29)
+    bool silent : 1 = false;             // its heartbeat is overdue by half an interval, or its link is lost
     bool braked : 1 = false;             // silent together with many others: Offline, but kept
-    bool speaks_of_matches : 1 = false;  // has sent STARTED or ENDED (F-7)
-    bool validates_tokens : 1 = false;   // has asked about a token
-    bool to_be_counted : 1 = false;      // no report since the restart has covered what it held before
+    bool speaks_of_matches : 1 = false;  // has sent STARTED or ENDED
+    bool validates_tokens : 1 = false;   // has asked about a token
+    bool to_be_counted : 1 = false;      // no report since the restart has covered what it held before
 
     std::int32_t max_matches = 0;
     CandidateIndex::Place place = 0;
@@ -51,11 +51,11 @@ struct Server {
     TimerId silence;
     Time registered;  // running time, as are the next two
     Time last_heartbeat;
-    Time unread_since = Time::max();  // while Muster does not read its link (B-1); else the end of time
+    Time unread_since = Time::max();  // while Muster does not read its link; else the end of time
     Time last_arrival;                // real time of the latest heartbeat, 0 before the first
     UnixMs registered_at;
 
-    // The latest load report that made sense (F-4).
+    // The latest load report that made sense.
     std::int32_t reported_matches = 0;
     std::int32_t ended_since_report = 0;  // of those it counted, by its own word
     std::uint32_t reports = 0;            // how many so far
@@ -71,7 +71,7 @@ struct Server {
     float jitter_ms = 0;
     std::uint64_t choices = 0;
 
-    // What its certificate proves; empty without one (S-2).
+    // What its certificate proves; empty without one.
     const std::string& name() const { return rare().name; }
     void set_name(std::string_view name);
     // Of the drain that came last.

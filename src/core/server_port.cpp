@@ -94,7 +94,7 @@ Result<void, WireError> ServerPort::frame(const Pass& pass, Link& link, const Pe
     if (registered)
         return visit_inbound<Port::servers>(order, frame.code, frame.payload, Visitor{*this, pass, link, frame});
 
-    // Its server was removed for silence: one last answer (F-3).
+    // Its server was removed for silence: one last answer.
     std::vector<std::byte> answer;
     const Refusal why =
         frame.code == ServerHeartbeat::code ? Refusal::server_disconnected : Refusal::server_not_registered;

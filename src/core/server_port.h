@@ -40,7 +40,7 @@ public:
     Result<void, WireError> frame(const Pass& pass, Link& link, const PeerFrame& frame);
 
     // The server of `link` was removed for its silence: the link hears so at its next frame, or is closed one timeout
-    // later (F-3).
+    // later.
     void timed_out(ConnectionId link);
 
 private:

@@ -1,7 +1,7 @@
 // What there is, row by row, for people to look at: plain values, no link back to core, no secret in them.
 //
 // The game thread makes a view (view_walk.h) and hands it over whole; whoever shows it does so on a thread of its own.
-// A match's token is in no row (K-3).
+// A match's token is in no row.
 #pragma once
 
 #include <cstdint>
@@ -121,7 +121,7 @@ struct ClockRow {
     int speed = 1;
 };
 
-// A process of a host, as its agent told it (G-12).
+// A process of a host, as its agent told it.
 struct ProcessRow {
     std::string name;
     std::string run;

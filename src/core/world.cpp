@@ -68,7 +68,7 @@ std::size_t World::update(const Pass&) {
     return told;
 }
 
-// On real time: the world goes on while the process stands still (L-8).
+// On real time: the world goes on while the process stands still.
 void World::plan_next(Time now) {
     timers_.cancel(next_);
     const Duration wait =

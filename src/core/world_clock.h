@@ -30,7 +30,7 @@ GameTime game_time_of(GameMinute minute);
 GameMinute minute_of(const GameTime& time);
 
 // A pure function of the time since a moment that is known, and the speed: it cannot drift, at any speed. Real time,
-// not running time: the world goes on while the process stands still (L-8).
+// not running time: the world goes on while the process stands still.
 class WorldClock {
 public:
     static constexpr std::int32_t speed_max = 3'600;

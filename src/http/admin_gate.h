@@ -23,7 +23,7 @@ namespace muster {
 // token whose role has the right (role.h), and reads need one too unless the listener is on loopback and the request
 // was not forwarded from elsewhere. Instead of a token, an operator's certificate does: it proves a name, and the
 // operator of that name has its role. A token that is given comes first. Wrong tokens are logged and answered with a
-// growing delay. A right token is accepted at once, whatever else its address sent (S-4).
+// growing delay. A right token is accepted at once, whatever else its address sent.
 class AdminGate {
 public:
     struct Rules {

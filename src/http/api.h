@@ -56,7 +56,7 @@ public:
     };
 
     // No action takes longer than this but an allocation, and one that an agent has to answer: it has
-    // Hosts::answer_limit for that, which a stop of the process moves (L-8).
+    // Hosts::answer_limit for that, which a stop of the process moves.
     static constexpr std::chrono::seconds action_limit{5};
     static constexpr std::chrono::seconds agent_limit{20};
     static constexpr std::chrono::seconds allocation_limit{30};

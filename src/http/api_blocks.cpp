@@ -1,4 +1,4 @@
-// Who is let in no more (S-6).
+// Who is let in no more.
 #include <cstddef>
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-// Hosts and their processes: what there is, and what may be asked of them (G-12).
+// Hosts and their processes: what there is, and what may be asked of them.
 #include <limits>
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-// Operators with names, and who somebody is (S-5).
+// Operators with names, and who somebody is.
 #include <cstddef>
 #include <string>
 #include <utility>

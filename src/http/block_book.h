@@ -1,4 +1,4 @@
-// The blocks that are durable, for whoever lists them (S-6).
+// The blocks that are durable, for whoever lists them.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// Who asks when a proxy asks for them: X-Forwarded-For, as far as it is believed (S-5).
+// Who asks when a proxy asks for them: X-Forwarded-For, as far as it is believed.
 #pragma once
 
 #include <utility>

@@ -36,7 +36,7 @@ public:
     // What an operator should know of the TLS certificate (S-3); empty when there is nothing.
     void set_certificate_warning(std::string warning);
     std::string certificate_warning() const;
-    // The same of connections that a limit turns away (S-7).
+    // The same of connections that a limit turns away.
     void set_refusal_warning(std::string warning);
     std::string refusal_warning() const;
 

@@ -30,7 +30,7 @@ struct HttpRequest {
     bool is_forwarded = false;    // a proxy asks for somebody (forwarded_peer.h)
     Role role = Role::viewer;     // what its token allows, once the gate has judged it
     std::string operator_name{};  // who holds the token, or the certificate; empty without one
-    std::string shown_name{};     // what its certificate of an operator says; empty without one (S-2)
+    std::string shown_name{};     // what its certificate of an operator says; empty without one
     bool known_host = false;      // the Host it names is one of ours (fault 70; host_check.h)
 
     // The first header of that name, in any case; empty when there is none.

@@ -78,7 +78,7 @@ public:
 // Reads requests, hands them to the handler, writes what it answers. What is malformed, too large or too slow never
 // reaches the handler; it is answered {"error":"…"} with its status, and its connection is closed.
 //
-// One address cannot shut out others (S-7). At the limit of an address, the server closes that address's connection
+// One address cannot shut out others. At the limit of an address, the server closes that address's connection
 // that has waited longest for its peer; at the limit of all, any such connection. If none waits, the newcomer gets 503.
 // A few connections are reserved for loopback, for the probes of health.h.
 class HttpServer {

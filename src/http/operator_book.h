@@ -1,4 +1,4 @@
-// The operators that are durable, for whoever judges tokens and lists names (S-5).
+// The operators that are durable, for whoever judges tokens and lists names.
 #pragma once
 
 #include <map>

@@ -7,7 +7,7 @@
 namespace muster {
 namespace {
 
-// The page's own files and our own API, nothing else and nothing inline (fault 70).
+// The page's own files and our own API, nothing else and nothing inline.
 constexpr std::string_view page_policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'";

@@ -12,7 +12,7 @@ namespace muster {
 // Filled before the server starts; afterwards any thread may ask it.
 class Routes {
 public:
-    // Which Host headers a path accepts. An unknown Host is refused (fault 70), except on paths that show nothing a
+    // Which Host headers a path accepts. An unknown Host is refused, except on paths that show nothing a
     // foreign page should not learn: probes and scrapers use host names that we cannot know.
     enum class Hosts : std::uint8_t { known, any };
 

@@ -1,4 +1,4 @@
-// The signals that an operator steers the daemon with, taken by the one thread that waits for them.
+// The signals that an operator steers the daemon with, taken by the one thread that waits for them.
 #pragma once
 
 #include <csignal>

@@ -25,7 +25,7 @@ enum class Refusal : std::uint8_t {
     address_not_allowed,     // S-6: fleet.addresses does not have it
     endpoint_of_other_name,  // S-2: registered under another certificate's name
     blocked,                 // S-6
-    // A message before its handshake or login (W-6), or for an id that the link does not hold.
+    // A message before its handshake or login, or for an id that the link does not hold.
     server_not_registered,
     matchmaker_not_registered,
     not_logged_in,
@@ -58,7 +58,7 @@ std::string_view text(Refusal refusal);
 // The enumerator's own name: stable, for metric labels.
 std::string_view label(Refusal refusal);
 
-// Why the agent of a host is refused (G-12): in 0x1021, or for a process in 0x1011. The SDK never hears these.
+// Why the agent of a host is refused: in 0x1021, or for a process in 0x1011. The SDK never hears these.
 enum class HostRefusal : std::uint8_t {
     invalid_name,
     invalid_address,

@@ -24,7 +24,7 @@ struct FrameSplit {
 };
 
 // Pure. A length is judged as soon as its two bytes are there, so that nothing is ever buffered for a bad one
-// (fault 24). `length_max` is the port's limit for the length field (W-7).
+// (fault 24). `length_max` is the port's limit for the length field.
 inline FrameSplit next_frame(std::span<const std::byte> bytes, ByteOrder order, std::uint16_t length_max) {
     const auto number_at = [&](std::size_t at) {
         return order == ByteOrder::little ? wire::get<ByteOrder::little, std::uint16_t>(bytes.data() + at)

@@ -1,4 +1,4 @@
-// The server port, once more: what the agent of a host and Muster say to each other (G-12).
+// The server port, once more: what the agent of a host and Muster say to each other.
 //
 // A link speaks for a game server or for a host, as its first message says. Muster never sends a command line: all it
 // can ask for is named here (G-3).

@@ -1,4 +1,4 @@
-// How a game server stands, as it is shown everywhere (F-5).
+// How a game server stands, as it is shown everywhere.
 #pragma once
 
 #include <cstdint>

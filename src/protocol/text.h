@@ -66,7 +66,7 @@ using CredentialText = Text<1024, Shown::never>;
 using ResumeTokenText = Text<64, Shown::never>;
 using ReasonText = Text<256>;
 using ErrorText = Text<256>;
-// Of hosts (G-12).
+// Of hosts.
 using HostNameText = Text<64>;
 using RunNameText = Text<64>;
 using ProcessNameText = Text<80>;

@@ -21,7 +21,7 @@ enum class WireError : std::uint8_t {
     second_handshake,  // a handshake or login after one succeeded
 };
 
-// "Malformed message: <kind>", the text that the peer is told (W-6).
+// "Malformed message: <kind>", the text that the peer is told.
 constexpr std::string_view malformed_text(WireError kind) {
     switch (kind) {
         case WireError::bad_length:

@@ -15,7 +15,7 @@
 
 namespace muster {
 
-// A domain event: something that happened, under the name that logs, metrics and the live feed use (B-3).
+// A domain event: something that happened, under the name that logs, metrics and the live feed use.
 //
 //   struct ServerRegistered {
 //       static constexpr std::string_view name = "server.registered";

@@ -87,7 +87,7 @@ public:
     // Listeners that threw.
     std::uint64_t failures() const { return failures_; }
 
-    // The calling thread owns the events from now on (L-1).
+    // The calling thread owns the events from now on.
     void bind_to_this_thread() { guard_.bind_to_this_thread(); }
 
 private:

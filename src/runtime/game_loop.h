@@ -61,9 +61,9 @@ struct TurnReport {
 // the first source comes first, and none can starve another. Timers, and after them events, may each take as long
 // again, and at least one of them runs. What is left of any phase comes first in the next pass.
 //
-// What a handler throws is logged and counted, and the loop goes on to the next (L-5).
+// What a handler throws is logged and counted, and the loop goes on to the next.
 //
-// All but stop() is for the loop's thread: the one that made it, until run() is called on another (L-1).
+// All but stop() is for the loop's thread: the one that made it, until run() is called on another.
 class GameLoop {
 public:
     using Update = Function<std::size_t(const Pass&)>;
@@ -110,7 +110,7 @@ public:
 
     LoopFigures figures() const;
 
-    // The calling thread owns the loop, its timers and its events from now on (L-1).
+    // The calling thread owns the loop, its timers and its events from now on.
     void bind_to_this_thread();
 
 private:

@@ -176,7 +176,7 @@ TEST_CASE("X-5, L-5: what escapes a pass is logged as a failed tick, and the loo
     CHECK(fixture.loop.figures().ticks == 2);
 }
 
-TEST_CASE_FIXTURE(LoopFixture, "L-6: a snapshot holds what passes, timers, events and queues know") {
+TEST_CASE_FIXTURE(LoopFixture, "L-6: the figures of a loop hold what passes, timers, events and queues know") {
     for (int i = 0; i < 3; ++i) players.post("x", [](const Pass&) {});
     REQUIRE(loop.timers().once(1ms, [](const TimerFired&) {}));
     REQUIRE(loop.timers().once(1h, [](const TimerFired&) {}));

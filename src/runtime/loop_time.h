@@ -10,7 +10,7 @@
 
 namespace muster {
 
-// `real` is plain monotonic time. `running` leaves out the gaps in which the whole process stood still (L-8); it is
+// `real` is plain monotonic time. `running` leaves out the gaps in which the whole process stood still; it is
 // always the same whole number of milliseconds behind until the next gap.
 enum class TimeBase : std::uint8_t { running, real };
 

@@ -30,7 +30,7 @@ public:
     // Messages that wait now. Any thread.
     virtual std::size_t depth() const = 0;
 
-    // After a late wake-up, before any deadline is judged: fetch what lies in the sockets already (L-8).
+    // After a late wake-up, before any deadline is judged: fetch what lies in the sockets already.
     virtual void catch_up() {}
 };
 

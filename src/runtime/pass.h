@@ -10,7 +10,7 @@ namespace muster {
 // The loop reads the clock once and hands this down: all that happens in the pass happens at `now`.
 struct Pass {
     Time now;
-    // The same moment in running time, which excludes the time for which the process was stopped (L-8). Liveness is
+    // The same moment in running time, which excludes the time for which the process was stopped. Liveness is
     // judged by it: after a stop, peers that could not be heard must not count as silent.
     Time running;
     std::uint64_t number = 0;

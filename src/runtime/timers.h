@@ -110,7 +110,7 @@ public:
     void reserve(std::size_t timers);
     static constexpr std::size_t bytes_per_timer() { return TimerWheel::bytes_per_timer() + sizeof(Record); }
 
-    // The calling thread owns the timers from now on (L-1).
+    // The calling thread owns the timers from now on.
     void bind_to_this_thread() { guard_.bind_to_this_thread(); }
 
 private:

@@ -39,7 +39,7 @@ public:
     // Moves into the file what no reader still needs in the log. The log keeps its length: overwriting it is twice as
     // fast as growing it.
     void shorten_log();
-    // Moves everything and cuts the log to nothing, so that no erased token is left in it (K-3), and gives the cache's
+    // Moves everything and cuts the log to nothing, so that no erased token is left in it, and gives the cache's
     // memory back. A reader in the way makes it a shorten_log(). Under load the log is overwritten again and again,
     // which erases, too.
     void empty_log();

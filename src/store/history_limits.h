@@ -8,7 +8,7 @@
 namespace muster {
 
 // How much of the past is kept: what is older goes, and of what is left the oldest when it is too much. Lobbies that
-// are over are remembered for `lobbies`, and the latest million in any case.
+// are over are remembered for `lobbies`, and the latest million in any case.
 struct HistoryLimits {
     Duration keep = std::chrono::hours(7 * 24);
     std::int64_t bytes_max = std::int64_t{2} << 30;

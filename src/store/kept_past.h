@@ -11,7 +11,7 @@
 namespace muster {
 
 // Events, failed requests, servers that left and lists that nobody asked for are kept from `since` on. A match that is
-// over is kept for as long, and besides that its lobby is remembered from `lobbies_since` on, or while it is
+// over is kept for as long, and besides that its lobby is remembered from `lobbies_since` on, or while it is
 // among the latest `lobbies_least`, but not beyond the latest `lobbies_most`.
 struct KeptPast {
     static constexpr std::size_t lobbies_least_usual = 1'000'000;
