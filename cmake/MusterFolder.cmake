@@ -48,11 +48,23 @@ function(muster_folder)
 endfunction()
 
 # muster_together(target): compiles several of its sources as one file. Parsing headers is most of a build's time, so this
-# takes about a fifth of it. Each header's standing alone is still seen by clang-tidy (./test --lint), file by file.
+# takes about a fifth of it. The more files, the fewer times a header is parsed: the preset daemon takes 24, the others 10.
+# Each header's standing alone is still seen by clang-tidy (./test --lint), file by file.
 function(muster_together target)
   if(MUSTER_TOGETHER)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${MUSTER_TOGETHER_FILES})
   endif()
+endfunction()
+
+# muster_not_hot(target…): in an optimised build, compiles with -O1 what runs rarely or waits for others, such as commands
+# and the reading of a config. It takes a quarter to a third less time than -O2.
+function(muster_not_hot)
+  if(MUSTER_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
+    return()
+  endif()
+  foreach(target IN LISTS ARGN)
+    target_compile_options(${target} PRIVATE -O1)
+  endforeach()
 endfunction()
 
 # muster_unit_tests(program): a program of doctest's test cases, which is built with the target unit_tests.

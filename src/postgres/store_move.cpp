@@ -184,18 +184,18 @@ void refuse_unknown(const std::string& name) {
 }
 
 // One row: numbers as such, the rest as bytes.
-struct Row {
+struct MovedRow {
     std::vector<std::int64_t> numbers{};
     std::vector<std::string> texts{};
-    friend bool operator==(const Row&, const Row&) = default;
+    friend bool operator==(const MovedRow&, const MovedRow&) = default;
 };
 
 bool is_number(char kind) {
     return kind == 'i';
 }
 
-Row row_of(Statement& statement, const Table& table) {
-    Row row;
+MovedRow row_of(Statement& statement, const Table& table) {
+    MovedRow row;
     for (std::size_t i = 0; i < table.kinds.size(); ++i) {
         const int column = static_cast<int>(i);
         if (is_number(table.kinds[i]))
@@ -208,8 +208,8 @@ Row row_of(Statement& statement, const Table& table) {
     return row;
 }
 
-Row row_of(PgCopyRow& copied, const Table& table) {
-    Row row;
+MovedRow row_of(PgCopyRow& copied, const Table& table) {
+    MovedRow row;
     for (const char kind : table.kinds) {
         if (is_number(kind))
             row.numbers.push_back(copied.integer());
@@ -219,7 +219,7 @@ Row row_of(PgCopyRow& copied, const Table& table) {
     return row;
 }
 
-PgValues values_of(const Row& row, const Table& table) {
+PgValues values_of(const MovedRow& row, const Table& table) {
     PgValues values;
     std::size_t number = 0;
     std::size_t text = 0;
@@ -286,7 +286,7 @@ void write_table(PgConnection& base, Database& file, const Table& table) {
     for (const char* sql : table.file_inserts)
         if (sql) inserts.push_back(file.prepare(sql));
     base.copy(table.base_select, [&](PgCopyRow& copied) {
-        const Row row = row_of(copied, table);
+        const MovedRow row = row_of(copied, table);
         for (Statement& insert : inserts) {
             insert.reset();
             std::size_t number = 0;
