@@ -310,8 +310,7 @@ constexpr ConfigKey keys[] = {
     {"cluster", "silence", DurationKey{AT(cluster.silence), 3s, 10min}, at_restart,
      "If an owner is silent for this long, another node takes over; set the same on all nodes."},
     {"cluster", "cells", CellsKey{AT(cluster.cells)}, at_restart,
-     "Cells: parts of the state, each owned by one node; the same on all nodes. Default: one cell, main, with "
-     "everything."},
+     "Parts of the state, each owned by one node; the same on all nodes; default: one cell, main, with everything."},
     {"cluster", "prefer", ListKey{AT(cluster.prefer), is_cell_name, "names of cells", "[\"main\"]", "[\"Main\"]"},
      at_restart, "Cells that this node takes before other nodes do, and takes back when it returns."},
 
