@@ -122,7 +122,7 @@ Command cluster_command() {
              {"NODE", "", "Its new owner", &arguments->node},
              json_option(arguments->json)},
             "  muster cluster                nodes and cells, from any node\n"
-            "  muster cluster move main two  node two takes over main; connections stay\n",
+            "  muster cluster move main two  node two takes over main\n",
             [arguments] { return show_cluster(*arguments); }};
 }
 
