@@ -9,9 +9,11 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <stdexcept>
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <openssl/bn.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -33,9 +35,9 @@ constexpr std::size_t name_bytes_max = 64;  // of a CN
 constexpr mode_t key_mode = 0600;
 constexpr mode_t certificate_mode = 0644;
 
-// An OpenSSL call that fails only for want of memory or randomness.
+// An OpenSSL call that fails only for want of memory or randomness: no fault of the files.
 void must(bool good, const char* what) {
-    if (!good) throw AuthorityError(std::string("cannot ") + what + ": " + take_openssl_error());
+    if (!good) throw std::runtime_error(std::string("cannot ") + what + ": " + take_openssl_error());
 }
 
 // Removes what was made, unless all of it was.
@@ -205,8 +207,40 @@ T or_throw(Result<T, std::string>&& read) {
     return std::move(*read);
 }
 
+// Also of a symbolic link that leads nowhere.
 bool is_there(const std::string& path) {
-    return ::access(path.c_str(), F_OK) == 0;
+    struct stat about{};
+    return ::lstat(path.c_str(), &about) == 0;
+}
+
+// "a key of kind RSA with 2048 bits"
+std::string kind_of(const EVP_PKEY& key) {
+    const char* kind = EVP_PKEY_get0_type_name(&key);
+    return std::string("a key of kind ") + (kind ? kind : "unknown") + " with " +
+           std::to_string(EVP_PKEY_get_bits(&key)) + " bits";
+}
+
+bool is_p256(const EVP_PKEY& key) {
+    std::array<char, 32> group{};
+    return EVP_PKEY_is_a(&key, "EC") == 1 && EVP_PKEY_get_group_name(&key, group.data(), group.size(), nullptr) == 1 &&
+           std::string_view(group.data()) == SN_X9_62_prime256v1;
+}
+
+// A key that is there without its certificate: only a killed command of this user leaves one, and it leaves it so.
+OpenSslHandle<EVP_PKEY> left_key(const std::string& path) {
+    const auto refused = [&path](const std::string& why) {
+        return AuthorityError(path + " is there without its certificate, and is " + why +
+                              "; move it away, and a new key is made");
+    };
+    struct stat about{};
+    if (::lstat(path.c_str(), &about) != 0) throw AuthorityError("cannot read " + path + ": " + std::strerror(errno));
+    if (!S_ISREG(about.st_mode)) throw refused("no plain file");
+    if (about.st_uid != ::geteuid()) throw refused("another user's (uid " + std::to_string(about.st_uid) + ")");
+    if ((about.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+        throw refused(fmt::format("open to others than its owner (mode {:04o})", about.st_mode & 07777U));
+    auto key = or_throw(read_key(path));
+    if (!is_p256(*key)) throw refused(kind_of(*key) + ", where P-256 is wanted");
+    return key;
 }
 
 // A pair of files that is to be made. A key that is there without its certificate was left by a process that was
@@ -217,7 +251,7 @@ struct NewPair {
         if (is_there(certificate_path))
             throw AuthorityError(certificate_path + " is there already; it is never overwritten");
         had_key = is_there(key_path);
-        key = had_key ? or_throw(read_key(key_path)) : new_key();
+        key = had_key ? left_key(key_path) : new_key();
     }
     // The key first: a certificate that is there has its key.
     void write(NewFiles& files, X509* certificate) const {

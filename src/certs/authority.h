@@ -18,7 +18,7 @@
 
 namespace muster {
 
-// A sentence for whoever asked; what was made before is removed again.
+// A sentence for whoever asked: a file cannot be made, read or used. What was made before is removed again.
 class AuthorityError : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
@@ -54,7 +54,8 @@ public:
     // authority is refused. The daemon is also known as localhost, 127.0.0.1 and ::1.
     IssuedFiles init(const ReachableNames& daemon);
 
-    // A certificate for a peer.
+    // A certificate for a peer. A key that is there without its certificate is used when it is one that a killed command
+    // left: P-256, of this user, mode 0600. Any other is refused and stays as it is.
     IssuedFiles issue(std::string_view name, PeerRole role, const ReachableNames& names, std::int64_t days);
 
     // The same certificate with a new serial number and new dates, for the key that is there. It is valid for as many

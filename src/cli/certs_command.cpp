@@ -167,7 +167,7 @@ int run(const CertsArguments& arguments) {
     } catch (const BadAuthorityArgument& error) {
         wrong_usage(error.what());
     } catch (const AuthorityError& error) {
-        throw CommandFailure(exit_failed, error.what());
+        throw CommandFailure(to_int(ExitCode::io), error.what());
     }
 }
 

@@ -3,6 +3,7 @@
 #include "base/system_clock.h"
 #include "certs/authority.h"
 #include "cli/command.h"
+#include "process/exit_code.h"
 
 namespace muster {
 
@@ -15,7 +16,7 @@ OwnCertificates own_certificates(const std::filesystem::path& folder) try {
              {"MUSTER_TLS_KEY_FILE", authority.file("muster", ".key")}},
             authority.file("ca", ".crt")};
 } catch (const AuthorityError& error) {
-    throw CommandFailure(exit_failed, error.what());
+    throw CommandFailure(to_int(ExitCode::io), error.what());
 }
 
 }  // namespace muster
