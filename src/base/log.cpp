@@ -56,6 +56,19 @@ void append_field(Line& line, const LogField& field) {
         field.value);
 }
 
+// Of a message that names its peer, the later lines of a window are kept for peers that had none in it: one that floods
+// cannot hide the others (S-4).
+constexpr std::uint32_t first_come = Log::burst / 2;
+
+// The value of the field "peer"; empty without one.
+std::string_view peer_of(LogFields fields) {
+    for (const LogField& field : fields) {
+        const auto* text = std::get_if<std::string_view>(&field.value);
+        if (text && field.name == "peer") return *text;
+    }
+    return {};
+}
+
 }  // namespace
 
 // How often each message was let through lately. Keys are format texts, so there are only as many as the source has.
@@ -63,7 +76,7 @@ class Log::Limits {
 public:
     struct Verdict {
         bool pass = false;
-        bool last = false;            // of its window: what follows is held back
+        bool last = false;            // perhaps of its window: what follows may be held back
         std::uint64_t held_back = 0;  // lines of this message held back since the last that passed
     };
     struct HeldBack {
@@ -72,19 +85,24 @@ public:
         std::string example;  // the last line that passed
     };
 
-    Verdict judge(std::string_view message, Time now) {
+    Verdict judge(std::string_view message, std::string_view peer, Time now) {
         const std::lock_guard lock(mutex_);
         State& state = states_[message];
         if (now - state.window_start >= Duration(window)) {
             state.window_start = now;
             state.passed = 0;
+            state.peers.clear();
         }
-        if (state.passed >= burst) {
+        const bool is_new = !peer.empty() && std::ranges::find(state.peers, peer) == state.peers.end();
+        const bool may_pass = peer.empty() || is_new || state.passed < first_come;
+        if (state.passed >= burst || !may_pass) {
             ++state.held_back;
             return {};
         }
         ++state.passed;
-        return {true, state.passed == burst, std::exchange(state.held_back, 0)};
+        if (is_new) state.peers.emplace_back(peer);
+        const bool last = state.passed == burst || (!peer.empty() && state.passed >= first_come);
+        return {true, last, std::exchange(state.held_back, 0)};
     }
 
     void remember(std::string_view message, LogLevel level, std::string_view line) {
@@ -109,6 +127,7 @@ private:
     struct State {
         Time window_start{Duration::min() / 2};
         std::uint32_t passed = 0;
+        std::vector<std::string> peers{};  // of those that passed: at most as many
         std::uint64_t held_back = 0;
         LogLevel level = LogLevel::info;
         std::string example{};
@@ -139,7 +158,7 @@ Log::~Log() = default;
 
 void Log::write(LogLevel level, LogFields fields, fmt::string_view message, fmt::format_args args) {
     if (level < least()) return;
-    const Limits::Verdict verdict = limits_->judge({message.data(), message.size()}, clock_.now());
+    const Limits::Verdict verdict = limits_->judge({message.data(), message.size()}, peer_of(fields), clock_.now());
     if (!verdict.pass) {
         suppressed_.fetch_add(1, std::memory_order_relaxed);
         return;

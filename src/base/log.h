@@ -49,8 +49,8 @@ public:
     virtual void write(const LogRecord& record) noexcept = 0;
 };
 
-// Formats lines and holds back floods: of one message (one format text) at most `burst` lines pass in `window`. How
-// many were held back is said by the next that passes, or by tell_held_back(). Any thread may call it.
+// Any thread. Holds back floods: of one message (one format text) at most `burst` lines pass in `window`, half of them
+// only for a field "peer" that had none in it. The next line that passes, or tell_held_back(), says how many did not.
 class Log {
 public:
     static constexpr std::uint32_t burst = 20;

@@ -1,5 +1,6 @@
 #include "base/log.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,34 @@ TEST_CASE_FIXTURE(Logging, "how many lines were held back is said after ten seco
     CHECK(sink.lines.back() == "Held back 10 more lines like: refused 19");
     log.warning("refused {}", 30);
     CHECK(sink.lines.back() == "refused 30");
+}
+
+TEST_CASE_FIXTURE(Logging, "S-4: an address that floods the log takes half of its lines, and others are told") {
+    const auto refuse = [&](const std::string& peer) { log.with(LogLevel::warning, {{"peer", peer}}, "refused"); };
+    const auto told = [&](const std::string& peer) {
+        return std::count(sink.lines.begin(), sink.lines.end(), "refused peer=" + peer);
+    };
+    for (int i = 0; i < 1'000; ++i) refuse("203.0.113.1");
+    CHECK(told("203.0.113.1") == Log::burst / 2);
+    for (int i = 2; i < 100; ++i) {
+        for (int again = 0; again < 5; ++again) refuse("203.0.113." + std::to_string(i));
+    }
+    CHECK(sink.lines.size() == Log::burst);
+    CHECK(sink.lines[Log::burst / 2] == "refused peer=203.0.113.2 held_back=990");
+    for (int i = 3; i < 12; ++i) CHECK(told("203.0.113." + std::to_string(i)) <= 1);
+    CHECK(log.suppressed() == 1'000 + 98 * 5 - Log::burst);
+
+    // The next window is another matter.
+    clock.advance(Log::window);
+    log.tell_held_back();
+    CHECK(sink.lines.back().starts_with("Held back "));
+    refuse("203.0.113.1");
+    CHECK(sink.lines.back() == "refused peer=203.0.113.1");
+    // Only the last line that passed is an example, however few have passed.
+    for (int i = 0; i < 20; ++i) refuse("203.0.113.1");
+    clock.advance(Log::window);
+    log.tell_held_back();
+    CHECK(sink.lines.back() == "Held back 11 more lines like: refused peer=203.0.113.1");
 }
 
 TEST_CASE_FIXTURE(Logging, "a flood of one message is held back and counted, others pass") {
