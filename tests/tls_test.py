@@ -204,6 +204,20 @@ class GamePorts(TlsDaemon):
         for link in links:
             link.close()
 
+    def test_a_key_that_others_can_read_is_told_on_a_reload_and_at_a_start_S_1(self):
+        self.assertNotIn("is open to others", self.daemon.log_text())
+        os.chmod(self.pki.path("muster.key"), 0o644)
+        self.reload()
+        told = f"tls.key_file: {self.pki.path('muster.key')} is open to others than its owner (mode 0644); use chmod 600"
+        self.wait_for_log(told)
+        again = Daemon(MUSTER, os.path.join(self.folder, "pki"), MUSTER_TLS_PORTS='["servers"]',
+                       MUSTER_TLS_CERTIFICATE_FILE=self.pki.path("muster.crt"), MUSTER_TLS_KEY_FILE=self.pki.path("muster.key"))
+        try:
+            self.assertIn(told, again.log_text())
+        finally:
+            self.assertEqual(again.stop(), 0)
+            again.close()
+
     @unittest.skipUnless(shutil.which("openssl"), "needs the openssl command")
     def test_openssl_changes_keys_and_is_answered_as_it_asked_S_1(self):
         # Nobody logs in, so the link has ten seconds. Where the machine is too slow for that, another one is tried.
@@ -577,6 +591,53 @@ class TlsAtAPlainPort(unittest.TestCase):
             finally:
                 self.assertEqual(daemon.stop(), 0)
                 daemon.close()
+
+
+class CheckedConfig(unittest.TestCase):
+    """`muster config --check` says what the daemon would make of the files."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.pki = Pki(os.path.join(self.folder, "pki"))
+        self.base = {k: v for k, v in os.environ.items() if not k.startswith("MUSTER_")}
+
+    def check(self, **files):
+        files = {"certificate_file": "muster.crt", "key_file": "muster.key", "client_ca_file": "ca.crt", **files}
+        path = os.path.join(self.folder, "muster.toml")
+        with open(path, "w", encoding="ascii") as file:
+            file.write('[tls]\nports = ["servers", "http"]\n')
+            file.writelines(f'{key} = "{self.pki.path(name)}"\n' for key, name in files.items())
+        return subprocess.run([MUSTER, "config", "--check", path], env=self.base, text=True, capture_output=True, timeout=PATIENCE_S)
+
+    @unittest.skipUnless(shutil.which("openssl"), "needs the openssl command")
+    def test_dates_keys_and_modes_are_told_as_a_start_would_take_them_S_1_S_3(self):
+        good = self.check()
+        self.assertEqual(good.returncode, 0, good.stderr)
+        self.assertNotIn("tls", good.stderr)
+        self.assertRegex(good.stdout, r"(?m)^  tls\.certificate_file +valid until 20..-..-.. ..:.. UTC: .*/muster\.crt$")
+        self.assertRegex(good.stdout, r"(?m)^  tls\.client_ca_file +valid until 20..-..-.. ..:.. UTC: .*/ca\.crt$")
+
+        request = subprocess.run(["openssl", "req", "-new", "-key", self.pki.path("muster.key"), "-subj", "/CN=old"], check=True,
+                                 capture_output=True, timeout=PATIENCE_S).stdout
+        subprocess.run(["openssl", "x509", "-req", "-CA", self.pki.path("ca.crt"), "-CAkey", self.pki.path("ca.key"), "-CAcreateserial",
+                        "-days", "-1", "-out", self.pki.path("old.crt")], input=request, check=True, capture_output=True, timeout=PATIENCE_S)
+        expired = self.check(certificate_file="old.crt")
+        self.assertEqual(expired.returncode, 0, "a start takes it")
+        self.assertIn("warning: The TLS certificate (tls.certificate_file) has expired; peers refuse it; ", expired.stderr)
+        self.assertRegex(expired.stdout, r"(?m)^  tls\.certificate_file +expired on 20..-..-.. ")
+
+        mixed = self.check(key_file="ca.key")
+        self.assertEqual(mixed.returncode, 78)
+        self.assertIn("tls.key_file: ", mixed.stderr)
+        self.assertIn("does not belong to the certificate", mixed.stderr)
+
+        os.chmod(self.pki.path("muster.key"), 0o644)
+        open_key = self.check()
+        self.assertEqual(open_key.returncode, 0)
+        self.assertIn(f"warning: tls.key_file: {self.pki.path('muster.key')} is open to others than its owner (mode 0644); use chmod 600",
+                      open_key.stderr)
 
 
 class BadStart(unittest.TestCase):

@@ -163,8 +163,9 @@ private:
     // At the start, after each reload, and once a day.
     void warn_of_certificate() {
         certificate_looked_at_ = clock_.now();
-        const std::string warning = tls_.warning(clock_.wall());
-        if (!warning.empty()) log_.warning("{}", warning);
+        for (const std::string& warning : {tls_.warning(clock_.wall()), tls_.key_warning()}) {
+            if (!warning.empty()) log_.warning("{}", warning);
+        }
     }
 
     void warn_of_open_files(const AgentConfig& config) {

@@ -45,12 +45,14 @@ Result<std::vector<std::string>, std::string> AgentTls::reload(UnixMs now) {
     if (!credentials_) return changes;
     auto content = look_at(files_);
     if (!content) return Problem(std::move(content.error()));
-    if (content->certificate) {
+    // One that is used already replaces nothing, whatever its dates: what else is new counts.
+    const bool is_new = content->certificate && content->certificate->serial != content_.certificate->serial;
+    if (is_new) {
         std::string problem = problem_of_dates(certificate_key, *content->certificate, now.value / 1'000);
         if (!problem.empty()) return Problem(std::move(problem));
     }
     if (const sdk::Outcome done = credentials_->reload(); !done) return wrong(key_key, done.text);
-    if (content->certificate && content->certificate->serial != content_.certificate->serial)
+    if (is_new)
         changes.push_back(fmt::format("{}: certificate {} -> {}; new connections show it", certificate_key,
                                       content_.certificate->serial, content->certificate->serial));
     if (content->authorities != content_.authorities)
@@ -84,6 +86,12 @@ void AgentTls::add(sdk::TcpRunner& runner, sdk::Client& client, std::string_view
 
 std::string AgentTls::warning(UnixMs now) const {
     return content_.certificate ? warning_of_dates(certificate_key, *content_.certificate, now.value / 1'000) : "";
+}
+
+std::string AgentTls::key_warning() const {
+    if (!credentials_ || files_.key_file.empty()) return {};
+    const std::string warning = warning_of_key_mode(files_.key_file);
+    return warning.empty() ? warning : fmt::format("{}: {}", key_key, warning);
 }
 
 std::optional<std::int64_t> AgentTls::expires() const {

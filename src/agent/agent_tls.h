@@ -32,6 +32,8 @@ public:
 
     // What an operator should know of the certificate now; empty when there is nothing.
     std::string warning(UnixMs now) const;
+    // That others can read the key; empty when they cannot.
+    std::string key_warning() const;
     // Seconds since 1970; none without a certificate.
     std::optional<std::int64_t> expires() const;
 

@@ -68,6 +68,21 @@ TEST_CASE("S-3: a renewed certificate and a changed authority are taken and told
           std::vector<std::string>{"MUSTER_CA_FILE: other authorities; new connections trust them"});
 }
 
+TEST_CASE("S-1: a certificate that expires in use does not hold up a reload, and a key that others can read is told") {
+    const Pki pki;
+    auto tls = AgentTls::read(over_tls, pki.files());
+    REQUIRE(tls);
+    CHECK(tls->key_warning().empty());
+    const Pki other;
+    pki.replace("ca.crt", other.path + "/ca.crt");
+    CHECK(tls->reload(on(today + 31 * day)).value() ==
+          std::vector<std::string>{"MUSTER_CA_FILE: other authorities; new connections trust them"});
+    using std::filesystem::perms;
+    std::filesystem::permissions(pki.path + "/host-1.key", perms::owner_read | perms::others_read);
+    CHECK(tls->key_warning() ==
+          "MUSTER_KEY_FILE: " + pki.path + "/host-1.key is open to others than its owner (mode 0404); use chmod 600");
+}
+
 TEST_CASE("S-1: files that cannot be used are refused by the variable's name, and the old ones stay in force") {
     const Pki pki;
     const Pki other;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/system_clock.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
 #include "cli/standard_output.h"
@@ -53,7 +54,7 @@ std::string_view state_text(ConfigCheck::SecretFound::State state) {
 }
 
 int check(const std::string& file) {
-    const ConfigCheck found = check_config({file, process_environment()});
+    const ConfigCheck found = check_config({file, process_environment()}, SystemClock().wall());
     print_problems(found.problems);
     for (const std::string& warning : found.warnings) print_error("warning: {}\n", warning);
     std::string text = fmt::format(
@@ -61,6 +62,8 @@ int check(const std::string& file) {
         found.problems.empty() ? "ok" : "the daemon would not start with it; a reload would keep the old config");
     for (const ConfigCheck::SecretFound& secret : found.secrets)
         text += fmt::format("  {:<23}{}: {}\n", secret.key, state_text(secret.state), secret.text);
+    for (const ConfigCheck::CertificateFound& found_certificate : found.certificates)
+        text += fmt::format("  {:<23}{}\n", found_certificate.key, found_certificate.text);
     const int printed = to_int(print_result(text));
     return found.problems.empty() ? printed : to_int(ExitCode::config);
 }

@@ -10,6 +10,7 @@
 
 #include "config/config_serving.h"
 #include "config/secrets.h"
+#include "tls/certificate_dates.h"
 #include "tls/tls_context.h"
 
 namespace muster {
@@ -87,28 +88,46 @@ private:
     ConfigDraft& draft_;
 };
 
-void check_certificate(const TlsFiles& files, std::string_view port, ConfigCheck& check) {
+void tell_certificate(const TlsFiles& files, const TlsMaterial& material, std::int64_t now, ConfigCheck& check) {
+    const auto tell = [&](const std::string& key, const CertificateFacts& facts, const std::string& file) {
+        check.certificates.push_back({key, fmt::format("{}: {}", text_of_dates(facts, now), file)});
+    };
+    tell(material.certificate_key(), material.certificate(), files.certificate);
+    // Of all ports.
+    if (material.wants_peers()) tell("tls.client_ca_file", material.authority(), files.client_ca);
+    std::string warning = material.warning_of_dates(now);
+    // The daemon starts with it all the same: who can still connect should.
+    if (!material.problem_in_place_of(nullptr, now).empty())
+        warning += "; a start goes on with it, a reload keeps the one before";
+    for (const std::string& each : {warning, material.key_warning()}) {
+        if (!each.empty()) check.warnings.push_back(each);
+    }
+}
+
+void check_certificate(const TlsFiles& files, std::string_view port, std::int64_t now, ConfigCheck& check) {
     for (const std::string& path : {files.certificate, files.key, files.client_ca, files.revoked}) {
         if (path.empty() || ::access(path.c_str(), R_OK) == 0 || errno != EACCES) continue;
         check.warnings.push_back(fmt::format("the files of [tls] were not checked: this user may not read {}", path));
         return;
     }
     const auto read = TlsMaterial::read(files, port);
-    if (!read) check.problems.push_back(read.error());
+    if (!read) return check.problems.push_back(read.error());
+    tell_certificate(files, **read, now, check);
 }
 
 // The certificates and the keys, as the daemon will read them.
-void check_tls(const Config::Tls& tls, ConfigCheck& check) {
+void check_tls(const Config::Tls& tls, std::int64_t now, ConfigCheck& check) {
     if (tls.ports.empty()) return;
-    check_certificate({tls.certificate_file, tls.key_file, tls.client_ca_file, tls.revoked_file}, "", check);
+    check_certificate({tls.certificate_file, tls.key_file, tls.client_ca_file, tls.revoked_file}, "", now, check);
     for (const auto& [port, own] : tls.own()) {
-        if (!own.certificate_file.empty()) check_certificate({own.certificate_file, own.key_file, "", ""}, port, check);
+        if (own.certificate_file.empty() || !tls.at(port)) continue;
+        check_certificate({own.certificate_file, own.key_file, "", ""}, port, now, check);
     }
 }
 
 }  // namespace
 
-ConfigCheck check_config(const ConfigSource& source) {
+ConfigCheck check_config(const ConfigSource& source, UnixMs now) {
     ConfigCheck check;
     ConfigDraft draft = draft_config(source, [&](const Environment&, ConfigDraft& making) {
         for (const ConfigKey& key : config_keys()) {
@@ -120,7 +139,7 @@ ConfigCheck check_config(const ConfigSource& source) {
     check.warnings = std::move(draft.warnings);
     if (!check.problems.empty()) return check;
     check.problems = problems_of_serving(draft.config);
-    if (check.problems.empty()) check_tls(draft.config.tls, check);
+    if (check.problems.empty()) check_tls(draft.config.tls, now.value / 1'000, check);
     for (std::string& warning : warnings_of_serving(draft.config)) check.warnings.push_back(std::move(warning));
     return check;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/time.h"
 #include "config/config_load.h"
 
 namespace muster {
@@ -18,15 +19,22 @@ struct ConfigCheck {
         std::string text;  // where it was found, or every place where it was looked for; never the secret
     };
 
+    struct CertificateFound {
+        std::string key;   // "tls.certificate_file"
+        std::string text;  // its dates and its file
+    };
+
     ConfigProblems problems;  // none: the daemon takes it
     std::vector<std::string> warnings;
     std::vector<SecretFound> secrets;
+    std::vector<CertificateFound> certificates;
 };
 
 // As load_config and problems_of_serving judge it, with two differences for the sake of who asks:
 //  - A secret's file that this user may not read is taken to be right, and told.
 //  - systemd hands the service a copy of each file in the folder `secrets` beside the config (LoadCredential= of
 //    muster.service), which is there only while the service runs. The file itself is looked at instead.
-ConfigCheck check_config(const ConfigSource& source);
+// Certificates are judged by their dates at `now`.
+ConfigCheck check_config(const ConfigSource& source, UnixMs now);
 
 }  // namespace muster

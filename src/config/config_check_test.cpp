@@ -24,8 +24,10 @@ constexpr std::string_view token = "0123456789abcdef0123456789abcdef\n";
 struct Checking {
     TestFolder folder;
 
+    std::int64_t now = 1'800'000'000;
+
     ConfigCheck check(std::string_view toml, const Environment& environment = {}) {
-        return check_config({folder.write("muster.toml", toml), environment});
+        return check_config({folder.write("muster.toml", toml), environment}, UnixMs(now * 1'000));
     }
     std::string handed_over(std::string_view name, std::string_view content) {
         std::filesystem::create_directories(folder.path() / "secrets");
@@ -126,8 +128,61 @@ TEST_CASE_FIXTURE(Checking, "S-1: a check reads the certificates and the key as 
         return fmt::format("[tls]\nports = [\"http\"]\ncertificate_file = \"{0}/muster.crt\"\nkey_file = \"{0}/{1}\"\n",
                            pki, key);
     };
-    CHECK(check(tls("muster.key")).problems.empty());
+    const ConfigCheck good = check(tls("muster.key"));
+    CHECK(good.problems.empty());
+    const std::vector<std::string> other_warnings = good.warnings;
+    REQUIRE(good.certificates.size() == 1);
+    CHECK(good.certificates[0].key == "tls.certificate_file");
+    CHECK(good.certificates[0].text == "valid until 2028-01-15 08:00 UTC: " + pki + "/muster.crt");
     const ConfigCheck wrong = check(tls("ca.key"));
     REQUIRE(wrong.problems.size() == 1);
     CHECK(wrong.problems[0].starts_with("tls.key_file: "));
+
+    const auto warned = [&](const ConfigCheck& checked) {
+        CHECK(checked.problems.empty());
+        REQUIRE(checked.warnings.size() > other_warnings.size());
+        return checked.warnings[0];
+    };
+    now = 1'800'000'000 + 366 * 86'400;
+    CHECK(warned(check(tls("muster.key"))) ==
+          "The TLS certificate (tls.certificate_file) has expired; peers refuse it; a start goes on with it, a reload "
+          "keeps the one before");
+    CHECK(check(tls("muster.key")).certificates[0].text == "expired on 2028-01-15 08:00 UTC: " + pki + "/muster.crt");
+    now = 1'800'000'000 - 86'400;
+    CHECK(warned(check(tls("muster.key"))).starts_with("The TLS certificate (tls.certificate_file) is not valid yet"));
+    CHECK(check(tls("muster.key")).certificates[0].text.starts_with("not valid before 2027-01-15 07:00 UTC: "));
+    now = 1'800'000'000 + 360 * 86'400;
+    CHECK(warned(check(tls("muster.key"))) == "The TLS certificate (tls.certificate_file) expires in 5 days");
+
+    now = 1'800'000'000;
+    std::filesystem::permissions(pki + "/muster.key", std::filesystem::perms(0644));
+    CHECK(warned(check(tls("muster.key"))) ==
+          "tls.key_file: " + pki + "/muster.key is open to others than its owner (mode 0644); use chmod 600");
+}
+
+TEST_CASE_FIXTURE(Checking,
+                  "S-1, S-2: a check judges the authority of peers, and a port's own files where they count") {
+    const std::string pki = (folder.path() / "pki").string();
+    Authority(pki, now).init({});
+    const auto tls = [&](std::string_view ports) {
+        return fmt::format(
+            "[tls]\nports = {1}\ncertificate_file = \"{0}/muster.crt\"\nkey_file = \"{0}/muster.key\"\n"
+            "client_ca_file = \"{0}/ca.crt\"\nhttp_certificate_file = \"{0}/muster.crt\"\n"
+            "http_key_file = \"{0}/ca.key\"\n",
+            pki, ports);
+    };
+    // Who has no TLS at that port does not read them.
+    const ConfigCheck unused = check(tls("[\"servers\"]"));
+    CHECK(unused.problems.empty());
+    REQUIRE(unused.certificates.size() == 2);
+    CHECK(unused.certificates[1].key == "tls.client_ca_file");
+    CHECK(unused.certificates[1].text == "valid until 2037-01-12 08:00 UTC: " + pki + "/ca.crt");
+    const ConfigCheck used = check(tls("[\"servers\", \"http\"]"));
+    REQUIRE(used.problems.size() == 1);
+    CHECK(used.problems[0].starts_with("tls.http_key_file: "));
+
+    Authority(pki, now + 3'649 * 86'400).renew("muster");
+    now += 3'651 * std::int64_t{86'400};
+    const ConfigCheck expired = check(tls("[\"servers\"]"));
+    CHECK(expired.warnings[0].starts_with("The authority (tls.client_ca_file) has expired; every peer is refused; "));
 }

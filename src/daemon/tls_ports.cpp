@@ -7,8 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "tls/certificate_dates.h"
-
 namespace muster {
 namespace {
 
@@ -72,8 +70,8 @@ std::vector<std::shared_ptr<const TlsMaterial>> TlsPorts::materials() const {
 }
 
 std::int64_t TlsPorts::expires() const {
-    std::int64_t first = material->certificate().not_after;
-    for (const auto& one : materials()) first = std::min(first, one->certificate().not_after);
+    std::int64_t first = material->expires();
+    for (const auto& one : materials()) first = std::min(first, one->expires());
     return first;
 }
 
@@ -136,11 +134,11 @@ std::string problem_of_new_certificate(const TlsPorts& used, const TlsPorts& nex
     const std::int64_t seconds = now.value / 1'000;
     const auto all_used = used.materials();
     for (const auto& material : next.materials()) {
-        const auto is_the_same = [&](const auto& one) {
-            return one->certificate_key() == material->certificate_key() && !one->certificate_change_to(*material);
-        };
-        if (std::any_of(all_used.begin(), all_used.end(), is_the_same)) continue;
-        std::string problem = problem_of_dates(material->certificate_key(), material->certificate(), seconds);
+        const auto same_key = [&](const auto& one) { return one->certificate_key() == material->certificate_key(); };
+        const auto before = std::find_if(all_used.begin(), all_used.end(), same_key);
+        // One that is new has the authorities of all.
+        const auto& used_so_far = before == all_used.end() ? used.material : *before;
+        std::string problem = material->problem_in_place_of(used_so_far.get(), seconds);
         if (!problem.empty()) return problem;
     }
     return {};
@@ -149,17 +147,29 @@ std::string problem_of_new_certificate(const TlsPorts& used, const TlsPorts& nex
 std::string warning_of_certificate(const TlsPorts& tls, UnixMs now) {
     const std::int64_t seconds = now.value / 1'000;
     for (const auto& material : tls.materials()) {
-        std::string warning = warning_of_dates(material->certificate_key(), material->certificate(), seconds);
+        std::string warning = material->warning_of_dates(seconds);
         if (!warning.empty()) return warning;
     }
     return {};
 }
 
+std::vector<std::string> warnings_of_keys(const TlsPorts& tls) {
+    std::vector<std::string> warnings;
+    for (const auto& material : tls.materials()) {
+        if (!material->key_warning().empty()) warnings.push_back(material->key_warning());
+    }
+    return warnings;
+}
+
 void log_insecure_peer(Log& log, const InsecurePeer& peer) {
     // Probes and scanners come and go: they are counted, and not worth a line.
     const LogLevel level = peer.why == TlsFailure::incomplete ? LogLevel::debug : LogLevel::warning;
-    log.with(level, {{"port", to_string(peer.port)}, {"reason", to_string(peer.why)}, {"details", peer.details}},
-             "Refused {}: {}", peer.from.to_string(), explained(peer.why));
+    log.with(level,
+             {{"peer", peer.from.to_string()},
+              {"port", to_string(peer.port)},
+              {"reason", to_string(peer.why)},
+              {"details", peer.details}},
+             "Refused a peer: {}", explained(peer.why));
 }
 
 }  // namespace muster

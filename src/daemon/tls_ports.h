@@ -38,7 +38,7 @@ struct TlsPorts {
     const std::shared_ptr<const TlsServerContext>& of(Port port) const { return game[static_cast<std::size_t>(port)]; }
     // Our certificates, that of all first; none where no port has TLS.
     std::vector<std::shared_ptr<const TlsMaterial>> materials() const;
-    // Of the one that expires first, in seconds since 1970. Only where there is one.
+    // Of the one that expires first, the authority of peers among them, in seconds since 1970. Only where there is one.
     std::int64_t expires() const;
     // What is another in `next`, in words for the log. Both have TLS.
     std::vector<std::string> changes_to(const TlsPorts& next) const;
@@ -54,6 +54,9 @@ std::string problem_of_new_certificate(const TlsPorts& used, const TlsPorts& nex
 
 // What an operator should know of the certificate now; empty when there is nothing.
 std::string warning_of_certificate(const TlsPorts& tls, UnixMs now);
+
+// Keys that others than their owner can read.
+std::vector<std::string> warnings_of_keys(const TlsPorts& tls);
 
 // A peer without TLS, or with another than ours: who, where, and what to do about it.
 void log_insecure_peer(Log& log, const InsecurePeer& peer);

@@ -13,7 +13,7 @@ void TlsWatch::read(const Config& config) {
     if (!read) throw TlsError(read.error());
     ports_ = std::move(*read);
     if (!ports_.material) return;
-    warn_of_certificate();
+    warn();
     publish();
     for (const auto& material : ports_.materials()) {
         const CertificateFacts& facts = material->certificate();
@@ -38,6 +38,7 @@ std::optional<std::string> TlsWatch::take_new(const Config& config, std::vector<
     changes = ports_.changes_to(*read);
     ports_ = std::move(*read);
     publish();
+    warn();
     return std::nullopt;
 }
 
@@ -53,7 +54,13 @@ Metric TlsWatch::expiry() const {
     return expiry;
 }
 
-// At the start, and once a day.
+// Of what was just read.
+void TlsWatch::warn() {
+    warn_of_certificate();
+    for (const std::string& warning : warnings_of_keys(ports_)) log_.warning("{}", warning);
+}
+
+// And once a day.
 void TlsWatch::warn_of_certificate() {
     looked_at_ = clock_.now();
     const std::string warning = warning_of_certificate(ports_, clock_.wall());

@@ -38,6 +38,7 @@ public:
     Metric expiry() const;
 
 private:
+    void warn();
     void warn_of_certificate();
     void warn_of_tickets(const std::string& warning);
     void publish() { expires_.store(ports_.expires(), std::memory_order_relaxed); }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <openssl/asn1.h>
 #include <openssl/bio.h>
 #include <openssl/bn.h>
@@ -176,6 +177,15 @@ Result<OpenSslHandle<EVP_PKEY>, std::string> read_key(const std::string& path) {
     if (key) return key;
     ERR_clear_error();
     return cannot_read(path, "there is no private key in it that can be used without a pass phrase (PEM)");
+}
+
+std::string warning_of_key_mode(const std::string& path) {
+    struct stat about{};
+    if (::stat(path.c_str(), &about) != 0) return {};  // whoever reads it is told
+    const mode_t too_much = about.st_uid == 0 ? S_IWGRP | S_IXGRP | S_IRWXO : S_IRWXG | S_IRWXO;
+    if ((about.st_mode & too_much) == 0) return {};
+    return fmt::format("{} is open to others than its owner (mode {:04o}); use chmod 600", path,
+                       about.st_mode & 07777U);
 }
 
 }  // namespace muster

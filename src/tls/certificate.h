@@ -47,6 +47,10 @@ Result<CertificateChain, std::string> read_certificates(const std::string& path)
 // One without a pass phrase.
 Result<OpenSslHandle<EVP_PKEY>, std::string> read_key(const std::string& path);
 
+// Why the key in the file is not its owner's alone, in a sentence that names the file; empty when it is. As other
+// servers have it: a file of root's may be open to a group, which is how a key is shared with a service.
+std::string warning_of_key_mode(const std::string& path);
+
 // The whole file.
 Result<std::string, std::string> read_small_file(const std::string& path);
 

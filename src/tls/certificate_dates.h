@@ -19,4 +19,10 @@ std::string problem_of_dates(std::string_view key, const CertificateFacts& facts
 // What an operator should know of a certificate that is used; empty when there is nothing.
 std::string warning_of_dates(std::string_view key, const CertificateFacts& facts, std::int64_t now);
 
+// The same of the authority that peers' certificates are judged by; of several, the one that is valid longest.
+std::string warning_of_authority_dates(std::string_view key, const CertificateFacts& facts, std::int64_t now);
+
+// "valid until 2027-01-31 08:00 UTC", "expired on …" or "not valid before …".
+std::string text_of_dates(const CertificateFacts& facts, std::int64_t now);
+
 }  // namespace muster

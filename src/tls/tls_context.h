@@ -37,6 +37,17 @@ public:
 
     const CertificateFacts& certificate() const { return facts_; }
     bool wants_peers() const { return authorities_.leaf != nullptr; }
+    // Of the authorities of peers the one that is valid longest; only where peers are wanted.
+    const CertificateFacts& authority() const { return authority_facts_; }
+    // When the certificate, or the authority of peers, expires, whichever does first. In seconds since 1970.
+    std::int64_t expires() const;
+    // What an operator should know of the dates now; empty when there is nothing.
+    std::string warning_of_dates(std::int64_t now) const;
+    // Why this must not replace `used`: it is no better. Empty when it may. What is used already replaces nothing,
+    // whatever its dates.
+    std::string problem_in_place_of(const TlsMaterial* used, std::int64_t now) const;
+    // That others can read the key; empty when they cannot.
+    const std::string& key_warning() const { return key_warning_; }
     bool is_revoked(const std::string& serial) const { return revoked_.contains(serial); }
     std::size_t revoked_count() const { return revoked_.size(); }
     // What is another in `next`, in words for the log; empty when nothing is.
@@ -54,7 +65,9 @@ private:
     CertificateChain chain_;
     CertificateFacts facts_;
     OpenSslHandle<EVP_PKEY> key_;
+    std::string key_warning_;
     CertificateChain authorities_;
+    CertificateFacts authority_facts_;
     std::string authorities_print_;
     std::set<std::string> revoked_;
 };
