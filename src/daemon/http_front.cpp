@@ -72,8 +72,8 @@ void HttpFront::listen(const Config& config, std::shared_ptr<const TlsServerCont
     HttpLimits limits;
     limits.quota = quota_;
     http_.emplace(
-        HttpListen{config.listen.http.host, config.listen.http.port, config.listen.http_hosts, std::move(tls)}, limits,
-        log_);
+        HttpListen{config.listen.http.host, config.listen.http.port, config.listen.http_hosts, std::move(tls), &clock_},
+        limits, log_);
     add_cluster_route(routes_, gate_, [&node] { return node.view(); });
     metrics_.add([this] { return http_metrics(http_->figures()); });
 }

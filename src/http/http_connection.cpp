@@ -131,11 +131,15 @@ private:
         if (!shown || shown->role() != PeerRole::operator_) return;
         shown_name_ = std::move(shown->name);
         shown_serial_ = std::move(shown->serial);
+        shown_expires_ = shown->not_after;
     }
 
-    // Whether the certificate that was good at first has been called back meanwhile.
-    bool was_revoked() const {
-        return !shown_serial_.empty() && shared_->tls && shared_->tls->material().is_revoked(shown_serial_);
+    // Why the certificate that was good at first is so no more.
+    std::optional<TlsFailure> lapse() const {
+        if (shown_serial_.empty()) return std::nullopt;
+        if (shared_->tls->material().is_revoked(shown_serial_)) return TlsFailure::revoked;
+        if (shared_->clock->wall().value / 1'000 > shown_expires_) return TlsFailure::expired;
+        return std::nullopt;
     }
 
     void insecure(TlsFailure why, const std::string& details) {
@@ -146,9 +150,10 @@ private:
     void tell_insecure(TlsFailure why, const std::string& details) {
         shared_->tls_failed[static_cast<std::size_t>(why)].fetch_add(1, std::memory_order_relaxed);
         // Probes and scanners come and go: they are counted, and not worth a line.
-        shared_->log.with(why == TlsFailure::incomplete ? LogLevel::debug : LogLevel::warning,
-                          {{"port", "http"}, {"reason", to_string(why)}, {"details", details}},
-                          "No TLS with {} over HTTP", peer_.to_string());
+        shared_->log.with(
+            why == TlsFailure::incomplete ? LogLevel::debug : LogLevel::warning,
+            {{"peer", peer_.to_string()}, {"port", "http"}, {"reason", to_string(why)}, {"details", details}},
+            "No TLS over HTTP");
     }
 
     // Waits for the first byte of the next request, which may already be here.
@@ -248,7 +253,7 @@ private:
     }
 
     void hand_over(HttpRequest&& request) {
-        if (was_revoked()) return insecure(TlsFailure::revoked, {});
+        if (const auto why = lapse()) return insecure(*why, {});
         // The answer may come when this connection, or the server, is long gone: it then finds nobody.
         HttpResponder responder(
             [context = context_.lock(), weak = weak_from_this(), number = request_number_](HttpResponse&& response) {
@@ -341,7 +346,7 @@ private:
     // One piece at a time: a reader that is slow holds up nobody, and one that takes too long for a piece is cut.
     void write_stream() {
         piece_.clear();
-        if (was_revoked()) return insecure(TlsFailure::revoked, {});
+        if (const auto why = lapse()) return insecure(*why, {});
         if (!stream_->next(piece_)) return end();
         if (piece_.empty()) return enter(State::stream_waiting, shared_->limits.stream_look);
         enter(State::streaming, shared_->limits.write_deadline);
@@ -421,8 +426,9 @@ private:
     const std::shared_ptr<HttpShared> shared_;
     const std::function<void(HttpConnection*)> on_end_;
     IpAddress peer_;
-    std::string shown_name_;    // of an operator's certificate; empty without one
-    std::string shown_serial_;  // the same certificate's
+    std::string shown_name_;          // of an operator's certificate; empty without one
+    std::string shown_serial_;        // the same certificate's
+    std::int64_t shown_expires_ = 0;  // the same
 
     State state_ = State::idle;
     asio::steady_timer::time_point entered_;  // into this state

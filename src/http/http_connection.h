@@ -32,6 +32,7 @@ struct HttpShared {
     std::atomic<std::uint64_t> requests{0};
     std::atomic<std::uint64_t> refused_requests{0};
     std::shared_ptr<const TlsServerContext> tls{};  // HTTP thread only: for connections that are new; null: plain HTTP
+    const Clock* clock = nullptr;                   // not null with TLS
     std::array<std::atomic<std::uint64_t>, tls_failures.size()> tls_failed{};  // by TlsFailure
     std::atomic<std::uint64_t> tls_handshakes{0};
 };

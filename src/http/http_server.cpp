@@ -16,6 +16,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/core.h>
 
+#include "base/check.h"
 #include "base/thread_name.h"
 #include "http/http_connection.h"
 
@@ -62,7 +63,9 @@ public:
           shared_(new HttpShared{limits, nullptr, listen.host, listen.hosts, log}),
           work_(std::make_shared<Work>(context_)) {
         shared_->thread = work_;
+        MUSTER_CHECK(!listen.tls || listen.clock, "certificates are judged by a clock");
         shared_->tls = listen.tls;
+        shared_->clock = listen.clock;
         open(listen);
     }
 

@@ -40,6 +40,7 @@ struct HttpListen {
     std::uint16_t port = 0;            // 0 takes any free one
     std::vector<std::string> hosts{};  // names in lower case that requests may call us by, besides localhost
     std::shared_ptr<const TlsServerContext> tls{};  // null: plain HTTP
+    const Clock* clock = nullptr;                   // says whose certificate has expired; needed with TLS, outlives it
 };
 
 // The port cannot be opened: "cannot listen on 127.0.0.1:11030 (http): address in use".

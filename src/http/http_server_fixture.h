@@ -67,8 +67,9 @@ private:
 class Serving {
 public:
     Serving() : Serving(HttpLimits{}) {}
-    explicit Serving(const HttpLimits& limits) {
-        server.emplace(HttpListen{*IpAddress::parse("127.0.0.1"), 0}, limits, log);
+    explicit Serving(const HttpLimits& limits) : Serving(limits, {*IpAddress::parse("127.0.0.1"), 0}) {}
+    Serving(const HttpLimits& limits, const HttpListen& listen) {
+        server.emplace(listen, limits, log);
         server->serve([this](HttpRequest&& request, HttpResponder&& responder) {
             answer(std::move(request), std::move(responder));
         });

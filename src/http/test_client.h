@@ -70,6 +70,12 @@ public:
         return std::exchange(read_, {});
     }
 
+    // What comes next, as much of it as there is; nothing once the server has ended the connection.
+    std::string some() {
+        if (read_.empty()) read_more();
+        return std::exchange(read_, {});
+    }
+
     // True when the server has ended the connection, with nothing left unread.
     bool ended() { return read_.empty() && !read_more(); }
 
