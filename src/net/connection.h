@@ -72,12 +72,12 @@ struct alignas(32) Connection {
     CloseReason close_reason = CloseReason::asked;  // once it is closing
     SendSide send_side = SendSide::ready;
     bool unread : 1 = false;           // the socket may have bytes for us
-    bool listed : 1 = false;           // among its port's ready links
+    bool listed : 1 = false;           // among its port's ready links or newcomers
     bool ending : 1 = false;           // the peer sends no more: after the last bytes comes the end
     bool over_rate : 1 = false;        // it was throttled and has not caught up yet
     bool told_paused : 1 = false;      // told to the loop as paused, not yet as resumed
     bool frame_begun : 1 = false;      // its frame deadline runs
-    bool waits_for_us : 1 = false;     // its TLS handshake could have begun, but others are before it
+    bool waits_for_us : 1 = false;     // its TLS handshake could have begun, but is among its port's newcomers
     bool drain_wanted : 1 = false;     // the loop wants to know when `out` is empty
     std::uint16_t sealed = 0;          // bytes of a record in `tls` that has not come whole
     std::uint32_t rtt_sampled_ms = 0;  // when; wraps round

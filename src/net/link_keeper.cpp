@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <new>
+#include <span>
 #include <utility>
+
+#include "tls/hello_look.h"
 
 namespace muster {
 namespace {
@@ -66,6 +69,7 @@ void LinkKeeper::reported(ConnectionId id, std::uint32_t events, const TurnTime&
         has_room_.push_back(link.id);
     }
     if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) link.ending = true;
+    if (link.waits_for_us && has_left_unheard(link, at)) return;
     if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
         cut_if_out_of_memory(link, at, [&] { mark_unread(link); });
 }
@@ -101,6 +105,18 @@ bool LinkKeeper::may_be_read(const Connection& link) const {
             break;
     }
     return false;
+}
+
+bool LinkKeeper::has_left_unheard(Connection& link, const TurnTime& at) {
+    if (!link.ending || link.tls->has_heard()) return false;
+    std::array<std::byte, HelloLook::size_needed> first{};
+    const ssize_t got = recv(link.socket.number(), first.data(), first.size(), MSG_PEEK | MSG_DONTWAIT);
+    const auto kind = look_at_hello(std::span(first).first(static_cast<std::size_t>(std::max<ssize_t>(got, 0)))).kind;
+    // Whoever spoke something else is told so.
+    if (kind == HelloLook::Kind::not_tls || kind == HelloLook::Kind::unreasonable) return false;
+    tell_insecure(link, TlsFailure::incomplete, {});
+    finish(link, CloseReason::tls, at);
+    return true;
 }
 
 void LinkKeeper::begin_at_last(Connection& link, const TurnTime& at) {
@@ -345,7 +361,9 @@ void LinkKeeper::deadline_came(Connection& link, LinkTimer& timer, LinkFault whi
     const Duration left = timer.due - worker_port.read_time();
     const bool not_its_fault = worker_port.blocked() || link.waits_for_us;
     if (left > Duration::zero() || not_its_fault) {
-        wheel_.reschedule(timer.id, at.running + (not_its_fault ? std::max(left, blocked_retry) : left));
+        // Whoever waits for us gets its time when its turn comes.
+        const Duration retry = link.waits_for_us ? worker_port.limits().handshake_deadline : blocked_retry;
+        wheel_.reschedule(timer.id, at.running + (not_its_fault ? std::max(left, retry) : left));
         return;
     }
     if (link.is_heard()) return give_up(link, which, at);

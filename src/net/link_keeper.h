@@ -54,6 +54,10 @@ public:
     // Links that can send what waited; call it after all events of a turn are reported.
     void write_where_room(const TurnTime& at);
 
+    // Ends a link whose peer has left before its TLS handshake began, since it cannot finish one: that costs next to
+    // nothing, and the handshake would cost much. False, and nothing done, when the peer is there, or was none of TLS.
+    bool has_left_unheard(Connection& link, const TurnTime& at);
+
     // A TLS handshake that had to wait for others is gone on with: its deadline begins now, for the peer was not late.
     void begin_at_last(Connection& link, const TurnTime& at);
 

@@ -64,11 +64,18 @@ inline Bytes& operator+=(Bytes& to, const Bytes& more) {
 // The other end of a connection. Nothing here waits, but for the kernel's own loopback.
 class Peer {
 public:
-    explicit Peer(const SocketAddress& to, int receive_buffer = 0) {
+    // With `host`, from 127.0.0.`host`.
+    explicit Peer(const SocketAddress& to, int receive_buffer = 0, std::uint8_t host = 0) {
         sockaddr_storage kernel{};
         const socklen_t size = to.to_kernel(kernel);
         socket_ = FileDescriptor(::socket(kernel.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
         if (receive_buffer > 0) setsockopt(number(), SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+        if (host != 0) {
+            sockaddr_in from{};
+            from.sin_family = AF_INET;
+            from.sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + host);
+            REQUIRE(bind(number(), reinterpret_cast<const sockaddr*>(&from), sizeof from) == 0);
+        }
         REQUIRE(connect(number(), reinterpret_cast<const sockaddr*>(&kernel), size) == 0);
         const int on = 1;
         setsockopt(number(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

@@ -69,6 +69,7 @@ void NetWorker::do_work(std::optional<Duration> wait) {
     obey_stop();
     let_newcomers_in();
     read_ready();
+    begin_handshakes();
     for (WorkerPort& worker_port : ports_) {
         if (worker_port.must_tell_unheard(at_)) links_.tell_unheard(worker_port, at_);
     }
@@ -88,7 +89,8 @@ Duration NetWorker::next_wait(std::optional<Duration> wait, Time running) const 
     Duration least = std::min(wait.value_or(wait_max), wait_max);
     const auto no_later_than = [&](Time time) { least = std::min(least, time - running); };
     for (const WorkerPort& worker_port : ports_) {
-        if (!worker_port.blocked() && !worker_port.ready.empty()) return Duration::zero();
+        if (!worker_port.blocked() && !(worker_port.ready.empty() && worker_port.newcomers.empty()))
+            return Duration::zero();
     }
     for (const Acceptor& acceptor : acceptors_) {
         if (ports_[static_cast<std::size_t>(acceptor.listener().port())].blocked()) continue;
@@ -179,8 +181,7 @@ bool NetWorker::take_over(AcceptedSocket&& newcomer, Port port) {
 }
 
 void NetWorker::read_ready() {
-    handshakes_left_ = handshakes_per_turn;
-    first_steps_left_ = first_steps_per_turn;
+    handshakes_left_ = handshakes_per_turn - first_steps_least;
     for (WorkerPort& worker_port : ports_) {
         if (worker_port.blocked()) continue;
         auto& ready = worker_port.ready;
@@ -228,21 +229,56 @@ bool NetWorker::read_frames(Connection& link, WorkerPort& worker_port) {
     return links_.was_read(link, result, at_);
 }
 
+// The first step comes when it is the address's turn; the others follow it as they are read.
 bool NetWorker::secure_link(Connection& link, WorkerPort& worker_port) {
-    // Thousands may wait after a restart, and each is looked at every turn: its TLS is left alone meanwhile.
-    if (link.waits_for_us && first_steps_left_ == 0) {
-        link.listed = true;
-        return true;
-    }
-    const bool is_first_step = !link.tls->has_begun();
-    if (handshakes_left_ == 0 || (is_first_step && first_steps_left_ == 0)) {
-        link.listed = true;
+    link.listed = true;
+    if (!link.tls->has_begun()) {
+        if (links_.has_left_unheard(link, at_)) return false;
         link.waits_for_us = !link.tls->has_heard();
+        worker_port.newcomers.push(link.from, {link.id, at_.running});
+        return false;
+    }
+    if (handshakes_left_ == 0) return true;
+    --handshakes_left_;
+    return take_handshake_step(link, worker_port);
+}
+
+// One newcomer of each port in turn, so that a flood of one port holds up no other.
+void NetWorker::begin_handshakes() {
+    std::size_t left = std::min(handshakes_left_ + first_steps_least, first_steps_per_turn);
+    for (bool some_wait = true; left > 0 && some_wait;) {
+        some_wait = false;
+        for (std::size_t i = 0; i < ports_.size() && left > 0; ++i) {
+            WorkerPort& worker_port = ports_[first_port_++ % ports_.size()];
+            if (worker_port.blocked() || !begin_next_handshake(worker_port)) continue;
+            some_wait = true;
+            --left;
+        }
+    }
+}
+
+// False when nobody waits.
+bool NetWorker::begin_next_handshake(WorkerPort& worker_port) {
+    while (const auto next = worker_port.newcomers.pop()) {
+        Connection* link = links_.find(next->link);
+        if (!link) continue;
+        links_.cut_if_out_of_memory(*link, at_, [&] {
+            bool stays = true;  // what it was rejected for meanwhile is for the ready ones
+            if (link->stage() == LinkStage::securing) {
+                if (next->since != at_.running && link->waits_for_us) links_.begin_at_last(*link, at_);
+                link->waits_for_us = false;
+                stays = take_handshake_step(*link, worker_port);
+            }
+            if (stays) worker_port.ready.push_back(next->link);
+        });
         return true;
     }
-    --handshakes_left_;
-    if (is_first_step) --first_steps_left_;
-    if (link.waits_for_us) links_.begin_at_last(link, at_);
+    return false;
+}
+
+// True when the link is to be among the ready ones.
+bool NetWorker::take_handshake_step(Connection& link, WorkerPort& worker_port) {
+    link.listed = false;
     const ReadOutcome outcome = reader_.secure(link, worker_port);
     if (!send_answer(link, worker_port)) return false;
     switch (links_.was_secured(link, outcome, at_)) {

@@ -74,6 +74,8 @@ public:
     // How many of those may be the first step of theirs. Each has one more to come: so when a whole fleet arrives at
     // once (fault 28), those that were begun are finished before others are begun.
     static constexpr std::size_t first_steps_per_turn = handshakes_per_turn / 2;
+    // And how many are, if they wait: peers that were begun cannot keep others from it, whatever they send.
+    static constexpr std::size_t first_steps_least = 2;
 
     NetWorker(std::size_t number, NetShared& shared);
 
@@ -122,6 +124,9 @@ private:
     bool read_link(Connection& link, WorkerPort& worker_port);
     bool read_frames(Connection& link, WorkerPort& worker_port);
     bool secure_link(Connection& link, WorkerPort& worker_port);
+    void begin_handshakes();
+    bool begin_next_handshake(WorkerPort& worker_port);
+    bool take_handshake_step(Connection& link, WorkerPort& worker_port);
     bool send_answer(Connection& link, WorkerPort& worker_port);
     void tell_loop();
 
@@ -148,8 +153,8 @@ private:
     std::size_t next_worker_ = 0;
     std::uint64_t limits_version_ = 0;
     std::uint64_t tls_version_ = 0;
-    std::size_t handshakes_left_ = 0;   // of this turn
-    std::size_t first_steps_left_ = 0;  // the same
+    std::size_t handshakes_left_ = 0;  // of this turn
+    std::size_t first_port_ = 0;       // whose newcomers come first
     std::optional<Time> stop_until_;
     bool out_of_memory_ = false;  // something waits until there is memory for it
     std::vector<Newcomer> taken_over_;

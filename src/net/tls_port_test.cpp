@@ -1,4 +1,5 @@
 // A port with TLS, seen by peers that speak it and by peers that do not (S-1, S-2, fault 75).
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -63,8 +64,8 @@ private:
 // A game server that speaks TLS.
 class TlsPeer {
 public:
-    TlsPeer(const SocketAddress& to, std::shared_ptr<const TlsClientContext> with)
-        : socket(to), link(std::move(with), "127.0.0.1") {
+    TlsPeer(const SocketAddress& to, std::shared_ptr<const TlsClientContext> with, std::uint8_t host = 0)
+        : socket(to, 0, host), link(std::move(with), "127.0.0.1") {
         link.begin(out_);
         flush();
     }
@@ -340,6 +341,41 @@ TEST_CASE_FIXTURE(
         return net.counts().tls_handshakes.value() == peers + 1;
     });
     CHECK(net.count(InboundKind::opened) == peers + 1);
+}
+
+TEST_CASE_FIXTURE(TlsFixture, "fault 75: a newcomer does not wait for the handshakes that another address has sent") {
+    constexpr std::size_t peers = 20 * NetWorker::first_steps_per_turn;
+    std::vector<std::unique_ptr<TlsPeer>> flood;
+    const auto with = pki.client("eu-2");
+    for (std::size_t i = 0; i < peers; ++i)
+        flood.push_back(std::make_unique<TlsPeer>(net.address(Port::servers), with, std::uint8_t{2}));
+    TlsPeer newcomer(net.address(Port::servers), pki.client("eu-1"), 3);
+    turn_until(newcomer, [&] { return net.count(InboundKind::opened) == 1; });
+    const auto begun =
+        std::count_if(flood.begin(), flood.end(), [](auto& peer) { return !peer->socket.receive().empty(); });
+    CHECK(begun > 0);
+    CHECK(begun < static_cast<std::ptrdiff_t>(peers / 2));
+}
+
+TEST_CASE_FIXTURE(TlsFixture, "fault 75: no handshake is begun for a peer that has left while it waited") {
+    constexpr std::size_t peers = 4 * NetWorker::first_steps_per_turn;
+    std::vector<std::unique_ptr<TlsPeer>> flood;
+    const auto with = pki.client("eu-2");
+    for (std::size_t i = 0; i < peers; ++i)
+        flood.push_back(std::make_unique<TlsPeer>(net.address(Port::servers), with));
+    Peer plain(net.address(Port::servers));
+    plain.send(frame_of(0x1001, numbered(1, 100)));
+    net.turn_until([&] { return net.counts().bytes_in.value() > 0; });
+    for (auto& peer : flood) peer->socket.close();
+    plain.end_sending();
+    const std::uint64_t before = net.counts().bytes_in.value();
+    net.turn_until([&] { return failed(TlsFailure::incomplete) == peers; });
+    // Of those that had not been begun nothing was read.
+    CHECK(net.counts().bytes_in.value() < 2 * before + 200);
+    // Whoever spoke something else is told so all the same.
+    net.turn_until([&] { return failed(TlsFailure::not_tls) == 1; });
+    plain.close();
+    net.turn_until([&] { return net.counts().connections.value() == 0; });
 }
 
 TEST_CASE_FIXTURE(TlsFixture,

@@ -9,6 +9,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "net/handshake_queue.h"
 #include "net/limits.h"
 #include "net/message_rate.h"
 #include "net/net_figures.h"
@@ -45,7 +46,9 @@ public:
 
     // Links with unread bytes that may be read. One that is gone by now may still be named.
     std::vector<ConnectionId> ready;
-    bool out_of_room = false;  // some of them were not read in this turn because the inbox is full
+    // Links whose TLS handshake could begin. They are not among the ready ones.
+    HandshakeQueue newcomers;
+    bool out_of_room = false;  // some ready ones were not read in this turn because the inbox is full
 
     // Since the figures were last told.
     std::uint64_t frames_in = 0;
