@@ -41,8 +41,9 @@ public:
     }
 
     // Calls let_in(AcceptedSocket) for each newcomer that the quota has room for, which counts it; closes the others.
-    template <class LetIn>
-    void accept_all(WorkerPort& worker_port, ConnectionQuota& quota, Time running, LetIn let_in) {
+    // make_room(IpAddress, AcceptRefusal) may make room for one that was refused, and says whether it did.
+    template <class LetIn, class MakeRoom>
+    void accept_all(WorkerPort& worker_port, ConnectionQuota& quota, Time running, LetIn let_in, MakeRoom make_room) {
         rest_until_.reset();
         for (std::size_t i = 0; i < newcomers_max && !rest_until_; ++i) {
             AcceptedSocket newcomer;
@@ -58,7 +59,12 @@ public:
                     break;
             }
             try {
-                if (const auto refusal = quota.take(worker_port.port, newcomer.from, worker_port.limits(), running)) {
+                const auto take = [&] {
+                    return quota.take(worker_port.port, newcomer.from, worker_port.limits(), running);
+                };
+                auto refusal = take();
+                if (refusal && make_room(newcomer.from, *refusal)) refusal = take();
+                if (refusal) {
                     worker_port.figures.refused[*refusal].add();
                     continue;
                 }

@@ -17,10 +17,12 @@ enum class CloseReason : std::uint8_t {
     shutdown,      // Muster ends
     revoked,       // its certificate was called back (S-2)
     tls,           // there is no TLS with it: see TlsFailure
+    gave_way,      // it had proved nothing yet, and made room in a full port for another address (fault 75)
 };
 inline constexpr std::array close_reasons{CloseReason::peer_closed, CloseReason::peer_reset,  CloseReason::timed_out,
                                           CloseReason::asked,       CloseReason::slow_reader, CloseReason::buffers_full,
-                                          CloseReason::shutdown,    CloseReason::revoked,     CloseReason::tls};
+                                          CloseReason::shutdown,    CloseReason::revoked,     CloseReason::tls,
+                                          CloseReason::gave_way};
 
 constexpr std::string_view to_string(CloseReason reason) {
     switch (reason) {
@@ -42,6 +44,8 @@ constexpr std::string_view to_string(CloseReason reason) {
             return "revoked";
         case CloseReason::tls:
             return "tls";
+        case CloseReason::gave_way:
+            return "gave_way";
     }
     return "";
 }

@@ -35,6 +35,15 @@ std::optional<AcceptRefusal> ConnectionQuota::refusal_of(Port port, const IpAddr
     return std::nullopt;
 }
 
+bool ConnectionQuota::may_have_more(Port port, const IpAddress& from, const PortLimits& limits) const {
+    const std::lock_guard lock(mutex_);
+    const IpAddress network = from.network();
+    const auto& by_network = by_port_[static_cast<std::size_t>(port)].by_network;
+    const auto place = by_network.find(network);
+    return connections_of(network) < address_max_ &&
+           (place == by_network.end() || place->second < limits.connections_per_ip);
+}
+
 // Seconds are counted one by one, so that nothing is kept of an address that stays away.
 bool ConnectionQuota::comes_too_often(OfPort& port, const IpAddress& network, std::uint32_t per_second_max, Time now) {
     if (per_second_max == 0) return false;

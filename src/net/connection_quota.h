@@ -32,6 +32,9 @@ public:
     // time and never goes back.
     std::optional<AcceptRefusal> take(Port port, const IpAddress& from, const PortLimits& limits, Time now);
 
+    // Whether the address itself may have one more at that port, if there was room for it.
+    bool may_have_more(Port port, const IpAddress& from, const PortLimits& limits) const;
+
     // Who was refused last for that reason; none when nobody was.
     std::optional<IpAddress> last_refused(Port port, AcceptRefusal why) const;
 

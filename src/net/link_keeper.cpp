@@ -60,6 +60,32 @@ bool LinkKeeper::open(AcceptedSocket newcomer, Port port, const TurnTime& at) {
     return true;
 }
 
+bool LinkKeeper::make_room(Port port, const IpAddress& newcomer, AcceptRefusal why, const TurnTime& at) {
+    const WorkerPort& worker_port = ports_[static_cast<std::size_t>(port)];
+    const bool is_full = why == AcceptRefusal::per_port || why == AcceptRefusal::descriptors;
+    if (!worker_port.tls || !is_full || !quota_.may_have_more(port, newcomer, worker_port.limits())) return false;
+    GivingWay& list = giving_way_[static_cast<std::size_t>(port)];
+    try {
+        if (list.is_stale(at.running)) {
+            list.begin();
+            table_.for_each([&](const Connection& link) {
+                if (link.port == port && !is_told(link.stage())) list.add(link.from, link.id);
+            });
+            list.end_list(at.running);
+        }
+        while (const auto id = list.next_for(newcomer)) {
+            Connection* link = find(*id);
+            if (!link || is_told(link->stage())) continue;
+            cut(*link, CloseReason::gave_way, at);
+            list.let_in(newcomer);
+            return true;
+        }
+    } catch (const std::bad_alloc&) {
+        list.begin();
+    }
+    return false;
+}
+
 void LinkKeeper::reported(ConnectionId id, std::uint32_t events, const TurnTime& at) {
     Connection* found = find(id);
     if (!found) return;

@@ -11,11 +11,14 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/ip_address.h"
 #include "base/time.h"
+#include "net/accept_refusal.h"
 #include "net/buffer_budget.h"
 #include "net/connection.h"
 #include "net/connection_quota.h"
 #include "net/connection_table.h"
+#include "net/giving_way.h"
 #include "net/insecure_peer.h"
 #include "net/link_reader.h"
 #include "net/link_writer.h"
@@ -47,6 +50,10 @@ public:
     // A newcomer that the quota has counted already. False when there was no memory for it: it is closed, and its
     // share of the quota given back.
     bool open(AcceptedSocket newcomer, Port port, const TurnTime& at);
+
+    // A newcomer from there was refused by the quota: a link that has proved nothing yet may give way to it. False when
+    // none does.
+    bool make_room(Port port, const IpAddress& newcomer, AcceptRefusal why, const TurnTime& at);
 
     // The poller reported these events of epoll.
     void reported(ConnectionId id, std::uint32_t events, const TurnTime& at);
@@ -150,6 +157,7 @@ private:
     const OnInsecurePeer& on_insecure_peer_;
     ConnectionTable table_;
     TimerWheel wheel_;
+    std::array<GivingWay, ports.size()> giving_way_;
     std::vector<ConnectionId> has_room_;  // reported writable in this turn, with bytes waiting
     std::vector<UntoldEnd> untold_ends_;
 };

@@ -155,11 +155,15 @@ void NetWorker::let_newcomers_in() {
     for (Acceptor& acceptor : acceptors_) {
         WorkerPort& worker_port = ports_[static_cast<std::size_t>(acceptor.listener().port())];
         if (worker_port.blocked() || !acceptor.wants_attention(at_.running)) continue;
-        acceptor.accept_all(worker_port, shared_.quota, at_.running, [&](AcceptedSocket newcomer) {
+        const auto take_in = [&](AcceptedSocket newcomer) {
             NetWorker* next = workers_[next_worker_++ % workers_.size()];
             if (next != this && next->take_over(std::move(newcomer), worker_port.port)) return;
             if (!let_in(std::move(newcomer), worker_port.port)) acceptor.exhausted(worker_port, at_.running);
-        });
+        };
+        const auto make_room = [&](const IpAddress& newcomer, AcceptRefusal why) {
+            return links_.make_room(worker_port.port, newcomer, why, at_);
+        };
+        acceptor.accept_all(worker_port, shared_.quota, at_.running, take_in, make_room);
     }
 }
 

@@ -357,6 +357,27 @@ TEST_CASE_FIXTURE(TlsFixture, "fault 75: a newcomer does not wait for the handsh
     CHECK(begun < static_cast<std::ptrdiff_t>(peers / 2));
 }
 
+TEST_CASE_FIXTURE(TlsFixture, "fault 75: in a full port, links that have proved nothing give way to other addresses") {
+    net.change_limits(Port::servers, [](PortLimits& limits) { limits.connections_max = 20; });
+    TlsPeer up(net.address(Port::servers), pki.client("eu-1"), 2);
+    const ConnectionId link = join(up);
+    std::vector<std::unique_ptr<Peer>> flood;
+    for (int i = 0; i < 30; ++i)
+        flood.push_back(std::make_unique<Peer>(net.address(Port::servers), 0, std::uint8_t{2}));
+    net.turn_until([&] { return net.counts().refused[AcceptRefusal::per_port].value() == 11; });
+    CHECK(net.counts().connections.value() == 20);
+
+    TlsPeer newcomer(net.address(Port::servers), pki.client("eu-2"), 3);
+    turn_until(newcomer, [&] { return net.count(InboundKind::opened) == 2; });
+    CHECK(net.counts().closed[CloseReason::gave_way].value() == 1);
+    CHECK(net.counts().connections.value() == 20);
+    // Who is up stays, and so does what one address has taken from nobody.
+    up.send(frame_of(0x1002, numbered(1)));
+    turn_until(up, [&] { return net.count(InboundKind::frame, link) == 1; });
+    Peer more(net.address(Port::servers), 0, 2);
+    net.turn_until([&] { return net.counts().refused[AcceptRefusal::per_port].value() == 12; });
+}
+
 TEST_CASE_FIXTURE(TlsFixture, "fault 75: no handshake is begun for a peer that has left while it waited") {
     constexpr std::size_t peers = 4 * NetWorker::first_steps_per_turn;
     std::vector<std::unique_ptr<TlsPeer>> flood;

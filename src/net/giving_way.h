@@ -1,0 +1,76 @@
+// Which links of a full port give way to newcomers of other addresses: those that have proved nothing yet.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/ip_address.h"
+#include "base/time.h"
+
+namespace muster {
+
+// The worker's thread only. A list of such links, made now and then, since it costs a look at every link. The address
+// that has most of them loses one for a newcomer from an address that would still have fewer: a flood takes room from
+// itself, and whoever comes from elsewhere finds some (fault 75). IPv6 addresses count by their /64 network.
+class GivingWay {
+public:
+    // How long a list is used.
+    static constexpr Duration used_for = std::chrono::milliseconds(100);
+
+    // Whether it is time for a new list: then begin(), add() each link, and end_list().
+    bool is_stale(Time now) const { return !made_ || now - *made_ >= used_for; }
+    // These throw std::bad_alloc; the list is then to be begun again.
+    void begin() {
+        made_.reset();
+        by_network_.clear();
+        most_.clear();
+    }
+    void add(const IpAddress& from, ConnectionId link) {
+        OfNetwork& all = by_network_[from.network()];
+        all.links.push_back(link);
+        ++all.count;
+    }
+    void end_list(Time now) {
+        most_.reserve(by_network_.size());
+        for (auto& [network, all] : by_network_) most_.push_back(&all);
+        std::make_heap(most_.begin(), most_.end(), has_fewer);
+        made_ = now;
+    }
+
+    // Who gives way to a newcomer from there; none when nobody does. One that is gone by now may be named: ask again.
+    // Throws std::bad_alloc, and changes nothing.
+    std::optional<ConnectionId> next_for(const IpAddress& newcomer) {
+        if (most_.empty()) return std::nullopt;
+        OfNetwork& own = by_network_[newcomer.network()];
+        OfNetwork& most = *most_.front();
+        if (most.links.size() <= own.count + 1) return std::nullopt;
+        std::pop_heap(most_.begin(), most_.end(), has_fewer);
+        const ConnectionId link = most.links.back();
+        most.links.pop_back();
+        --most.count;
+        std::push_heap(most_.begin(), most_.end(), has_fewer);
+        return link;
+    }
+    // The newcomer was let in, and counts as one of these links itself.
+    void let_in(const IpAddress& newcomer) { ++by_network_[newcomer.network()].count; }
+
+private:
+    struct OfNetwork {
+        std::vector<ConnectionId> links;  // that may give way
+        std::size_t count = 0;            // and those that were let in since
+    };
+    static bool has_fewer(const OfNetwork* one, const OfNetwork* other) {
+        return one->links.size() < other->links.size();
+    }
+
+    std::unordered_map<IpAddress, OfNetwork> by_network_;
+    std::vector<OfNetwork*> most_;  // a heap: the first has most links
+    std::optional<Time> made_;
+};
+
+}  // namespace muster
