@@ -54,8 +54,8 @@ public:
     // authority is refused. The daemon is also known as localhost, 127.0.0.1 and ::1.
     IssuedFiles init(const ReachableNames& daemon);
 
-    // A certificate for a peer. A key that is there without its certificate is used when it is one that a killed command
-    // left: P-256, of this user, mode 0600. Any other is refused and stays as it is.
+    // A certificate for a peer. A key that is there without its certificate is used when it is one that a killed
+    // command left: P-256, of this user, mode 0600. Any other is refused and stays as it is.
     IssuedFiles issue(std::string_view name, PeerRole role, const ReachableNames& names, std::int64_t days);
 
     // The same certificate with a new serial number and new dates, for the key that is there. It is valid for as many
