@@ -12,6 +12,7 @@ import pathlib
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -96,6 +97,30 @@ class Demo(unittest.TestCase):
         demo.stdout.close()
         demo.stderr.close()
         self.assertEqual(os.listdir(self.folder), [])
+
+    def test_S_1_the_demo_speaks_TLS_on_all_ports_with_certificates_made_on_the_spot(self):
+        demo = self.launched("--tls", "--http", "127.0.0.1:0", "--json")
+        line = demo.stdout.readline()
+        told = json.loads(line) if line else self.fail(demo.communicate()[1])
+        self.assertTrue(told["ca_file"].startswith(self.folder), told)
+        context = ssl.create_default_context(cafile=told["ca_file"])
+
+        def metric(name, port):
+            with urllib.request.urlopen(told["url"] + "/metrics", timeout=PATIENCE_S, context=context) as answer:
+                return sum(float(line.rsplit(" ", 1)[1]) for line in answer.read().decode().splitlines()
+                           if line.startswith(name + "{") and f'port="{port}"' in line)
+
+        self.assertTrue(told["url"].startswith("https://"), told)
+        for port in ("servers", "matchmakers", "players"):
+            until(lambda port=port: metric("muster_tls_handshakes_total", port) > 0, f"nobody speaks TLS at {port}")
+            self.assertEqual(metric("muster_tls_failures_total", port), 0)
+        for key in glob.glob(f"{self.folder}/*/**/*.key", recursive=True):
+            self.assertEqual(os.stat(key).st_mode & 0o077, 0, key)
+        demo.send_signal(signal.SIGINT)
+        self.assertEqual(demo.wait(2 * PATIENCE_S), 0, demo.stderr.read())
+        demo.stdout.close()
+        demo.stderr.close()
+        self.assertEqual(os.listdir(self.folder), [], "the keys are gone, too")
 
     def test_N_7_a_demo_of_nodes_that_cannot_be_is_refused(self):
         for arguments, said in ((("--nodes", "1"), "--nodes wants 2 to 9"), (("--nodes", "10"), "--nodes wants 2 to 9"),
