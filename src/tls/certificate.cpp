@@ -4,13 +4,13 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <new>
 #include <utility>
 
 #include <fcntl.h>
-#include <fmt/core.h>
 #include <openssl/asn1.h>
 #include <openssl/bio.h>
 #include <openssl/bn.h>
@@ -184,8 +184,9 @@ std::string warning_of_key_mode(const std::string& path) {
     if (::stat(path.c_str(), &about) != 0) return {};  // whoever reads it is told
     const mode_t too_much = about.st_uid == 0 ? S_IWGRP | S_IXGRP | S_IRWXO : S_IRWXG | S_IRWXO;
     if ((about.st_mode & too_much) == 0) return {};
-    return fmt::format("{} is open to others than its owner (mode {:04o}); use chmod 600", path,
-                       about.st_mode & 07777U);
+    std::array<char, 8> mode{};
+    std::snprintf(mode.data(), mode.size(), "%04o", about.st_mode & 07777U);
+    return path + " is open to others than its owner (mode " + mode.data() + "); use chmod 600";
 }
 
 }  // namespace muster

@@ -13,15 +13,12 @@
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 
-#include "tls/certificate_dates.h"
 #include "tls/tls_records.h"
 
 namespace muster {
 namespace {
 
 using Text = Failure<std::string>;
-
-constexpr const char* authorities_key = "tls.client_ca_file";
 
 // How long a peer of HTTP may come back without a full handshake.
 constexpr long resumption_seconds = 3'600;
@@ -135,10 +132,9 @@ Result<std::shared_ptr<const TlsMaterial>, std::string> TlsMaterial::read(const 
         material->key_warning_ = prefix + "key_file: " + warning;
     if (!files.client_ca.empty()) {
         auto authorities = read_certificates(files.client_ca);
-        if (!authorities) return Text(std::string(authorities_key) + ": " + authorities.error());
+        if (!authorities) return Text("tls.client_ca_file: " + authorities.error());
         if (X509_check_ca(authorities->leaf.get()) != 1)
-            return Text(std::string(authorities_key) + ": " + files.client_ca +
-                        " holds a certificate that may not sign others");
+            return Text("tls.client_ca_file: " + files.client_ca + " holds a certificate that may not sign others");
         material->authorities_ = std::move(*authorities);
         material->authority_facts_ = facts_of(*material->authorities_.leaf);
         material->authorities_print_ = fingerprint_of(*material->authorities_.leaf);
@@ -158,21 +154,6 @@ Result<std::shared_ptr<const TlsMaterial>, std::string> TlsMaterial::read(const 
 
 std::int64_t TlsMaterial::expires() const {
     return wants_peers() ? std::min(facts_.not_after, authority_facts_.not_after) : facts_.not_after;
-}
-
-std::string TlsMaterial::warning_of_dates(std::int64_t now) const {
-    std::string warning = muster::warning_of_dates(certificate_key(), facts_, now);
-    if (warning.empty() && wants_peers()) warning = warning_of_authority_dates(authorities_key, authority_facts_, now);
-    return warning;
-}
-
-std::string TlsMaterial::problem_in_place_of(const TlsMaterial* used, std::int64_t now) const {
-    std::string problem;
-    if (!used || used->certificate_key() != certificate_key() || used->certificate_change_to(*this))
-        problem = problem_of_dates(certificate_key(), facts_, now);
-    if (problem.empty() && wants_peers() && !(used && used->authorities_print_ == authorities_print_))
-        problem = problem_of_dates(authorities_key, authority_facts_, now);
-    return problem;
 }
 
 std::optional<std::string> TlsMaterial::certificate_change_to(const TlsMaterial& next) const {
