@@ -281,6 +281,37 @@ class GamePorts(TlsDaemon):
             self.assertNotEqual(s_client(old).returncode, 0, old)
 
 
+class FullPort(TlsDaemon):
+    """An address that holds all connections of a port with unfinished handshakes keeps no other out (fault 75)."""
+
+    room = 40
+
+    def more_settings(self):
+        return {"MUSTER_LIMITS_CONNECTIONS_PER_PORT": str(self.room), "MUSTER_LIMITS_HANDSHAKE_DEADLINE": "60s"}
+
+    def test_newcomers_of_other_addresses_get_in_and_links_that_are_up_stay_fault_75_S_7(self):
+        up = self.server(self.pki.context("eu-1"))
+        silent = []
+        try:
+            for _ in range(2 * self.room):
+                plain = socket.create_connection(self.address("servers"), timeout=PATIENCE_S, source_address=("127.0.0.9", 0))
+                silent.append(plain)
+                with contextlib.suppress(OSError):
+                    plain.sendall(b"\x16\x03\x01\x02")  # and no more
+            eventually(lambda: self.metric("muster_connections_refused_total", port="servers", reason="per_port") > 0)
+            for port in range(20002, 20007):
+                newcomer = self.server(self.pki.context("eu-2"), port)
+                self.assertIsNone(newcomer.refused)
+                self.addCleanup(newcomer.close)
+            self.assertGreaterEqual(self.metric("muster_connections_closed_total", port="servers", reason="gave_way"), 5)
+            up.heartbeat()
+            up.expect(0x1003)
+        finally:
+            for plain in silent:
+                plain.close()
+        up.close()
+
+
 class OwnCertificates(TlsDaemon):
     """A port may show a certificate of its own (S-1); the one that expires first is told (S-3)."""
 
