@@ -50,6 +50,7 @@ void refuse_unknown(std::string_view name, ConfigDraft& draft) {
 // Why these bytes cannot be that secret. Never says anything of the bytes themselves.
 std::optional<std::string> problem_of_secret(const SecretKey& type, std::string_view bytes) {
     if (bytes.empty()) return "is empty; unset it, or give it a value";
+    if (bytes.find_first_not_of(" \t\r\n") == std::string_view::npos) return "holds nothing but spaces";
     if (has_byte_order_mark(bytes)) return "begins with a byte order mark (BOM)";
     if (bytes.size() > type.bytes_max) return fmt::format("is longer than {} bytes", type.bytes_max);
     const bool has_control =

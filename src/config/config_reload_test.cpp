@@ -72,6 +72,29 @@ TEST_CASE("fault 17: a bad reload is refused whole with what is wrong") {
     CHECK(taken->config.log.level == LogLevel::debug);
 }
 
+TEST_CASE("S-4: a reload refuses a secret file without a secret, and says which") {
+    const TestFolder folder;
+    const auto token = folder.write("token", "a token of some length\n  \n");
+    const auto file = folder.write("muster.toml", "[auth]\nserver_token_file = \"" + token.string() + "\"\n");
+    const auto taken = reload_config(Config{}, {file, {}});
+    REQUIRE(taken);
+    CHECK(taken->config.auth.server_token.matches("a token of some length"));
+    CHECK_FALSE(taken->config.auth.server_token.matches("  "));
+
+    folder.write("token", "\n\n  \n");
+    const auto refused = reload_config(taken->config, {file, {}});
+    REQUIRE_FALSE(refused);
+    REQUIRE(refused.error().size() == 1);
+    CHECK(refused.error()[0].find("token: there is no secret in it, only blank lines") != std::string::npos);
+
+    for (const char* inner : {"to\tken\n", "to\rken\n", "to\x01ken\n"}) {
+        folder.write("token", inner);
+        const auto odd = reload_config(taken->config, {file, {}});
+        REQUIRE_FALSE(odd);
+        CHECK(odd.error()[0].find("must be UTF-8 text without control characters") != std::string::npos);
+    }
+}
+
 TEST_CASE("X-2: a reload cannot take the secret from a port that stays open to the network until the restart") {
     Config running;
     running.listen.servers = ListenAddress::parse("0.0.0.0:11032").value();

@@ -21,10 +21,12 @@ Result<PlainFile, std::string> PlainFile::open(const std::filesystem::path& path
     if (S_ISDIR(about.st_mode)) return Failure<std::string>("is a directory");
     if (!S_ISREG(about.st_mode)) return Failure<std::string>("not a regular file");
     file.mode_ = about.st_mode;
+    file.owner_ = about.st_uid;
     return file;
 }
 
-PlainFile::PlainFile(PlainFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)), mode_(other.mode_) {}
+PlainFile::PlainFile(PlainFile&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), mode_(other.mode_), owner_(other.owner_) {}
 
 PlainFile::~PlainFile() {
     if (fd_ >= 0) ::close(fd_);

@@ -21,6 +21,7 @@ public:
     ~PlainFile();
 
     mode_t mode() const { return mode_; }
+    uid_t owner() const { return owner_; }
 
     // Fills `place` as far as the file goes. Returns the bytes read; -1 with errno when the disk fails.
     ssize_t read(char* place, std::size_t size);
@@ -30,6 +31,7 @@ private:
 
     int fd_;
     mode_t mode_;
+    uid_t owner_ = 0;
 };
 
 }  // namespace muster

@@ -94,16 +94,25 @@ std::string_view without_line_end(std::string_view text) {
 }
 
 bool is_text(std::string_view bytes) {
-    const auto is_control = [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\r') || c == 0x7F; };
+    const auto is_control = [](unsigned char c) {
+        return (c < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7F;
+    };
     return is_utf8(bytes) && std::none_of(bytes.begin(), bytes.end(), is_control);
 }
 
-// Without the empty ones.
+std::string_view trimmed(std::string_view line) {
+    constexpr std::string_view blanks = " \t\r\n";
+    const std::size_t first = line.find_first_not_of(blanks);
+    if (first == std::string_view::npos) return {};
+    return line.substr(first, line.find_last_not_of(blanks) - first + 1);
+}
+
+// Without the blank ones.
 std::vector<std::string_view> lines_of(std::string_view text) {
     std::vector<std::string_view> lines;
     while (!text.empty()) {
         const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
-        const std::string_view line = without_line_end(text.substr(0, end));
+        const std::string_view line = trimmed(text.substr(0, end));
         if (!line.empty()) lines.push_back(line);
         text.remove_prefix(end);
     }
@@ -128,7 +137,8 @@ Result<SecretFile, std::string> read_secret_file(const std::filesystem::path& pa
     if (has_byte_order_mark(bytes))
         return failed("it begins with a byte order mark (BOM); save it as plain UTF-8 without one");
     const auto secrets = is_text(bytes) ? lines_of(bytes) : std::vector{without_line_end(bytes)};
-    if (secrets.empty() || secrets.front().empty()) return failed("the file is empty");
+    if (bytes.empty()) return failed("the file is empty");
+    if (secrets.empty()) return failed("there is no secret in it, only blank lines");
     if (secrets.size() > Secrets::count_max) return failed(fmt::format("more than {} lines", Secrets::count_max));
 
     std::vector<Secret> all;
@@ -137,9 +147,10 @@ Result<SecretFile, std::string> read_secret_file(const std::filesystem::path& pa
         all.emplace_back(secret);
     }
     SecretFile result{Secrets(std::move(all)), {}};
-    if ((file->mode() & S_IROTH) != 0)
-        result.warnings.push_back(fmt::format("{} can be read by everybody (mode {:04o}); use chmod 600", path.string(),
-                                              file->mode() & 07777));
+    const mode_t too_open = file->owner() == 0 ? S_IWGRP | S_IRWXO : S_IRWXG | S_IRWXO;
+    if ((file->mode() & too_open) != 0)
+        result.warnings.push_back(fmt::format("{} is open to others than its owner (mode {:04o}); use chmod 600",
+                                              path.string(), file->mode() & 07777));
     return result;
 }
 

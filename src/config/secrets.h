@@ -73,9 +73,9 @@ struct SecretFile {
     std::vector<std::string> warnings;
 };
 
-// One secret a line; lines that are empty say nothing. A file that is no text (UTF-8 without control characters) is one
-// secret as a whole, but for one trailing line end. Fails with a text that names the file: unreadable, empty, not a
-// plain file, one that begins with a byte order mark, or with more or longer secrets than there may be.
+// One secret a line, without the blanks around it; a blank line is none. A file that is no text (UTF-8, no controls) is
+// one secret, but for one trailing line end. Fails with a text that names the file: unreadable, without a secret,
+// special, with a byte order mark, or with too many or too long ones. Warns of one that others may read or write.
 Result<SecretFile, std::string> read_secret_file(const std::filesystem::path& path);
 
 // Some editors put one before the text, where nobody sees it.
