@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <boost/beast/core/error.hpp>
+#include <boost/beast/core/string.hpp>
 #include <boost/beast/http.hpp>
 
 #include "http/http_message.h"
@@ -38,6 +39,24 @@ inline std::optional<HttpResponse> answer_to(const boost::beast::error_code& err
     if (error == http::error::end_of_stream || error == http::error::partial_message) return std::nullopt;
     if (error.category() == http::make_error_code(http::error::bad_method).category())
         return http_error(400, "Malformed request");
+    return std::nullopt;
+}
+
+// What a peer is told whose header leaves open where its request ends or for whom it is; none when the header is good.
+// A proxy before us may read such a request otherwise than we do, so nothing that follows it is read (RFC 9112, 6.1).
+template <class Head>
+std::optional<HttpResponse> objection_to(const Head& head) {
+    namespace http = boost::beast::http;
+    constexpr unsigned http_1_1 = 11;
+    const std::size_t codings = head.count(http::field::transfer_encoding);
+    if (codings > 0 && head.count(http::field::content_length) > 0)
+        return http_error(400, "Transfer-Encoding and Content-Length exclude each other");
+    if (codings > 0 && head.version() < http_1_1) return http_error(400, "Transfer-Encoding needs HTTP/1.1");
+    if (codings > 1 || (codings == 1 && !boost::beast::iequals(head[http::field::transfer_encoding], "chunked")))
+        return http_error(501, "No Transfer-Encoding but chunked is supported");
+    const std::size_t hosts = head.count(http::field::host);
+    if (hosts > 1 || (hosts == 0 && head.version() >= http_1_1)) return http_error(400, "One Host header needed");
+    if (head.count(http::field::authorization) > 1) return http_error(400, "More than one Authorization header");
     return std::nullopt;
 }
 

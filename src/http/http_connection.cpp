@@ -196,6 +196,9 @@ private:
         // The parser minds its limit only while it waits for more.
         if (!error && bytes > shared_->limits.header_bytes) error = http::error::header_limit;
         if (error) return refuse(error);
+        version_ = parser_->get().version();
+        is_head_ = parser_->get().method() == http::verb::head;
+        if (auto objection = objection_to(parser_->get())) return refuse_with(std::move(*objection));
         if (parser_->is_done()) return request_read({});
         enter(State::body, shared_->limits.body_deadline);
         if (boost::beast::iequals(parser_->get()[http::field::expect], "100-continue")) return write_continue();
@@ -221,18 +224,15 @@ private:
         if (state_ != State::head && state_ != State::body) return;
         if (error) return refuse(error);
         keep_alive_ = parser_->get().keep_alive();
-        is_head_ = parser_->get().method() == http::verb::head;
-        version_ = parser_->get().version();
-        const std::size_t hosts = parser_->get().count(http::field::host);
+        const bool has_host = parser_->get().count(http::field::host) > 0;
         HttpRequest request = to_request(parser_->release());
         parser_.reset();
         request.peer = peer_;
         request.shown_name = shown_name_;
         // Only browsers can be led here by a name that is not ours, and they always say which.
         // With TLS the browser has compared the name itself.
-        request.known_host = wire_.has_tls() || hosts == 0 || host_is_known(request.header("Host"), shared_->hosts);
+        request.known_host = wire_.has_tls() || !has_host || host_is_known(request.header("Host"), shared_->hosts);
         if (!request.path.starts_with('/')) return refuse_with(http_error(400, "Malformed request target"));
-        if (hosts > 1 || (hosts == 0 && version_ >= 11)) return refuse_with(http_error(400, "One Host header needed"));
         if (probes_only_ && !is_probe(request.path)) return refuse_with(http_error(503, "Too many connections"));
         keep_alive_ = keep_alive_ && !probes_only_;
         shared_->requests.fetch_add(1, std::memory_order_relaxed);

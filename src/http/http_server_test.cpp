@@ -117,6 +117,49 @@ TEST_CASE_FIXTURE(Serving, "O-2: what is no request is answered 400 in JSON and 
     CHECK(server->figures().refused_requests == 12);
 }
 
+TEST_CASE_FIXTURE(Serving, "O-2: no Transfer-Encoding but chunked is taken, and what follows another is not read") {
+    const auto ask = [](TestClient& client, std::string_view headers) {
+        return client.ask(fmt::format("POST /a HTTP/1.1\r\nHost: localhost\r\n{}\r\n2\r\n{{}}\r\n0\r\n\r\n{}", headers,
+                                      get("/smuggled")));
+    };
+    for (const char* coding : {"xchunked", "gzip", "identity", "\"chunked\"", "chunked, identity", "gzip, chunked",
+                               "chunked;q=1", "chunked, chunked", ",chunked"}) {
+        TestClient client = connect();
+        const std::string answer = ask(client, fmt::format("Transfer-Encoding: {}\r\n", coding));
+        CHECK_MESSAGE(status(answer) == 501, coding);
+        CHECK_MESSAGE(contains(body(answer), "No Transfer-Encoding but chunked"), coding);
+        CHECK_MESSAGE(client.ended(), coding);
+    }
+    for (const char* both :
+         {"Transfer-Encoding: xchunked\r\nContent-Length: 2\r\n",
+          "Content-Length: 2\r\nTransfer-Encoding: identity\r\n", "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n",
+          "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n"}) {
+        TestClient client = connect();
+        CHECK_MESSAGE(status(ask(client, both)) == 400, both);
+        CHECK_MESSAGE(client.ended(), both);
+    }
+    CHECK(server->figures().requests == 0);
+    for (const char* coding : {"chunked", "Chunked", " chunked\t", "CHUNKED"}) {
+        TestClient client = connect();
+        CHECK_MESSAGE(contains(body(ask(client, fmt::format("Transfer-Encoding:{}\r\n", coding))), "body={}"), coding);
+        CHECK_MESSAGE(contains(body(client.answer()), "GET /smuggled"), coding);
+    }
+    TestClient old = connect();
+    CHECK(status(old.ask("POST /a HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")) == 400);
+    CHECK(old.ended());
+}
+
+TEST_CASE_FIXTURE(Serving, "S-5: a request with two Authorization or two Host headers is 400, whichever comes first") {
+    for (const char* twice : {"Host: localhost\r\nAuthorization: Bearer a\r\nauthorization: Bearer b\r\n",
+                              "Host: localhost\r\nAuthorization: Bearer a\r\nAuthorization: Bearer a\r\n",
+                              "Host: localhost\r\nHost: localhost\r\n"}) {
+        TestClient client = connect();
+        CHECK_MESSAGE(status(client.ask(fmt::format("GET /a HTTP/1.1\r\n{}\r\n", twice))) == 400, twice);
+        CHECK_MESSAGE(client.ended(), twice);
+    }
+    CHECK(server->figures().requests == 0);
+}
+
 TEST_CASE_FIXTURE(Serving, "O-2: random bytes, and good requests with random damage, never do more than be refused") {
     Random random(70);
     const std::string good = post("/a?b=c", "hello") + get("/d");
