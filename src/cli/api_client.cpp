@@ -2,9 +2,11 @@
 
 #include <cctype>
 #include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
@@ -313,10 +315,12 @@ ApiAddress parse_api_address(std::string_view url) {
     address.host = host;
     if (!port.empty()) {
         const std::string_view digits = port.substr(1);
-        const bool number =
-            !digits.empty() && digits.size() <= 5 && digits.find_first_not_of("0123456789") == std::string_view::npos;
-        if (port[0] != ':' || !number) throw bad("the port must be a number");
-        address.port = digits;
+        // Whoever resolves it takes any number, and wraps those that are too large.
+        std::uint16_t number = 0;
+        const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+        const bool good = failure == std::errc() && end == digits.data() + digits.size() && number > 0;
+        if (port[0] != ':' || !good) throw bad("the port must be a number from 1 to 65535");
+        address.port = fmt::to_string(number);
     }
     return address;
 }

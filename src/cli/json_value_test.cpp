@@ -41,9 +41,12 @@ TEST_CASE("MUSTER_URL is a host and a port, and says what is wrong with it") {
     const ApiAddress six = parse_api_address("http://[::1]:99");
     CHECK(six.host == "::1");
     CHECK(six.port == "99");
+    CHECK(parse_api_address("http://localhost:1").port == "1");
+    CHECK(parse_api_address("http://localhost:65535").port == "65535");
     for (const char* bad :
          {"", "localhost", "ftp://a", "https://", "http://", "http://:1", "http://[::1", "http://[::1]x",
-          "http://a:", "http://a:x", "http://a:123456", "http://a/b", "http://u@a"}) {
+          "http://a:", "http://a:x", "http://a:0", "http://a:65536", "http://a:99999", "http://[::1]:65536",
+          "http://a:-1", "http://a:123456", "http://a/b", "http://u@a"}) {
         CAPTURE(bad);
         CHECK_THROWS_AS(parse_api_address(bad), CommandFailure);
     }
