@@ -123,10 +123,20 @@ class CommandLine(Folder):
         self.assertIn("NET_CHAT_SV_HANDSHAKE", result.stdout)
 
     def test_output_that_cannot_be_written_is_exit_74(self):
-        with open("/dev/full", "wb") as full:
-            result = subprocess.run([MUSTER, "config", "--default"], env=environment(), stdout=full,
-                                    stderr=subprocess.PIPE, timeout=PATIENCE_S)
-        self.assertEqual(result.returncode, 74)
+        for arguments in (["config", "--default"], ["--version"], ["version"], ["--help"], ["help"], ["help", "serve"]):
+            with self.subTest(arguments), open("/dev/full", "wb") as full:
+                result = subprocess.run([MUSTER, *arguments], env=environment(), stdout=full, stderr=subprocess.PIPE,
+                                        timeout=PATIENCE_S)
+                self.assertEqual(result.returncode, 74)
+                self.assertIn(b"cannot write to standard output", result.stderr)
+
+    def test_a_port_that_is_none_in_muster_url_is_exit_64(self):
+        for port in ("99999", "65536", "0", "-1"):
+            with self.subTest(port):
+                result = subprocess.run([MUSTER, "status"], capture_output=True, text=True, timeout=PATIENCE_S,
+                                        env=environment() | {"MUSTER_URL": f"http://127.0.0.1:{port}"})
+                self.assertEqual(result.returncode, 64, result.stderr)
+                self.assertIn("the port must be a number from 1 to 65535", result.stderr)
 
 
 class Config(Folder):

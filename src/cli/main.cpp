@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -219,7 +220,9 @@ int run(std::span<char* const> typed) {
         // The parser takes them from the last to the first.
         app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     } catch (const CLI::Success& asked) {  // --help, --version
-        return app.exit(asked);
+        std::ostringstream answer, complaints;
+        app.exit(asked, answer, complaints);
+        return to_int(muster::print_result(answer.str()));
     } catch (const CLI::ParseError& error) {
         return usage_error(app, program, arguments, error);
     }
