@@ -81,6 +81,28 @@ class Journey(Api):
         self.post("/matches/4/abort", {}, 404)
         self.post("/matches", wish, 409)
 
+    def test_a_match_that_is_over_is_known_after_a_restart_O_2(self):
+        server = self.daemon.game_server(7777)
+        for lobby in (5, 6):
+            self.allocated(server, lobby)
+        token = self.post("/matches", {"lobby_id": 5, "region": EU, "player_count": 10})["token"]
+        self.assertEqual(server.validate(5, 7, token), "")
+        self.post("/matches/5/abort", {"reason": "Rain"})
+        self.soon(lambda: self.got("/matches/5")["state"] == "aborted", "the match is not over")
+        before = self.got("/matches/5")
+        self.assertEqual([player["id"] for player in before["players"]], [7])
+
+        self.daemon.stop()
+        self.daemon.start()
+        after = self.got("/matches/5")
+        for match in (before, after):
+            for player in match["players"]:
+                self.assertGreater(player.pop("joined_at_ms"), 1_600_000_000_000)
+        self.assertEqual(after, before)
+        self.assertEqual([m["lobby_id"] for m in self.got("/matches?state=over")["matches"]], [5])
+        self.assertEqual(self.post("/matches/5/abort", {}, 409), {"error": "The match is over already"})
+        self.assertNotEqual(self.got("/matches/6")["state"], "aborted")
+
     def test_one_slow_server_holds_up_nobody_else_over_http(self):
         slow = self.daemon.game_server(7777, region=0)
         quick = self.daemon.game_server(7778)

@@ -23,6 +23,9 @@ struct CellPast {
         auto newest = store.events_before(std::numeric_limits<std::int64_t>::max(), EventRing::capacity_usual);
         std::reverse(newest.begin(), newest.end());
         events.preload(newest, newest.size() < EventRing::capacity_usual);
+        const PastMatches past = store.latest_over(OverMatches::capacity);
+        for (const PastMatches::Use& use : past.uses) over.note(use.used, use.at);
+        for (const MatchRecord& match : past.matches) over.note(match);
         for (const TokenUsed& used : recovered.tokens_used) over.note(used);
         operators.begin_with(recovered.operators);
         blocks.begin_with(recovered.blocks);

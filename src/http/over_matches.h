@@ -22,7 +22,7 @@ public:
 
     using Row = std::shared_ptr<const MatchRow>;
 
-    // An account that was let in. The time is when that became durable, and 0 when an earlier run let it in.
+    // An account that was let in, and when that became durable; 0 in a live match that it joined in an earlier run.
     struct Joined {
         AccountId account;
         UnixMs at;

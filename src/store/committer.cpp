@@ -42,6 +42,14 @@ RecoveredState Committer::recover(const KeptPast& kept) {
     }
 }
 
+PastMatches Committer::latest_over(std::size_t limit) {
+    try {
+        return read_latest_over(file_.database(), file_.path(), limit);
+    } catch (const SqliteError& error) {
+        throw cannot_open(error, file_.path());
+    }
+}
+
 StoreFault Committer::commit(std::span<const RecordBatch> batches, UnixMs now) {
     try {
         begin_.run();

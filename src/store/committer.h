@@ -2,6 +2,7 @@
 // own, so that a test can call it step by step.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -9,6 +10,7 @@
 #include "base/time.h"
 #include "core/records.h"
 #include "store/history.h"
+#include "store/past_matches.h"
 #include "store/record_writer.h"
 #include "store/store_file.h"
 
@@ -27,6 +29,8 @@ public:
 
     // Everything but the history that is no longer kept.
     RecoveredState recover(const KeptPast& kept);
+    // As Store::latest_over().
+    PastMatches latest_over(std::size_t limit);
 
     // Writes all batches and syncs once. After any fault nothing of them was written. `now` is the date of records that
     // have none.

@@ -180,4 +180,27 @@ RecoveredState read_state(Database& database, const std::string& path, const Kep
     return Reader(database, path, kept).read();
 }
 
+PastMatches read_latest_over(Database& database, const std::string& path, std::size_t limit) {
+    PastMatches past;
+    Statement matches = database.prepare(fmt::format(
+        "SELECT {} FROM matches WHERE state >= 4 ORDER BY ended_at DESC, lobby DESC LIMIT ?1", match_columns));
+    matches.bind(static_cast<std::int64_t>(limit));
+    while (matches.step()) {
+        RowFields fields(matches);
+        read_match(Row(fields, {path, "matches"}), past.matches.emplace_back());
+    }
+    std::reverse(past.matches.begin(), past.matches.end());
+    Statement uses = database.prepare(
+        fmt::format("SELECT {}, used_at FROM token_uses WHERE lobby = ?1 ORDER BY used_at, account", use_columns));
+    for (const MatchRecord& match : past.matches) {
+        uses.bind(match.lobby.value);
+        while (uses.step()) {
+            RowFields fields(uses);
+            const TokenUsed used = use_of(Row(fields, {path, "token_uses"}));
+            past.uses.push_back({used, UnixMs{fields.integer()}});
+        }
+    }
+    return past;
+}
+
 }  // namespace muster

@@ -108,6 +108,43 @@ TEST_CASE("fault 6: a row that cannot be ours is refused at recovery, by file an
     CHECK_THROWS_WITH_AS(committer.recover(sample_week_ago), (path + " is damaged: " + fault).c_str(), StoreError);
 }
 
+TEST_CASE("O-2: the latest matches that are over are told whole after a restart, with who was let in") {
+    const ScratchDirectory scratch;
+    const std::string path = scratch.file("muster.db");
+    const auto ended = [](std::int32_t lobby, std::int64_t ago) {
+        return sample_match(lobby, lobby % 2 == 0 ? MatchState::ended : MatchState::aborted,
+                            UnixMs{sample_now.value - ago});
+    };
+    {
+        Committer committer({.path = path});
+        const RecordBatch live{1,
+                               {sample_match(3, MatchState::started, sample_now),
+                                sample_match(4, MatchState::started, sample_now), TokenUsed{LobbyId(4), AccountId(9)},
+                                TokenUsed{LobbyId(4), AccountId(8)}, TokenUsed{LobbyId(3), AccountId(7)}}};
+        REQUIRE(committer.commit({&live, 1}, sample_now) == StoreFault::none);
+        const RecordBatch over{2, {ended(1, 10), ended(2, 30), ended(4, 20)}};
+        REQUIRE(committer.commit({&over, 1}, sample_now) == StoreFault::none);
+    }
+    Committer committer({.path = path});
+    const PastMatches past = committer.latest_over(10);
+    REQUIRE(past.matches.size() == 3);
+    CHECK(past.matches[0].lobby == LobbyId(2));
+    CHECK(past.matches[1].lobby == LobbyId(4));
+    CHECK(past.matches[2].lobby == LobbyId(1));
+    CHECK(past.matches[2].state == MatchState::aborted);
+    CHECK(past.matches[1].matchmaker == "chat-1");
+    CHECK(past.matches[1].token.empty());
+    REQUIRE(past.uses.size() == 2);
+    CHECK(past.uses[0].used == TokenUsed{LobbyId(4), AccountId(8)});
+    CHECK(past.uses[1].used == TokenUsed{LobbyId(4), AccountId(9)});
+    CHECK(past.uses[0].at == sample_now);
+
+    const PastMatches latest = committer.latest_over(1);
+    REQUIRE(latest.matches.size() == 1);
+    CHECK(latest.matches[0].lobby == LobbyId(1));
+    CHECK(latest.uses.empty());
+}
+
 TEST_CASE("fault 1: a store of 100,000 rows is checked and recovered within a second") {
     constexpr std::int32_t servers = 10'000;
     constexpr std::int32_t matches = 45'000;

@@ -34,6 +34,11 @@ RecoveredState SqliteStore::recover() {
     return committer_.recover(kept());
 }
 
+PastMatches SqliteStore::latest_over(std::size_t limit) {
+    MUSTER_CHECK(!thread_.has_started(), "its thread has the file from then on");
+    return committer_.latest_over(limit);
+}
+
 void SqliteStore::start(OnOutcome on_outcome, OnFatal on_fatal) {
     thread_.start(std::move(on_outcome), std::move(on_fatal));
 }

@@ -45,6 +45,7 @@ public:
     ~SqliteStore() override;
 
     RecoveredState recover() override;
+    PastMatches latest_over(std::size_t limit) override;
     void on_durable(OnDurable on_durable) override { thread_.on_durable(std::move(on_durable)); }
     void start(OnOutcome on_outcome, OnFatal on_fatal) override;
     // Also false when the store is stopping or beyond repair.

@@ -1,6 +1,7 @@
 // Where records become durable. The game thread hands over whole batches and goes on; outcomes come back as messages.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <stdexcept>
@@ -11,6 +12,7 @@
 #include "core/event_search.h"
 #include "core/records.h"
 #include "store/history_limits.h"
+#include "store/past_matches.h"
 
 namespace muster {
 
@@ -58,6 +60,13 @@ public:
 
     // Reads what a start needs. Before start(), on the caller's thread.
     virtual RecoveredState recover() = 0;
+
+    // The latest matches that are over, at most `limit`; none from a store that cannot tell. Before start(), on the
+    // caller's thread.
+    virtual PastMatches latest_over(std::size_t limit) {
+        static_cast<void>(limit);
+        return {};
+    }
 
     // Who watches. Before start().
     virtual void on_durable(OnDurable on_durable) = 0;
