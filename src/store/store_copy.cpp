@@ -1,5 +1,6 @@
 #include "store/store_copy.h"
 
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -42,26 +43,49 @@ void sync(const std::string& path, int flags) {
     if (!synced) fail(path + " cannot be synced", reason);
 }
 
-// An unfinished file that is removed again unless it is moved to its place.
+// An unfinished file that is removed again unless it is moved to its place. It is locked while we work on it, so that
+// one that somebody writes is told from one that a killed process left.
 class Draft {
 public:
-    explicit Draft(std::string path) : path_(std::move(path)) {
-        remove();
-        const int file = open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
-        if (file < 0) fail(path_ + " cannot be made", errno);
-        close(file);
+    // Fails with StoreError: 73 with `taken` when another process works on it.
+    Draft(std::string path, const std::string& taken) : path_(std::move(path)) {
+        if (const int old = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); old >= 0) {
+            const bool is_left = flock(old, LOCK_EX | LOCK_NB) == 0;
+            if (is_left) remove();
+            close(old);
+            if (!is_left) throw StoreError(exit_in_use, taken);
+        } else if (errno != ENOENT) {
+            remove();  // a link, or another user's
+        }
+        file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+        if (file_ < 0 && errno == EEXIST) throw StoreError(exit_in_use, taken);
+        if (file_ < 0) fail(path_ + " cannot be made", errno);
+        // Another may have come between both.
+        if (flock(file_, LOCK_EX | LOCK_NB) != 0 || !is_in_place()) {
+            close(file_);
+            throw StoreError(exit_in_use, taken);
+        }
     }
-    ~Draft() { remove(); }
+    ~Draft() {
+        remove();
+        close(file_);
+    }
     Draft(const Draft&) = delete;
     Draft& operator=(const Draft&) = delete;
 
     const std::string& path() const { return path_; }
 
 private:
+    bool is_in_place() const {
+        struct stat ours{}, there{};
+        return fstat(file_, &ours) == 0 && stat(path_.c_str(), &there) == 0 && ours.st_dev == there.st_dev &&
+               ours.st_ino == there.st_ino;
+    }
     void remove() {
         for (const char* suffix : {"", "-wal", "-shm", "-journal", ".lock"}) unlink((path_ + suffix).c_str());
     }
     const std::string path_;
+    int file_ = -1;
 };
 
 void require_ours(Database& database, const std::string& path) {
@@ -143,7 +167,7 @@ void back_up(const std::string& store_path, const std::string& target) {
     if (fs::exists(fs::symlink_status(target)))
         throw StoreError(exit_io, target + " is there already; a backup overwrites nothing");
     require_regular(store_path);
-    const Draft draft(target + ".part");
+    const Draft draft(target + ".part", target + " is being written by another backup");
     try {
         Database database(store_path, Database::Access::read_only);
         database.set_busy_timeout_ms(StoreFile::busy_timeout_ms);
@@ -158,7 +182,10 @@ void back_up(const std::string& store_path, const std::string& target) {
     }
     sync(draft.path(), O_RDONLY);
     // Unlike a rename, a link takes nobody's place.
-    if (link(draft.path().c_str(), target.c_str()) != 0) fail(target + " cannot be made", errno);
+    if (link(draft.path().c_str(), target.c_str()) != 0) {
+        if (errno == EEXIST) throw StoreError(exit_io, target + " is there already; a backup overwrites nothing");
+        fail(target + " cannot be made", errno);
+    }
     sync_directory_of(target);
 }
 
@@ -169,7 +196,7 @@ Restored restore(const std::string& backup, const std::string& store_path) {
     std::optional<StoreHold> hold;
     if (fs::exists(path)) hold.emplace(path);
     Restored restored;
-    const Draft draft(path + ".restored");
+    const Draft draft(path + ".restored", path + " is being restored by another process");
     try {
         std::error_code error;
         fs::copy_file(backup, draft.path(), fs::copy_options::overwrite_existing, error);

@@ -1,5 +1,6 @@
 #include "store/store_copy.h"
 
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -7,6 +8,8 @@
 #include <limits>
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "store/committer.h"
 #include "store/sample_records.h"
@@ -59,6 +62,40 @@ TEST_CASE_FIXTURE(CopyFixture, "X-4: a backup of a store in use is whole, its ow
     CHECK(recovered(backup).matches.size() == 1);
     CHECK_FALSE(std::filesystem::exists(backup + ".part"));
     CHECK(committer.recover(sample_now).servers.size() == 2);
+}
+
+TEST_CASE_FIXTURE(CopyFixture,
+                  "X-4: a second backup to the same file is told of the first; a killed one's rest is replaced") {
+    make({sample_server(1)});
+    const std::string part = backup + ".part";
+    std::ofstream(part) << "half of it";
+    const int other = open(part.c_str(), O_RDWR | O_CLOEXEC);
+    REQUIRE(other >= 0);
+    REQUIRE(flock(other, LOCK_EX) == 0);
+    std::string told;
+    try {
+        back_up(path, backup);
+    } catch (const StoreError& error) {
+        CHECK(error.exit_code == exit_in_use);
+        told = error.what();
+    }
+    CHECK(told == backup + " is being written by another backup");
+    CHECK(std::filesystem::file_size(part) == 10);
+    CHECK_FALSE(std::filesystem::exists(backup));
+
+    close(other);  // as when it is killed
+    back_up(path, backup);
+    CHECK(recovered(backup).servers.size() == 1);
+    CHECK_FALSE(std::filesystem::exists(part));
+}
+
+TEST_CASE_FIXTURE(CopyFixture,
+                  "X-4: a store that was opened and closed leaves no lock file; another's lock file stays") {
+    make({sample_server(1)});
+    CHECK_FALSE(std::filesystem::exists(path + ".lock"));
+    std::ofstream(path + ".lock") << "";
+    CHECK(recovered(path).servers.size() == 1);
+    CHECK(std::filesystem::exists(path + ".lock"));
 }
 
 TEST_CASE_FIXTURE(CopyFixture, "X-4: only a store of Muster is backed up or restored") {

@@ -28,16 +28,25 @@ std::string holder(int file) {
 
 }  // namespace
 
-StoreLock::StoreLock(const std::string& store_path) {
-    const std::string path = store_path + ".lock";
-    file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, S_IRUSR | S_IWUSR);
-    if (file_ < 0) throw StoreError(exit_io, fmt::format("{}: cannot open {}: {}", store_path, path, strerror(errno)));
-    if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
-        const int reason = errno;
-        const std::string who = holder(file_);
+StoreLock::StoreLock(const std::string& store_path) : path_(store_path + ".lock") {
+    // Each turn lost is a process that came to its end meanwhile and took the file along.
+    constexpr int turns_max = 100;
+    for (int turn = 1;; ++turn) {
+        const bool opened = open_file();
+        if (!opened && (errno != ENOENT || turn == turns_max))
+            throw StoreError(exit_io, fmt::format("{}: cannot open {}: {}", store_path, path_, strerror(errno)));
+        if (!opened) continue;
+        if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
+            const int reason = errno;
+            const std::string who = holder(file_);
+            close(file_);
+            if (reason == EWOULDBLOCK)
+                throw StoreError(exit_in_use, fmt::format("{} is in use by {}", store_path, who));
+            throw StoreError(exit_io, fmt::format("{}: cannot lock {}: {}", store_path, path_, strerror(reason)));
+        }
+        if (is_in_place()) break;
         close(file_);
-        if (reason == EWOULDBLOCK) throw StoreError(exit_in_use, fmt::format("{} is in use by {}", store_path, who));
-        throw StoreError(exit_io, fmt::format("{}: cannot lock {}: {}", store_path, path, strerror(reason)));
+        if (turn == turns_max) throw StoreError(exit_in_use, fmt::format("{} is in use by others", store_path));
     }
     // The number is for people only, so that failing to write it on a full disk does no harm.
     const std::string own = fmt::format("{}\n", getpid());
@@ -47,8 +56,25 @@ StoreLock::StoreLock(const std::string& store_path) {
 }
 
 StoreLock::~StoreLock() {
-    // The file stays: removing it would let two newcomers lock two different files of that name.
+    // While it is locked: whoever opened it meanwhile finds that it is gone.
+    if (made_ && is_in_place()) unlink(path_.c_str());
     close(file_);
+}
+
+// False with errno: ENOENT when it went between two looks.
+bool StoreLock::open_file() {
+    constexpr int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    file_ = open(path_.c_str(), flags | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
+    made_ = file_ >= 0;
+    if (!made_ && errno == EEXIST) file_ = open(path_.c_str(), flags);
+    return file_ >= 0;
+}
+
+// Two newcomers could lock two different files of that name otherwise.
+bool StoreLock::is_in_place() const {
+    struct stat ours{}, there{};
+    return fstat(file_, &ours) == 0 && stat(path_.c_str(), &there) == 0 && ours.st_dev == there.st_dev &&
+           ours.st_ino == there.st_ino;
 }
 
 StoreHold::StoreHold(const std::string& store_path) : path_(store_path), log_path_(store_path + "-wal") {

@@ -13,14 +13,20 @@ namespace muster {
 class StoreLock {
 public:
     // Locks `<store_path>.lock`, made with mode 0600 when it is missing, and writes our process id into it. Fails with
-    // StoreError 73 naming the process that holds it, or what kept the file from being made.
+    // StoreError 73 naming the process that holds it, or what kept the file from being made. Whoever made the file
+    // removes it at its end, if it gets to one.
     explicit StoreLock(const std::string& store_path);
     ~StoreLock();
     StoreLock(const StoreLock&) = delete;
     StoreLock& operator=(const StoreLock&) = delete;
 
 private:
-    int file_;
+    bool open_file();
+    bool is_in_place() const;
+
+    const std::string path_;
+    int file_ = -1;
+    bool made_ = false;
 };
 
 // The lock on the store itself, which no deleted lock file can take away, and the eye on its place. It lies on a byte
