@@ -110,7 +110,8 @@ void Api::add_routes(Routes& routes) {
     add_view_read(routes, "/players", players_, [this](const auto&... asked) { return players(asked...); });
     add_view_read(routes, "/players/{id}", players_, [this](const auto&... asked) { return player(asked...); });
     add_view_read(routes, "/matchmakers", fleet_, [](const auto&... asked) { return matchmakers(asked...); });
-    add_view_read(routes, "/regions", fleet_, [](const HttpRequest&, const FleetView& view) {
+    add_view_read(routes, "/regions", fleet_, [](const HttpRequest& request, const FleetView& view) {
+        if (const auto error = QueryReader(request).error()) return http_error(400, *error);
         JsonFields out;
         describe_regions(view, out);
         null_field(out, "next");

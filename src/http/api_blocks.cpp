@@ -1,6 +1,8 @@
 // Who is let in no more.
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,8 +10,10 @@
 #include "base/json_fields.h"
 #include "base/result.h"
 #include "core/block_value.h"
+#include "core/player_name.h"
 #include "http/api.h"
 #include "http/json_body.h"
+#include "http/page_query.h"
 #include "http/row_json.h"
 #include "protocol/text.h"
 
@@ -47,6 +51,19 @@ void describe(const BlockRecord& block, FieldSink& out) {
     }
 }
 
+// Where a page of blocks ended, as "next" tells it.
+std::string place_of(const BlockRecord& block) {
+    return fmt::format("{}:{}", to_string(block.kind), block.value);
+}
+
+// What `place_of` told; none for another text.
+std::optional<std::pair<BlockKind, std::string>> place_named(std::string_view text) {
+    const std::size_t colon = text.find(':');
+    const auto kind = block_kind_named(text.substr(0, colon));
+    if (!kind || colon == std::string_view::npos) return std::nullopt;
+    return std::pair(*kind, std::string(text.substr(colon + 1)));
+}
+
 HttpResponse answer_of(const Target& target, bool blocked) {
     JsonFields out;
     out.text("kind", to_string(target.kind));
@@ -69,16 +86,35 @@ void Api::add_block_routes(Routes& routes) {
     });
 }
 
-void Api::blocks(HttpRequest&&, HttpResponder&& responder) {
+void Api::blocks(HttpRequest&& request, HttpResponder&& responder) {
+    QueryReader query(request);
+    const std::size_t limit = query.limit();
+    const std::string after_text = query.text("after");
+    if (const auto error = query.error()) return responder.send(http_error(400, *error));
+    const auto after = place_named(after_text);
+    if (!after && !after_text.empty())
+        return responder.send(http_error(400, "after must be what \"next\" of the page before was"));
     JsonFields out;
     out.begin_list("blocks");
+    std::size_t told = 0;
+    std::string last;
+    bool more = false;
     for (const BlockRecord& block : parts_.blocks.all(parts_.clock.wall())) {
+        if (after && std::pair(block.kind, block.value) <= *after) continue;
+        more = told == limit;
+        if (more) break;
         out.begin_object({});
         describe(block, out);
         out.end_object();
+        last = place_of(block);
+        ++told;
     }
     out.end_list();
-    null_field(out, "next");
+    if (more) {
+        out.text("next", last);
+    } else {
+        null_field(out, "next");
+    }
     responder.send(json_answer(out.finish() + "\n"));
 }
 
@@ -91,6 +127,9 @@ void Api::block(HttpRequest&& request, HttpResponder&& responder) {
     if (const auto error = body.error()) return responder.send(http_error(400, *error));
     const auto target = target_of(kind, value);
     if (!target) return responder.send(http_error(400, target.error()));
+    // One that is blocked already may be any text, and can be taken back.
+    if (target->kind == BlockKind::name && !is_player_name(target->value))
+        return responder.send(http_error(400, "No player can have that name: it has a control character in it"));
     const action::Block wish{target->kind, target->value, std::chrono::seconds(seconds.value_or(0)), std::move(reason)};
     actions_.act(wish, request, std::move(responder), action_limit, [target = *target](const ActionOutcome& outcome) {
         if (outcome.kind == ActionOutcome::Kind::too_many)

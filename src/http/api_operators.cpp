@@ -10,6 +10,7 @@
 #include "http/api.h"
 #include "http/json_body.h"
 #include "http/operator_token.h"
+#include "http/page_query.h"
 #include "http/row_json.h"
 
 namespace muster {
@@ -55,10 +56,22 @@ void Api::me(HttpRequest&& request, HttpResponder&& responder) {
     responder.send(json_answer(out.finish() + "\n"));
 }
 
-void Api::operators(HttpRequest&&, HttpResponder&& responder) {
+void Api::operators(HttpRequest&& request, HttpResponder&& responder) {
+    QueryReader query(request);
+    const std::size_t limit = query.limit();
+    const std::string after = query.text("after");
+    if (const auto error = query.error()) return responder.send(http_error(400, *error));
     JsonFields out;
     out.begin_list("operators");
+    std::size_t told = 0;
+    std::string last;
+    bool more = false;
     for (const OperatorRecord& known : parts_.operators.all()) {
+        if (known.name <= after) continue;
+        more = told == limit;
+        if (more) break;
+        last = known.name;
+        ++told;
         out.begin_object({});
         out.text("name", known.name);
         out.text("role", to_string(known.role));
@@ -67,7 +80,11 @@ void Api::operators(HttpRequest&&, HttpResponder&& responder) {
         out.end_object();
     }
     out.end_list();
-    null_field(out, "next");
+    if (more) {
+        out.text("next", last);
+    } else {
+        null_field(out, "next");
+    }
     responder.send(json_answer(out.finish() + "\n"));
 }
 

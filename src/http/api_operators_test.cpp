@@ -2,6 +2,7 @@
 #include <string>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "http/api_fixture.h"
 #include "http/operator_token.h"
@@ -160,9 +161,47 @@ TEST_CASE_FIXTURE(Operating, "S-6: what cannot be blocked is refused, with what 
           "value must be an IP address or a range such as 203.0.113.0/24");
     CHECK(error(R"({"kind":"account","value":"Bob"})") == "value must be an account's id");
     CHECK(error(R"({"kind":"name","value":""})") == "value must be a player's name");
+    for (const char* name : {R"(a\u0000b)", R"(Ann\n)", R"(\tAnn)", R"(A\u007F)", R"(A\u0085)"})
+        CHECK(error(fmt::format(R"({{"kind":"name","value":"{}"}})", name)) ==
+              "No player can have that name: it has a control character in it");
     error(R"({"kind":"ip","value":"203.0.113.7","seconds":0})");
     error(R"({"kind":"ip"})");
     CHECK(game.acts.empty());
+}
+
+TEST_CASE_FIXTURE(Operating, "O-2: blocks and operators are paged, and a query that is not known is refused") {
+    blocks.begin_with({{BlockKind::name, "Bob:by", "", "alice", UnixMs{1}, UnixMs{0}},
+                       {BlockKind::ip, "203.0.113.7", "", "alice", UnixMs{1}, UnixMs{0}},
+                       {BlockKind::ip, "2001:db8::/32", "", "alice", UnixMs{1}, UnixMs{0}}});
+    const auto values = [this](const std::string& path) {
+        const auto answered = send("GET", path);
+        CHECK(answered->status == 200);
+        return answered->body;
+    };
+    const std::string first = values("/blocks?limit=2");
+    CHECK(first.find("2001:db8::/32") < first.find("203.0.113.7"));
+    CHECK(first.find("Bob") == std::string::npos);
+    CHECK(text_field(first, "next") == "ip:203.0.113.7");
+    const std::string second = values("/blocks?limit=2&after=ip:203.0.113.7");
+    CHECK(text_field(second, "value") == "Bob:by");
+    CHECK(second.find("203.0.113.7") == std::string::npos);
+    CHECK(second.find("\"next\":null") != std::string::npos);
+    CHECK(values("/blocks?after=name%3ABob%3Aby").find("\"blocks\":[]") != std::string::npos);
+
+    operators.begin_with({{"ann", Role::viewer, std::string(64, 'a'), "admin", UnixMs{5}},
+                          {"bob", Role::viewer, std::string(64, 'b'), "admin", UnixMs{5}}});
+    CHECK(text_field(values("/operators?limit=1"), "next") == "ann");
+    CHECK(text_field(values("/operators?limit=1&after=ann"), "name") == "bob");
+    CHECK(values("/operators?limit=1&after=ann").find("\"next\":null") != std::string::npos);
+
+    for (const char* path : {"/blocks?limit=0", "/blocks?limit=1001", "/blocks?x=1", "/blocks?after=planet:x",
+                             "/blocks?after=203.0.113.7", "/operators?limit=x", "/operators?role=viewer"}) {
+        INFO(path);
+        CHECK(send("GET", path)->status == 400);
+    }
+    CHECK(get("/regions").status == 200);
+    CHECK(get("/regions?limit=10").status == 400);
+    CHECK(text_field(get("/regions?x=1").body, "error") == "This takes no query");
 }
 
 TEST_CASE_FIXTURE(Operating, "S-6: the list has what is blocked now, and not what has ended") {

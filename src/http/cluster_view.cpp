@@ -6,6 +6,7 @@
 
 #include "base/json_fields.h"
 #include "http/json_body.h"
+#include "http/page_query.h"
 
 namespace muster {
 namespace {
@@ -93,6 +94,7 @@ bool is_cluster_path(std::string_view path) {
 void add_cluster_route(Routes& routes, AdminGate& gate, std::function<ClusterView()> view) {
     routes.add("GET", cluster_path, [&gate, view = std::move(view)](HttpRequest&& request, HttpResponder&& responder) {
         if (auto refusal = gate.refusal_of_read(request)) return responder.send(std::move(*refusal));
+        if (const auto error = QueryReader(request).error()) return responder.send(http_error(400, *error));
         responder.send({200, "application/json", cluster_json(view()), {}});
     });
 }

@@ -53,7 +53,8 @@ std::optional<std::string> QueryReader::error() {
         rest.remove_prefix(std::min(pair.size() + 1, rest.size()));
         const std::string_view name = pair.substr(0, pair.find('='));
         if (name.empty() || std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
-        wrong(fmt::format("Unknown parameter in the query; known are: {}", fmt::join(known_, ", ")));
+        wrong(known_.empty() ? "This takes no query"
+                             : fmt::format("Unknown parameter in the query; known are: {}", fmt::join(known_, ", ")));
     }
     return error_;
 }

@@ -1009,7 +1009,7 @@ export interface components {
         };
         RegionList: {
             regions: components["schemas"]["Region"][];
-            /** @description Pass it as `after` to get the next page; null at the end */
+            /** @description Always null: these are all */
             next: null;
         };
         EventList: {
@@ -1172,8 +1172,8 @@ export interface components {
         };
         OperatorList: {
             operators: components["schemas"]["Operator"][];
-            /** @description Always null: these are all */
-            next: null;
+            /** @description Pass it as `after` to get the next page; null at the end */
+            next: string | null;
         };
         AddedOperator: {
             name: string;
@@ -1197,8 +1197,8 @@ export interface components {
         };
         BlockList: {
             blocks: components["schemas"]["Block"][];
-            /** @description Always null: these are all */
-            next: null;
+            /** @description Pass it as `after` to get the next page; null at the end */
+            next: string | null;
         };
         Blocked: {
             kind: string;
@@ -2254,6 +2254,7 @@ export interface operations {
                     "application/json": components["schemas"]["RegionList"];
                 };
             };
+            400: components["responses"]["E400"];
             401: components["responses"]["E401"];
             421: components["responses"]["E421"];
             503: components["responses"]["E503"];
@@ -2277,6 +2278,7 @@ export interface operations {
                     "application/json": components["schemas"]["Cluster"];
                 };
             };
+            400: components["responses"]["E400"];
             401: components["responses"]["E401"];
             421: components["responses"]["E421"];
         };
@@ -2459,7 +2461,12 @@ export interface operations {
     };
     listOperators: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of rows */
+                limit?: number;
+                /** @description Only operators with a greater name */
+                after?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -2475,6 +2482,7 @@ export interface operations {
                     "application/json": components["schemas"]["OperatorList"];
                 };
             };
+            400: components["responses"]["E400"];
             401: components["responses"]["E401"];
             421: components["responses"]["E421"];
         };
@@ -2559,7 +2567,12 @@ export interface operations {
     };
     listBlocks: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Maximum number of rows */
+                limit?: number;
+                /** @description `next` of the page before, such as ip:203.0.113.7 */
+                after?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -2575,6 +2588,7 @@ export interface operations {
                     "application/json": components["schemas"]["BlockList"];
                 };
             };
+            400: components["responses"]["E400"];
             401: components["responses"]["E401"];
             421: components["responses"]["E421"];
         };
