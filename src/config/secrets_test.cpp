@@ -103,7 +103,8 @@ TEST_CASE_FIXTURE(SecretFiles,
     CHECK(read_secret_file(pipe).error().ends_with("not a regular file"));
 }
 
-TEST_CASE_FIXTURE(SecretFiles, "X-2: a file that others may read or write is warned about; a group may read root's") {
+TEST_CASE_FIXTURE(SecretFiles,
+                  "X-2: a file that others may read or write is warned about, and a group may read root's") {
     CHECK(read("token", 0600)->warnings.empty());
     CHECK(read("token", 0640)->warnings.empty() == (::geteuid() == 0));
     for (const mode_t mode : {0644, 0604, 0602, 0620, 0660}) {

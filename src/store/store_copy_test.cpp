@@ -65,7 +65,7 @@ TEST_CASE_FIXTURE(CopyFixture, "X-4: a backup of a store in use is whole, its ow
 }
 
 TEST_CASE_FIXTURE(CopyFixture,
-                  "X-4: a second backup to the same file is told of the first; a killed one's rest is replaced") {
+                  "X-4: a second backup to the same file is told of the first, and a killed one's rest is replaced") {
     make({sample_server(1)});
     const std::string part = backup + ".part";
     std::ofstream(part) << "half of it";
@@ -90,7 +90,7 @@ TEST_CASE_FIXTURE(CopyFixture,
 }
 
 TEST_CASE_FIXTURE(CopyFixture,
-                  "X-4: a store that was opened and closed leaves no lock file; another's lock file stays") {
+                  "X-4: a store that was opened and closed leaves no lock file, and another's lock file stays") {
     make({sample_server(1)});
     CHECK_FALSE(std::filesystem::exists(path + ".lock"));
     std::ofstream(path + ".lock") << "";
