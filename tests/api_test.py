@@ -163,6 +163,12 @@ class Journey(Api):
 
 
 class ManyServers(Api):
+    def test_a_query_that_is_not_known_is_refused_O_2(self):
+        for path in ("/regions", "/cluster", "/blocks", "/operators"):
+            with self.subTest(path):
+                self.assertEqual(self.ask("GET", f"/api/v1{path}")[0], 200)
+                self.assertEqual(self.ask("GET", f"/api/v1{path}?x=1")[0], 400)
+
     def test_a_fleet_of_several_steps_is_listed_whole_O_2(self):
         ids = [self.daemon.game_server(10_000 + i).id for i in range(600)]
         listed, after = [], 0
