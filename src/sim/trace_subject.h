@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "base/json_fields.h"
+#include "protocol/dispatch.h"
 #include "protocol/json_view.h"
 #include "protocol/messages.h"
 
