@@ -19,7 +19,7 @@ import time
 import uuid
 
 import served
-from agent_host import AgentCase, with_mark
+from agent_host import EU, AgentCase, with_mark
 from cli_terminal import environment
 from free_ports import BLOCK_PORTS, claimed_block, free_port, free_ports
 
@@ -372,13 +372,18 @@ class Agent(AgentCase):
         self.assertEqual(self.games(), games)
         self.soon(lambda: self.match(95)["state"] in ("ready", "started"), "with its match")
 
+    def muster_goes(self):
+        """And the agent has noticed: all its links have been lost when it finds nobody there."""
+        self.daemon.process.kill()
+        self.daemon.process.wait()
+        self.soon(lambda: self.logged("Connection refused"), "the agent knows that Muster is away")
+
     def test_fault_92_G_10_a_match_that_ends_while_muster_is_away_is_told_as_ended(self):
         self.up(1)
         port = self.allocate(96)["port"]
         self.soon(lambda: self.match(96)["state"] == "ready", "the match is ready")
         before = self.games()
-        self.daemon.process.kill()
-        self.daemon.process.wait()
+        self.muster_goes()
         self.say(port, b"end")
         self.soon(lambda: self.games() and self.games() != before, "the next life has begun")
         self.daemon.start()
@@ -386,6 +391,22 @@ class Agent(AgentCase):
         # A heartbeat that crossed the end may still count the match until the next one.
         self.soon(lambda: self.ask("POST", "/matches", {"lobby_id": 97, "region": 2, "player_count": 2})[0] == 200,
                   "the next life takes matches")
+
+    def test_fault_92_G_1_the_next_life_takes_matches_though_the_last_was_drained_when_muster_went(self):
+        self.up(1)
+        port = self.allocate(98)["port"]
+        self.soon(lambda: self.match(98)["state"] == "ready", "the match is ready")
+        self.assertEqual(self.ask("POST", "/hosts/host-1/processes/arena-1/restart", {})[0], 200)
+        self.soon(lambda: any(each["type"] == "server.draining" for each in self.ask("GET", "/events")[1]["events"]),
+                  "it takes no more matches, on the disk too")
+        before = self.games()
+        self.muster_goes()
+        self.say(port, b"end")
+        self.soon(lambda: self.games() and self.games() != before, "the next life has begun")
+        self.daemon.start()
+        self.soon(lambda: self.ask("POST", "/matches", {"lobby_id": 99, "region": EU, "player_count": 2})[0] == 200,
+                  "the next life takes matches")
+        self.assertFalse(self.connected()[0]["draining"])
 
     def test_G_2_ctrl_c_drains_and_ends_all(self):
         agent = self.up(2)
