@@ -58,10 +58,10 @@ void MatchNews::tell(const MatchRecord& match) {
     if (kind && link) send(link->id, match.lobby, *kind, match.reason);
 }
 
-void MatchNews::tell_over(const Pass& pass, const MatchRecord& match, bool sent) {
+void MatchNews::tell_over(const Pass& pass, const MatchRecord& match, ConnectionId answered) {
     if (is_told_over_http(match)) return;
     const Link* link = link_of(match.matchmaker);
-    if (link && !sent) send(link->id, match.lobby, *event_of(match.state), match.reason);
+    if (link && link->id != answered) send(link->id, match.lobby, *event_of(match.state), match.reason);
     if (link && planted(Bug::event_told_when_queued)) return ledger_.write(EventTold{match.lobby});
     by_matchmaker_[match.matchmaker].over.push_back({match.lobby, *event_of(match.state), match.reason, match.ended_at,
                                                      pass.now, pass.now, link ? link->id : ConnectionId{}});

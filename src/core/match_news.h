@@ -66,8 +66,9 @@ public:
 
     // The match has come this far: sent if its matchmaker is there.
     void tell(const MatchRecord& match);
-    // The same for a match that is over; remembered until it was heard. `sent`: the matchmaker has the event already.
-    void tell_over(const Pass& pass, const MatchRecord& match, bool sent = false);
+    // The same for a match that is over; remembered until it was heard. On the link `answered` its matchmaker has the
+    // event already.
+    void tell_over(const Pass& pass, const MatchRecord& match, ConnectionId answered = {});
 
     // It has shaken hands: it is told all that it may have missed.
     void matchmaker_back(const Matchmaker& matchmaker);

@@ -1,6 +1,7 @@
 #include "core/matches.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "base/check.h"
@@ -157,9 +158,16 @@ void Matches::server_removed(const Pass& pass, const FleetFact& fact) {
 
 void Matches::load_mismatch(const Pass& pass, const Server& server) {
     const std::vector<LobbyId> held = table_.held_on(server.id);
+    const auto is_earlier = [&](LobbyId lobby) { return table_.find(lobby)->record.server_epoch < server.epoch; };
+    // A process that was restarted counts none of the earlier ones. One that counts some still runs: what it lacks has
+    // ended, if it cannot say so itself.
+    const auto earlier = static_cast<std::int32_t>(std::ranges::count_if(held, is_earlier));
+    const bool restarted = server.reported_matches <= server.held - earlier;
     for (const LobbyId lobby : held) {
+        // As many as it lacks: those that it counts, it has.
+        if (server.held <= server.reported_matches || !(restarted || server.speaks_of_matches)) break;
+        if (!is_earlier(lobby)) continue;
         Match& match = *table_.find(lobby);
-        if (match.record.server_epoch >= server.epoch) continue;
         ++figures_.lost_matches;
         over(pass, match, MatchState::aborted, text(Reason::lost_by_server));
     }
@@ -180,14 +188,13 @@ void Matches::over(const Pass& pass, Match& match, MatchState how, std::string_v
     refuse_who_waits(match, ending.to_who_waits);
     table_.held_no_more(match);
     fleet_.match_over(record.server);
-    if (how == MatchState::aborted && !planted(Bug::aborted_untold)) offers_.drop(record.server, lobby, reason);
     record.state = how;
     record.reason = ReasonText::cut(reason).string();
     record.ended_at = wall();
     record.token.clear();
     if (!is_http_matchmaker(record.matchmaker)) record.untold_event = static_cast<std::uint8_t>(*event_of(how));
     over_.add(lobby, {record.server, how}, pass.now);
-    news_.tell_over(pass, record, ending.told);
+    if (!ending.cancelled) news_.tell_over(pass, record);
     if (how == MatchState::ended) {
         events_.publish(event::MatchEnded{lobby, record.server, record.reason});
         notices_.match_begun_or_over(lobby);
@@ -196,6 +203,16 @@ void Matches::over(const Pass& pass, Match& match, MatchState how, std::string_v
         lists_.tell_it_fell_through(lobby, record.reason);
     }
     save(match);
+    if (how == MatchState::aborted && !planted(Bug::aborted_untold))
+        offers_.drop_when_durable(record.server, lobby, record.reason);
+    if (ending.cancelled) {
+        // Durable before it is answered, and before it is told again on another link.
+        ledger_.promise_written(
+            [this, reply_to = *ending.cancelled, ended = std::make_unique<MatchRecord>(record)](Kept) {
+                answer_cancel(reply_to, ended->lobby);
+                news_.tell_over(time_.pass(), *ended, reply_to.link);
+            });
+    }
     lists_.match_over(lobby);
     forget(match);
 }

@@ -30,7 +30,7 @@
 //   ready      ready_timeout, nobody came                aborted: event 4, ABORT_MATCH
 //   allocated, ready, started  asked again               the same: the same 2003 again
 //   allocated, ready, started  ENDED                     ended: event 3, slot free
-//   allocated, ready, started  server removed, cancel,   aborted: event 4, ABORT_MATCH, slot free
+//   allocated, ready, started  server removed, cancel,   aborted: event 4, slot free; ABORT_MATCH when that is durable
 //              operator, lost by the server
 //   allocated, ready, started  gone by its count (F-7)   ended: event 3, slot free
 //   any        an ack that fits no offer                 the same: counted; ABORT_MATCH when it accepts
@@ -93,7 +93,7 @@ struct MatchesConfig {
 // How those hear of a match's end who wait for something.
 struct MatchEnding {
     Refusal to_who_waits = Refusal::server_allocation_timeout;
-    bool told = false;  // its matchmaker gets the event as an answer
+    std::optional<ReplyTo> cancelled{};  // its matchmaker gets the event as an answer
 };
 
 // Game thread only.
@@ -215,6 +215,7 @@ private:
     // Lives of matches (matches.cpp).
     Result<Match*, Refusal> reported(const Pass& pass, const Server& from, LobbyId lobby);
     void over(const Pass& pass, Match& match, MatchState how, std::string_view reason, const MatchEnding& ending = {});
+    void answer_cancel(const ReplyTo& reply_to, LobbyId lobby);
     void became_ready(const Pass& pass, Match& match);
     void look_whether_anybody_came(const Pass& pass, LobbyId lobby, std::uint64_t serial);
     void start_expiry(Match& match, Duration left);

@@ -230,17 +230,22 @@ void Matches::withdraw(const Pass& pass, Match& match, Refusal why, Reason reaso
 
 void Matches::cancel(const Pass& pass, const ReplyTo& reply_to, const Matchmaker& from, LobbyId lobby) {
     Match* match = table_.find(lobby);
-    MatchEventNotice notice{lobby, MatchEventKind::aborted, ReasonText(text(Reason::match_not_found))};
-    if (!match || match->record.matchmaker != from.id) return replies_.answer(reply_to, notice);
-    notice.reason = ReasonText(text(Reason::cancelled));
-    if (match->offering()) {
-        withdraw(pass, *match, Refusal::allocation_cancelled, Reason::cancelled);
-        return replies_.answer(reply_to, notice);
+    if (!match || match->record.matchmaker != from.id) {
+        const ReasonText not_found(text(Reason::match_not_found));
+        return replies_.answer(reply_to, MatchEventNotice{lobby, MatchEventKind::aborted, not_found});
     }
-    // The event that tells of the abort is the answer.
-    over(pass, *match, MatchState::aborted, text(Reason::cancelled),
-         {.to_who_waits = Refusal::allocation_cancelled, .told = true});
-    replies_.answer(reply_to, notice);
+    // The event that tells of the abort is the answer. It leaves when it is durable, so that no crash undoes it;
+    // without the disk at once, since it has no form for a failure.
+    if (!match->offering()) {
+        return over(pass, *match, MatchState::aborted, text(Reason::cancelled),
+                    {.to_who_waits = Refusal::allocation_cancelled, .cancelled = reply_to});
+    }
+    withdraw(pass, *match, Refusal::allocation_cancelled, Reason::cancelled);
+    ledger_.promise_written([this, reply_to, lobby](Kept) { answer_cancel(reply_to, lobby); });
+}
+
+void Matches::answer_cancel(const ReplyTo& reply_to, LobbyId lobby) {
+    replies_.answer(reply_to, MatchEventNotice{lobby, MatchEventKind::aborted, ReasonText(text(Reason::cancelled))});
 }
 
 void Matches::players(const Pass& pass, const ReplyTo& reply_to, const Matchmaker& from, const MatchPlayers& list) {

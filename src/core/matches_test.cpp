@@ -153,10 +153,10 @@ TEST_CASE_FIXTURE(
     CHECK(error_of(next<AllocationResponse>(matchmaker)) == "");
     CHECK(core->matches().in_flight() == 0);
     send(server.link, ReadyForMatch{server.id, LobbyId(1), offer.token});
-    CHECK(error_of(next<ReadyForMatchResponse>(server.link)) == "");
     CHECK(next<MatchEventNotice>(matchmaker).event == MatchEventKind::ready);
     // In the order in which it happened: what is durable of the later implies the earlier.
     commit();
+    CHECK(error_of(next<ReadyForMatchResponse>(server.link)) == "");
     std::vector<MatchState> states;
     for (const Record& record : store.durable) {
         if (const auto* match = std::get_if<MatchRecord>(&record)) states.push_back(match->state);

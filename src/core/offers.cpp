@@ -1,5 +1,6 @@
 #include "core/offers.h"
 
+#include <memory>
 #include <vector>
 
 #include "base/planted.h"
@@ -72,6 +73,16 @@ void Offers::drop(ServerId id, LobbyId lobby, std::string_view reason) {
     if (!server) return;  // removed: its endpoint is owed the abort
     parts_.fleet.owe_abort(server->endpoint, lobby, server->connected());
     if (server->connected()) parts_.links.send(server->link, AbortMatch{lobby, ReasonText::cut(reason)});
+}
+
+void Offers::drop_when_durable(ServerId id, LobbyId lobby, std::string_view reason) {
+    const Server* server = parts_.fleet.find(id);
+    if (!server) return;
+    parts_.fleet.owe_abort(server->endpoint, lobby, server->connected());
+    if (!server->connected()) return;
+    parts_.ledger.promise_written([&links = parts_.links, link = server->link,
+                                   abort = std::make_unique<AbortMatch>(AbortMatch{lobby, ReasonText::cut(reason)})](
+                                      Kept) { links.send(link, *abort); });
 }
 
 Offers::Answer Offers::answered(const Server& from, const AllocateMatchAck& ack) {

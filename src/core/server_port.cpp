@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/planted.h"
 #include "protocol/dispatch.h"
 #include "protocol/refusal_answer.h"
 
@@ -21,17 +22,16 @@ std::string claimed_endpoint(const ServerHandshake& hello) {
 
 }  // namespace
 
-ServerPort::ServerPort(LinkTable& links, Replies& replies, Fleet& fleet, Matches& matches, IssuedTime& issued,
-                       Timers& timers, WrongSecrets& wrong_secrets, RefusedRegistrations& refused,
-                       TokenCheck token_check)
-    : links_(links),
-      replies_(replies),
-      fleet_(fleet),
-      matches_(matches),
-      issued_(issued),
-      timers_(timers),
-      wrong_secrets_(wrong_secrets),
-      refused_(refused),
+ServerPort::ServerPort(const Parts& parts, TokenCheck token_check)
+    : links_(parts.links),
+      replies_(parts.replies),
+      ledger_(parts.ledger),
+      fleet_(parts.fleet),
+      matches_(parts.matches),
+      issued_(parts.issued),
+      timers_(parts.timers),
+      wrong_secrets_(parts.wrong_secrets),
+      refused_(parts.refused),
       token_check_(std::move(token_check)) {}
 
 struct ServerPort::Visitor {
@@ -81,10 +81,17 @@ struct ServerPort::Visitor {
         port.replies_.answer_at_once(link.id, request.lobby, ValidateTokenResponse{refused});
     }
 
+    // What a report changed holds at once. A yes leaves when it is durable, so that no crash undoes it; without
+    // the disk the server hears that, and says it again.
     template <class M>
     void answer(LobbyId lobby, const Result<void, Refusal>& done) const {
-        if (done) return port.replies_.answer_at_once(link.id, lobby, M{LobbyAccepted{lobby}});
-        port.replies_.answer_at_once(link.id, lobby, M{LobbyRefused{lobby, error(done.error())}});
+        if (!done) return port.replies_.answer_at_once(link.id, lobby, M{LobbyRefused{lobby, error(done.error())}});
+        const ReplyTo to = port.replies_.expect(link.id, lobby);
+        if (planted(Bug::report_answered_before_disk)) return port.replies_.answer(to, M{LobbyAccepted{lobby}});
+        port.ledger_.promise_written([&replies = port.replies_, to](Kept kept) {
+            if (kept == Kept::durable) return replies.answer(to, M{LobbyAccepted{to.lobby}});
+            replies.answer(to, M{LobbyRefused{to.lobby, error(Refusal::store_unavailable)}});
+        });
     }
 };
 
@@ -134,8 +141,13 @@ void ServerPort::set_draining(const Pass& pass, Link& link, const SetDraining& w
     if (!speaker(link, wish.server)) {
         return links_.send(link.id, ServerError{SetDraining::code, error(Refusal::server_not_registered)});
     }
-    const ServerStatus status = fleet_.drain_by_server(wish.server, wish.draining, issued_.at(pass.now));
-    links_.send(link.id, ServerStatusNotice{wish.server, status});
+    fleet_.drain_by_server(wish.server, wish.draining, issued_.at(pass.now));
+    ledger_.promise_written([this, id = link.id, named = wish.server](Kept kept) {
+        const Server* server = fleet_.held_by(id, named);
+        if (!server) return;  // gone, or heard on another link since
+        if (kept == Kept::durable) return links_.send(id, ServerStatusNotice{named, server->status()});
+        links_.send(id, ServerError{SetDraining::code, error(Refusal::store_unavailable)});
+    });
 }
 
 void ServerPort::leave(const Pass& pass, Link& link, ServerId server, Code code, Reason reason) {

@@ -10,6 +10,7 @@
 #include "base/issued_time.h"
 #include "base/time.h"
 #include "core/fleet.h"
+#include "core/ledger.h"
 #include "core/link_table.h"
 #include "core/matches.h"
 #include "core/refused_registrations.h"
@@ -27,8 +28,20 @@ public:
     // Judges a handshake's token.
     using TokenCheck = Function<bool(std::string_view)>;
 
-    ServerPort(LinkTable& links, Replies& replies, Fleet& fleet, Matches& matches, IssuedTime& issued, Timers& timers,
-               WrongSecrets& wrong_secrets, RefusedRegistrations& refused, TokenCheck token_check);
+    // All of them outlive the port.
+    struct Parts {
+        LinkTable& links;
+        Replies& replies;
+        Ledger& ledger;
+        Fleet& fleet;
+        Matches& matches;
+        IssuedTime& issued;
+        Timers& timers;
+        WrongSecrets& wrong_secrets;
+        RefusedRegistrations& refused;
+    };
+
+    ServerPort(const Parts& parts, TokenCheck token_check);
 
     void configure(TokenCheck token_check) { token_check_ = std::move(token_check); }
 
@@ -56,6 +69,7 @@ private:
 
     LinkTable& links_;
     Replies& replies_;
+    Ledger& ledger_;
     Fleet& fleet_;
     Matches& matches_;
     IssuedTime& issued_;

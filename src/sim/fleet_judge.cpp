@@ -50,10 +50,14 @@ void FleetJudge::heard(const Scene&, LinkNumber link, const ServerHeartbeat& bea
     reconciled_link_ = link;
     reported_then_ = beat.match_count;
     held_then_.clear();
+    std::int32_t present = 0;
     for (const auto& [id, lobby] : slots_.lobbies()) {
         const SeenOffer* held = lobby.held();
-        if (held && held->server == known.id) held_then_.push_back(id);
+        if (!held || held->server != known.id) continue;
+        held_then_.push_back(id);
+        if (held->link == link) ++present;
     }
+    counts_earlier_then_ = beat.match_count > present;
 }
 
 void FleetJudge::heard(const Scene&, LinkNumber link, const ServerGoodbye& wish) {
@@ -81,15 +85,19 @@ void FleetJudge::happened(const Scene& scene, const event::ServerRemoved& event)
     }
 }
 
-void FleetJudge::said(const Scene& scene, LinkNumber link, const AbortMatch& abort) {
-    if (abort.reason != text(Reason::lost_by_server)) return;
-    if (in_doubt_.erase(abort.lobby) != 0) return;
-    const SeenLobby* lobby = slots_.lobby(abort.lobby);
+// Only what an earlier registration held is lost, and no more of it than the reports lack.
+void FleetJudge::happened(const Scene& scene, const event::MatchAborted& event) {
+    if (event.reason != text(Reason::lost_by_server)) return;
+    if (in_doubt_.erase(event.lobby) != 0 && event.server != reconciled_) return;  // its server was asked once more
+    const SeenLobby* lobby = slots_.lobby(event.lobby);
     const SeenOffer* held = lobby ? lobby->held() : nullptr;
-    if (link != reconciled_link_ || !held || held->server != reconciled_ || held->link == link) {
-        object(scene, "F-7", "a match is lost by a server that did not show so by three reports", reconciled_,
-               abort.lobby);
+    if (event.server != reconciled_ || !held || held->server != reconciled_ || held->link == reconciled_link_) {
+        return object(scene, "F-7", "a match is lost by a server that did not show so by three reports", event.server,
+                      event.lobby);
     }
+    const bool gone_by_count = counts_earlier_then_ && !registry_.server(event.server)->speaks_of_matches;
+    if (slots_.held(event.server) <= reported_then_ || gone_by_count)
+        object(scene, "F-7", "a match is lost although its server's report counts it", event.server, event.lobby);
 }
 
 void FleetJudge::happened(const Scene&, const event::MatchReady& event) {
@@ -256,24 +264,27 @@ void FleetJudge::judge_brake(const Scene& scene, const Core& core, RegionId regi
     }
 }
 
-// What an earlier registration held is given up, and of a server that never speaks of its matches the excess.
+// What the reports lack is given up, of what an earlier registration held, and of a server that never speaks of its
+// matches, of the rest, too.
 void FleetJudge::judge_reconciled(const Scene& scene) {
     const ServerId id = std::exchange(reconciled_, {});
     const LinkNumber link = std::exchange(reconciled_link_, 0);
     const KnownServer* known = std::as_const(registry_).server(id);
     if (id.value == 0 || !known || known->link != link) return;
     std::int32_t kept = 0;
+    LobbyId earlier{};
     for (const LobbyId lobby : held_then_) {
         const SeenLobby* seen = slots_.lobby(lobby);
         const SeenOffer* held = seen ? seen->held() : nullptr;
         if (!held || held->server != id) continue;
         ++kept;
-        if (held->link != link)
-            return object(scene, "F-7", "three low reports, and an earlier registration's match is kept", id, lobby);
+        if (held->link != link) earlier = lobby;
     }
-    if (!known->speaks_of_matches && kept > reported_then_) {
+    if (kept <= reported_then_) return;
+    if (earlier.value != 0)
+        return object(scene, "F-7", "three low reports, and an earlier registration's excess is kept", id, earlier);
+    if (!known->speaks_of_matches)
         object(scene, "F-7", "three low reports of a server that speaks of no match, and the excess is kept", id);
-    }
 }
 
 void FleetJudge::object(const Scene& scene, std::string rule, std::string what, ServerId server, LobbyId lobby) {

@@ -22,13 +22,12 @@ public:
 
     using Judge::happened;
     using Judge::heard;
-    using Judge::said;
 
     void heard(const Scene& scene, LinkNumber link, const ServerHeartbeat& beat);
     void heard(const Scene& scene, LinkNumber link, const ServerGoodbye& wish);
     void heard(const Scene& scene, LinkNumber link, const AllocateMatchAck& ack);
     void happened(const Scene& scene, const event::ServerRemoved& event);
-    void said(const Scene& scene, LinkNumber link, const AbortMatch& abort);
+    void happened(const Scene& scene, const event::MatchAborted& event);
     void happened(const Scene& scene, const event::MatchReady& event);
     void happened(const Scene& scene, const event::MatchEnded& event);
     void happened(const Scene& scene, const event::BrakeOn& event);
@@ -56,8 +55,9 @@ private:
     LinkNumber reconciled_link_ = 0;
     std::set<LobbyId> in_doubt_;  // recovered, and not heard of since: their servers are asked once more
     std::int32_t reported_then_ = 0;
-    std::vector<LobbyId> held_then_;  // by it, and durable
-    std::set<ServerId> leaving_;      // said GOODBYE in this pass
+    bool counts_earlier_then_ = false;  // more than the present registration has: its process was not restarted
+    std::vector<LobbyId> held_then_;    // by it, and durable
+    std::set<ServerId> leaving_;        // said GOODBYE in this pass
     Time judged_all_at_{};
     std::uint64_t passes_ = 0;  // since then
     std::uint64_t removed_ = 0;

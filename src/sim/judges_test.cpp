@@ -262,6 +262,47 @@ TEST_CASE_FIXTURE(JudgesFixture, "F-7: a match that is given up without three lo
     CHECK(rule() == "F-7");
 }
 
+TEST_CASE_FIXTURE(JudgesFixture, "F-7: a match that is lost although the third report counts it is objected to") {
+    const LinkNumber before = register_server(1, 2);
+    ask();
+    offer(before, "MATCH_a");
+    acknowledge(before);
+    slots.happened(scene, event::MatchAllocated{lobby, eu, ServerId(1), "chat-1", 0s});
+    const LinkNumber server = resume_server(1, 2);
+    for (int i = 0; i < 3; ++i) fleet.heard(scene, server, ServerHeartbeat{ServerId(1), 1, 0, 0});
+    fleet.happened(scene, event::MatchAborted{lobby, ServerId(1), "Lost by server"});
+    CHECK(rule() == "F-7");
+}
+
+TEST_CASE_FIXTURE(JudgesFixture,
+                  "invariant 3: a report and a cancel that are answered before the disk are objected to") {
+    const LinkNumber server = register_server(1);
+    MatchRecord record;
+    record.lobby = lobby;
+    record.state = MatchState::started;
+    promises.durable(scene.now, {1, {record}});
+    SUBCASE("a report") {
+        promises.heard(scene, server, MatchStartedReport{ServerId(1), lobby});
+        promises.heard(scene, server, MatchEndedReport{ServerId(1), lobby});
+        promises.said(scene, server, MatchResponse{LobbyAccepted{lobby}});
+        CHECK(rule() == "");
+        promises.said(scene, server, MatchResponse{LobbyAccepted{lobby}});
+    }
+    SUBCASE("a cancel") {
+        record.token = "MATCH_a";
+        promises.durable(scene.now, {2, {record}});
+        promises.said(scene, matchmaker_link,
+                      AllocationResponse{AllocationResponse::Accepted{lobby, {}, {"", 0}, "MATCH_a", {}}});
+        promises.heard(scene, matchmaker_link, CancelMatch{lobby});
+        promises.said(scene, matchmaker_link,
+                      MatchEventNotice{lobby, MatchEventKind::aborted, ReasonText("Cancelled")});
+        CHECK(rule() == "");
+        muster::testing::CoreWorld world({}, use_simulated_regions);
+        promises.pass_ended(scene, *world.core);
+    }
+    CHECK(rule() == "invariant 3");
+}
+
 TEST_CASE_FIXTURE(JudgesFixture, "fault 29: a brake for nine servers is objected to") {
     for (std::int32_t id = 1; id <= 9; ++id) register_server(id);
     advance(15s);

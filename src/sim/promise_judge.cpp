@@ -1,6 +1,7 @@
 #include "sim/promise_judge.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <variant>
 
@@ -110,7 +111,75 @@ void PromiseJudge::said(const Scene& scene, LinkNumber, const MatchPlayersRespon
     if (kept != players_.end()) lists_told_[accepted->lobby] = as_kept(kept->second);
 }
 
+void PromiseJudge::heard(const Scene&, LinkNumber link, const ReadyForMatch& report) {
+    reported_[{link, report.lobby}].push_back(MatchState::ready);
+}
+
+void PromiseJudge::heard(const Scene&, LinkNumber link, const MatchStartedReport& report) {
+    reported_[{link, report.lobby}].push_back(MatchState::started);
+}
+
+void PromiseJudge::heard(const Scene&, LinkNumber link, const MatchEndedReport& report) {
+    reported_[{link, report.lobby}].push_back(MatchState::ended);
+}
+
+void PromiseJudge::heard(const Scene&, LinkNumber link, const CancelMatch& wish) {
+    cancels_.insert({link, wish.lobby});
+}
+
+void PromiseJudge::said(const Scene& scene, LinkNumber link, const ReadyForMatchResponse& answer) {
+    report_answered(scene, link, answer.answer);
+}
+
+void PromiseJudge::said(const Scene& scene, LinkNumber link, const MatchResponse& answer) {
+    report_answered(scene, link, answer.answer);
+}
+
+// A report that is answered with yes is on the disk. Answers about a lobby come in the order of its reports.
+void PromiseJudge::report_answered(const Scene& scene, LinkNumber link,
+                                   const Either<LobbyAccepted, LobbyRefused>& answer) {
+    const LobbyId lobby = std::visit([](const auto& form) { return form.lobby; }, answer);
+    const auto reports = reported_.find({link, lobby});
+    if (reports == reported_.end()) return;  // the judge of answers objects
+    const MatchState state = reports->second.front();
+    reports->second.pop_front();
+    if (reports->second.empty()) reported_.erase(reports);
+    if (!std::holds_alternative<LobbyAccepted>(answer)) return;
+    const auto kept = matches_.find(lobby);
+    if (kept == matches_.end() || kept->second.state < state)
+        object(scene, "invariant 3", "a report is answered that is not on the disk", lobby);
+}
+
+// So is an abort that its matchmaker asked for, as long as there is a disk to be waited for. A request that was
+// withdrawn may be asked again meanwhile: only a match that was promised is judged.
+void PromiseJudge::said(const Scene&, LinkNumber link, const MatchEventNotice& notice) {
+    const bool says_so = notice.event == MatchEventKind::aborted && notice.reason == text(Reason::cancelled);
+    const bool is_answer = says_so && cancels_.erase({link, notice.lobby}) != 0;
+    const auto kept = matches_.find(notice.lobby);
+    if (is_answer && promised_.contains(notice.lobby) && kept != matches_.end() && !is_over(kept->second.state))
+        cancelled_.push_back(notice.lobby);
+}
+
+void PromiseJudge::pass_ended(const Scene& scene, const Core& core) {
+    const bool disk_is_there = core.ledger().store_up() && !core.ledger().congested();
+    for (const LobbyId lobby : std::exchange(cancelled_, {})) {
+        if (disk_is_there) object(scene, "invariant 3", "a cancel is answered that is not on the disk", lobby);
+    }
+}
+
+void PromiseJudge::closed(const Scene&, LinkNumber link) {
+    const auto forget = [link](auto& of_links) {
+        const LobbyId least(std::numeric_limits<std::int32_t>::min());
+        of_links.erase(of_links.lower_bound({link, least}), of_links.lower_bound({link + 1, least}));
+    };
+    forget(reported_);
+    forget(cancels_);
+}
+
 void PromiseJudge::run_began(const Scene& scene, const Core& core) {
+    reported_.clear();
+    cancels_.clear();
+    cancelled_.clear();
     for (const LobbyId lobby : unsettled_) {
         if (const auto promised = promised_.find(lobby); promised != promised_.end())
             judge_recovered_match(scene, core, promised->second);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -18,14 +19,24 @@ class PromiseJudge final : public Judge {
 public:
     PromiseJudge(Objections& objections, const Registry& registry) : objections_(objections), registry_(registry) {}
 
+    using Judge::heard;
     using Judge::said;
 
+    void heard(const Scene& scene, LinkNumber link, const ReadyForMatch& report);
+    void heard(const Scene& scene, LinkNumber link, const MatchStartedReport& report);
+    void heard(const Scene& scene, LinkNumber link, const MatchEndedReport& report);
+    void heard(const Scene& scene, LinkNumber link, const CancelMatch& wish);
     void said(const Scene& scene, LinkNumber link, const AllocateMatch& offer);
     void said(const Scene& scene, LinkNumber link, const AllocationResponse& answer);
     void said(const Scene& scene, LinkNumber link, const ValidateTokenResponse& answer);
     void said(const Scene& scene, LinkNumber link, const MatchPlayersResponse& answer);
+    void said(const Scene& scene, LinkNumber link, const ReadyForMatchResponse& answer);
+    void said(const Scene& scene, LinkNumber link, const MatchResponse& answer);
+    void said(const Scene& scene, LinkNumber link, const MatchEventNotice& notice);
+    void closed(const Scene& scene, LinkNumber link);
     void durable(Time now, const RecordBatch& batch);
     void run_began(const Scene& scene, const Core& core);
+    void pass_ended(const Scene& scene, const Core& core);
 
     // Lobbies whose success was told, ever.
     std::size_t lobbies_allocated() const { return promised_.size(); }
@@ -33,6 +44,7 @@ public:
 private:
     void object(const Scene& scene, std::string rule, std::string what, LobbyId lobby);
     void judge_recovered_match(const Scene& scene, const Core& core, const AllocationResponse::Accepted& promised);
+    void report_answered(const Scene& scene, LinkNumber link, const Either<LobbyAccepted, LobbyRefused>& answer);
 
     Objections& objections_;
     const Registry& registry_;
@@ -50,6 +62,10 @@ private:
     std::map<LobbyId, AllocationResponse::Accepted> promised_;
     std::map<LobbyId, std::set<AccountId>> let_in_;
     std::map<LobbyId, std::vector<AccountId>> lists_told_;
+    // What servers have reported and not been answered, in their order.
+    std::map<std::pair<LinkNumber, LobbyId>, std::deque<MatchState>> reported_;
+    std::set<std::pair<LinkNumber, LobbyId>> cancels_;  // not answered yet
+    std::vector<LobbyId> cancelled_;                    // told so in this pass, and not over on the disk
 };
 
 }  // namespace muster::sim

@@ -61,6 +61,19 @@ TEST_CASE("invariant 3: an account that is let in before its commit is objected 
     CHECK(objection_to(lying) == "invariant 3");
 }
 
+TEST_CASE("invariant 3, A-10: an end that is answered before its commit is objected to") {
+    struct LyingStore final : Sabotage {
+        bool forges(const RecordBatch& batch) override {
+            for (const Record& record : batch.records) {
+                const auto* match = std::get_if<MatchRecord>(&record);
+                if (match && match->state == MatchState::ended) return true;
+            }
+            return false;
+        }
+    } lying;
+    CHECK(objection_to(lying) == "invariant 3");
+}
+
 TEST_CASE("invariant 4: a second answer to one request is objected to") {
     struct Echo final : Sabotage {
         void send(SentFrame frame, std::vector<SentFrame>& out) override {
