@@ -102,6 +102,36 @@ class SlowDisk(FaultyMachine):
         self.soon(lambda: shown(joined), "the event is not shown")
         self.assertEqual(self.get(f"/api/v1/events?server={joined.id}")[1].count('"server.registered"'), 1)
 
+    def test_fault_1_fault_2_an_end_that_was_answered_survives_a_power_loss_and_costs_no_other_match(self):
+        server, matchmaker = self.daemon.game_server(7000, max_matches=10), self.daemon.matchmaker()
+        lobbies = range(1, 9)
+        for lobby in lobbies:
+            matchmaker.request(lobby)
+            server.expect(0x1004)
+            server.acknowledge(lobby)
+            matchmaker.expect(0x2003)
+            server.send(0x100A, struct.pack("<ii", server.id, lobby))
+            self.assertEqual(server.expect(0x100C).take("b"), 1)
+            matchmaker.expect(0x2006)
+        self.slow(300)
+        server.send(0x100B, struct.pack("<ii", server.id, 1))
+        self.assertEqual(server.expect(0x100C).take("b"), 1)  # answered: on the disk
+        server.send(0x100B, struct.pack("<ii", server.id, 2))  # not answered: said again to the next run
+        self.lose_power()
+        self.slow(0)
+        self.daemon.start()
+        again, matchmaker = self.daemon.game_server(7000, max_matches=10), self.daemon.matchmaker()
+        self.assertEqual(again.id, server.id)
+        again.send(0x100B, struct.pack("<ii", again.id, 2))
+        self.assertEqual(again.expect(0x100C).take("b"), 1)
+        for _ in range(4):  # one more than it takes to be taken at its word
+            again.heartbeat(matches=6)
+            self.assertEqual(again.expect(0x1003).take("b"), 1)
+        matches = json.loads(self.get("/api/v1/matches?limit=100")[1])["matches"]
+        states = {each["lobby_id"]: each["state"] for each in matches}
+        self.assertEqual({lobby: states.get(lobby) for lobby in lobbies},
+                         {lobby: "ended" if lobby < 3 else "started" for lobby in lobbies})
+
 
 if __name__ == "__main__":
     FaultyMachine.library = os.path.abspath(sys.argv.pop(2))

@@ -10,7 +10,9 @@
 namespace muster::storm {
 namespace {
 
-constexpr Span ended_memory = 10s;
+constexpr Span report_again = 1s;
+
+constexpr std::string_view not_kept = "Store unavailable";
 
 // Decodes and visits both forms of an answer.
 template <class M>
@@ -210,11 +212,7 @@ void HonestServer::ready_answered(std::int32_t lobby, std::optional<std::string_
     if (found == holds_.end()) return;
     Hold& hold = found->second;
     hold.asked.reset();
-    if (refusal) {
-        stage_.judge.object(stage_.book.disowned(lobby, self(hold), *refusal, now()));
-        holds_.erase(found);
-        return;
-    }
+    if (refusal) return report_refused(lobby, hold, *refusal);
     stage_.book.reported(lobby, MatchEventKind::ready, now());
     if (hold.started) return report_start(lobby, hold);
     validate(lobby, hold);
@@ -270,20 +268,15 @@ void HonestServer::report_answered(std::int32_t lobby, std::optional<std::string
         // A match that nobody was promised may be forgotten, and one that was cancelled is no more.
         const Lobby* known = stage_.book.find(lobby);
         const bool promised = known && known->answer && !known->cancelled;
-        if (refusal && promised)
+        if (refusal && promised && *refusal != not_kept)
             stage_.judge.object(fmt::format("lobby {} had ended, and is now: {}", lobby, *refusal));
         return;
     }
     Hold& hold = found->second;
     hold.asked.reset();
-    if (refusal) {
-        stage_.judge.object(stage_.book.disowned(lobby, self(hold), *refusal, now()));
-        holds_.erase(found);
-        return;
-    }
+    if (refusal) return report_refused(lobby, hold, *refusal);
     if (hold.step == Step::reporting_end) {
         stage_.book.reported(lobby, MatchEventKind::ended, now());
-        ended_.emplace_back(now(), lobby);
         holds_.erase(found);
         return;
     }
@@ -295,6 +288,23 @@ void HonestServer::report_answered(std::int32_t lobby, std::optional<std::string
           [this, lobby] { report_end(lobby); });
 }
 
+// Taken, but not on the disk yet: it is said again until it is.
+void HonestServer::report_refused(std::int32_t lobby, const Hold& hold, std::string_view refusal) {
+    if (refusal != not_kept) {
+        stage_.judge.object(stage_.book.disowned(lobby, self(hold), refusal, now()));
+        holds_.erase(lobby);
+        return;
+    }
+    stage_.judge.object(stage_.book.report_not_kept(lobby, now()));
+    later(report_again, report_again, [this, lobby] {
+        const auto found = holds_.find(lobby);
+        if (found == holds_.end() || found->second.asked) return;
+        if (found->second.step == Step::reporting_end) return report_end(lobby);
+        if (found->second.step == Step::reporting_start) return report_start(lobby, found->second);
+        report_ready(lobby);
+    });
+}
+
 void HonestServer::aborted(const AbortMatch& abort) {
     const auto found = holds_.find(abort.lobby.value);
     if (found == holds_.end()) return;
@@ -302,10 +312,8 @@ void HonestServer::aborted(const AbortMatch& abort) {
     holds_.erase(found);
 }
 
-// A new link: whatever was under way is said once more. What was reported shortly before a crash may be forgotten.
+// A new link: whatever was under way is said once more. What was answered with yes is not forgotten by any crash.
 void HonestServer::resume() {
-    while (!ended_.empty() && now() - ended_.front().first > ended_memory) ended_.pop_front();
-    for (const auto& [when, lobby] : ended_) stage_.links.send(link_, MatchEndedReport{ServerId(id_), LobbyId(lobby)});
     for (auto& [lobby, hold] : holds_) {
         const std::int32_t id = lobby;
         if (hold.step == Step::reporting_end) {

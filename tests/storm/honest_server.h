@@ -73,6 +73,7 @@ private:
     void report_start(std::int32_t lobby, Hold& hold);
     void report_end(std::int32_t lobby);
     void report_answered(std::int32_t lobby, std::optional<std::string_view> refusal);
+    void report_refused(std::int32_t lobby, const Hold& hold, std::string_view refusal);
     void aborted(const AbortMatch& abort);
     // Does it in a while, unless the link is another by then.
     void later(Span least, Span most, std::function<void()> deed);
@@ -92,7 +93,6 @@ private:
     std::int64_t issued_ms_ = 0;        // in the latest answer
     Moment issued_at_;
     std::map<std::int32_t, Hold> holds_;
-    std::deque<std::pair<Moment, std::int32_t>> ended_;  // the latest, to be reported again after a restart
 };
 
 }  // namespace muster::storm

@@ -173,6 +173,11 @@ Objection LobbyBook::token_refused(std::int32_t id, std::int32_t account, std::s
     return fmt::format("the right token of lobby {} was refused to account {}: {}", id, account, why);
 }
 
+Objection LobbyBook::report_not_kept(std::int32_t id, Moment at) const {
+    if (weather_.met({slow_disk, full_disk, down}, at - limits_.answer, at)) return std::nullopt;
+    return fmt::format("a report of lobby {} could not be kept in fair weather", id);
+}
+
 Objection LobbyBook::sweep(Moment at, const std::vector<std::optional<Moment>>& heard_since) {
     while (!closed_.empty() && at - closed_.front().first > memory) {
         lobbies_.erase(closed_.front().second);

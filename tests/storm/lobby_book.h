@@ -77,6 +77,8 @@ public:
     Objection aborted(std::int32_t lobby, const Answer& by, std::string_view reason, Moment at);
     void reported(std::int32_t lobby, MatchEventKind kind, Moment at);
     Objection disowned(std::int32_t lobby, const Answer& by, std::string_view why, Moment at);
+    // Its server hears that its report is taken, but is not on the disk.
+    Objection report_not_kept(std::int32_t lobby, Moment at) const;
     // Its server hears of a token.
     Objection token_accepted(std::int32_t lobby, std::int32_t account);
     void token_unanswered(std::int32_t lobby, std::int32_t account);
