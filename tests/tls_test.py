@@ -4,10 +4,8 @@
     tls_test.py PATH_TO_MUSTER [unittest arguments]
 """
 
-import contextlib
 import http.client
 import os
-import re
 import shutil
 import socket
 import ssl
@@ -281,37 +279,6 @@ class GamePorts(TlsDaemon):
             self.assertNotEqual(s_client(old).returncode, 0, old)
 
 
-class FullPort(TlsDaemon):
-    """An address that holds all connections of a port with unfinished handshakes keeps no other out (fault 75)."""
-
-    room = 40
-
-    def more_settings(self):
-        return {"MUSTER_LIMITS_CONNECTIONS_PER_PORT": str(self.room), "MUSTER_LIMITS_HANDSHAKE_DEADLINE": "60s"}
-
-    def test_newcomers_of_other_addresses_get_in_and_links_that_are_up_stay_fault_75_S_7(self):
-        up = self.server(self.pki.context("eu-1"))
-        silent = []
-        try:
-            for _ in range(2 * self.room):
-                plain = socket.create_connection(self.address("servers"), timeout=PATIENCE_S, source_address=("127.0.0.9", 0))
-                silent.append(plain)
-                with contextlib.suppress(OSError):
-                    plain.sendall(b"\x16\x03\x01\x02")  # and no more
-            eventually(lambda: self.metric("muster_connections_refused_total", port="servers", reason="per_port") > 0)
-            for port in range(20002, 20007):
-                newcomer = self.server(self.pki.context("eu-2"), port)
-                self.assertIsNone(newcomer.refused)
-                self.addCleanup(newcomer.close)
-            self.assertGreaterEqual(self.metric("muster_connections_closed_total", port="servers", reason="gave_way"), 5)
-            up.heartbeat()
-            up.expect(0x1003)
-        finally:
-            for plain in silent:
-                plain.close()
-        up.close()
-
-
 class OwnCertificates(TlsDaemon):
     """A port may show a certificate of its own (S-1); the one that expires first is told (S-3)."""
 
@@ -547,30 +514,6 @@ class Https(TlsDaemon):
 
         self.assertEqual(curl().returncode, 0, curl().stderr)
         self.assertNotEqual(curl("--tls-max", "1.2").returncode, 0)
-
-
-class HttpsNewcomers(TlsDaemon):
-    ports = '["http"]'
-
-    def more_settings(self):
-        return {"MUSTER_LIMITS_ACCEPTS_PER_SECOND_IP": "5", "MUSTER_HTTP_OPEN_METRICS": "true"}
-
-    def test_an_address_gets_so_many_handshakes_a_second_and_others_get_theirs_S_7_fault_75(self):
-        host, port = self.daemon.ports["http"].rsplit(":", 1)
-        for _ in range(200):
-            with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=PATIENCE_S) as peer:
-                peer.close()
-
-        def refused():
-            with socket.create_connection((host, int(port)), timeout=PATIENCE_S, source_address=("127.0.0.9", 0)) as plain:
-                with self.pki.context().wrap_socket(plain, server_hostname=host) as other:
-                    other.sendall(b"GET /metrics HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")
-                    text = b"".join(iter(lambda: other.recv(65536), b"")).decode()
-            found = re.search(r'muster_connections_refused_total\{port="http",reason="accept_rate"\} (\d+)', text)
-            return int(found.group(1)) if found else 0
-
-        # However slow the machine: within one second no more than five of the 200 got in.
-        eventually(lambda: refused() > 0)
 
 
 class Sdk(TlsDaemon):

@@ -76,6 +76,18 @@ public:
 
     void cut() override { end(); }
 
+    bool is_unproven() const override { return state_ == State::securing || state_ == State::queued; }
+
+    bool begin_handshake() override {
+        if (state_ != State::queued) return false;
+        if (wire_.peer_has_left()) {
+            insecure(TlsFailure::incomplete, {});
+            return false;
+        }
+        shake_hands();
+        return true;
+    }
+
     std::optional<Waiting> waiting() const override {
         switch (state_) {
             case State::securing:
@@ -87,6 +99,7 @@ public:
             case State::lingering:
                 return Waiting{asio::steady_timer::clock_type::now() - entered_,
                                state_ == State::idle || state_ == State::held};
+            case State::queued:
             case State::answering:
             case State::streaming:
             case State::stream_waiting:
@@ -99,6 +112,7 @@ public:
 private:
     enum class State : std::uint8_t {
         securing,
+        queued,  // for its TLS handshake
         idle,
         head,
         body,
@@ -116,7 +130,24 @@ private:
     void secure() {
         if (!wire_.has_tls()) return read_head();
         enter(State::securing, shared_->limits.header_deadline);
-        wire_.async_secure([self = shared_from_this()](const std::optional<HttpWire::Insecure>& failed) {
+        wire_.async_hello([self = shared_from_this()](const std::optional<HttpWire::Insecure>& failed) {
+            if (self->state_ != State::securing) return;
+            if (failed) return self->insecure(failed->why, failed->details);
+            self->await_handshake();
+        });
+    }
+
+    // The peer is not late while others are before it.
+    void await_handshake() {
+        shared_->handshakes.wait(peer_, weak_from_this());
+        state_ = State::queued;
+        ++turn_;
+        deadline_.cancel();
+    }
+
+    void shake_hands() {
+        enter(State::securing, shared_->limits.header_deadline);
+        wire_.async_handshake([self = shared_from_this()](const std::optional<HttpWire::Insecure>& failed) {
             if (self->state_ != State::securing) return;
             if (failed) return self->insecure(failed->why, failed->details);
             self->shared_->tls_handshakes.fetch_add(1, std::memory_order_relaxed);
@@ -397,6 +428,8 @@ private:
                 break;
             case State::securing:
                 insecure(TlsFailure::timed_out, {});
+                break;
+            case State::queued:
                 break;
             case State::idle:
             case State::writing:

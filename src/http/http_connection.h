@@ -11,6 +11,7 @@
 
 #include "base/ip_address.h"
 #include "base/log.h"
+#include "http/http_handshakes.h"
 #include "http/http_message.h"
 #include "http/http_server.h"
 
@@ -28,6 +29,7 @@ struct HttpShared {
     std::vector<std::string> hosts;  // further ones that requests may name
     Log& log;
     std::shared_ptr<HttpThread> thread{};
+    HttpHandshakes handshakes{thread};
     bool under_pressure = false;  // HTTP thread only: see HttpQuota
     std::atomic<std::uint64_t> requests{0};
     std::atomic<std::uint64_t> refused_requests{0};
@@ -59,6 +61,11 @@ public:
     virtual void finish() = 0;
     // Ends at once.
     virtual void cut() = 0;
+
+    // With TLS: whether the handshake is not over yet.
+    virtual bool is_unproven() const = 0;
+    // The peer's hello is here, and it is its address's turn: shakes hands. False when there is nothing to be done.
+    virtual bool begin_handshake() = 0;
 
     // For how long it has been the peer's turn; none when it is ours, or when it streams. `resting`: between requests,
     // or with an answer that is held back.

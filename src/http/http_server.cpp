@@ -6,7 +6,6 @@
 #include <exception>
 #include <new>
 #include <thread>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -18,6 +17,7 @@
 
 #include "base/check.h"
 #include "base/thread_name.h"
+#include "http/http_admission.h"
 #include "http/http_connection.h"
 
 namespace muster {
@@ -35,10 +35,6 @@ constexpr std::size_t accepts_max = 64;
 // Turns that those already here get before a newcomer over a limit is judged: enough to read what has arrived, to
 // answer it and to see that the peer has left.
 constexpr int turns_before_refusal = 8;
-// Connections over a limit that are told so; beyond these they are just closed. And those from loopback over a limit
-// that may still ask how we are; beyond these the oldest makes room. Of both, at most half as many as may be served.
-constexpr std::size_t turned_away_max = 32;
-constexpr std::size_t probes_max = 32;
 
 tcp::endpoint to_endpoint(const HttpListen& listen) {
     if (listen.host.is_v4()) return {asio::ip::make_address_v4(listen.host.to_string()), listen.port};
@@ -59,10 +55,9 @@ public:
           listener_(*context_),
           pause_(*context_),
           grace_(*context_),
-          quota_(limits.quota),
-          shared_(new HttpShared{limits, nullptr, listen.host, listen.hosts, log}),
-          work_(std::make_shared<Work>(context_)) {
-        shared_->thread = work_;
+          work_(std::make_shared<Work>(context_)),
+          shared_(new HttpShared{limits, nullptr, listen.host, listen.hosts, log, work_}),
+          admission_(limits.quota, shared_) {
         MUSTER_CHECK(!listen.tls || listen.clock, "certificates are judged by a clock");
         shared_->tls = listen.tls;
         shared_->clock = listen.clock;
@@ -92,7 +87,7 @@ public:
     std::shared_ptr<HttpThread> thread() const { return work_; }
 
     void set_quota(const HttpQuota::Limits& limits) {
-        asio::post(*context_, [this, limits] { quota_.set_limits(limits); });
+        asio::post(*context_, [this, limits] { admission_.set_limits(limits); });
     }
 
     void set_tls(std::shared_ptr<const TlsServerContext> context) {
@@ -106,13 +101,9 @@ public:
         for (std::size_t i = 0; i < figures.tls_failed.size(); ++i)
             figures.tls_failed[i] = shared_->tls_failed[i].load(std::memory_order_relaxed);
         figures.tls_handshakes = shared_->tls_handshakes.load(std::memory_order_relaxed);
-        figures.connections = connection_count_.load(std::memory_order_relaxed);
+        admission_.tell(figures);
         figures.requests = shared_->requests.load(std::memory_order_relaxed);
         figures.refused_requests = shared_->refused_requests.load(std::memory_order_relaxed);
-        figures.refused_per_ip = refused_per_ip_.load(std::memory_order_relaxed);
-        figures.refused_per_port = refused_per_port_.load(std::memory_order_relaxed);
-        figures.refused_accept_rate = refused_accept_rate_.load(std::memory_order_relaxed);
-        figures.let_go = let_go_.load(std::memory_order_relaxed);
         figures.accept_errors = accept_errors_.load(std::memory_order_relaxed);
         return figures;
     }
@@ -216,16 +207,16 @@ private:
     void judge_those_over_limit(bool for_good) {
         for (auto& connection : std::exchange(over_limit_, {})) {
             if (for_good)
-                admit(connection, admission_of(connection->peer()));
-            else
-                admit_if_room(std::move(connection));
+                admission_.admit_anyway(connection);
+            else if (!admission_.admit_if_room(connection))
+                over_limit_.push_back(std::move(connection));
         }
     }
 
     // Many at a time: one at a time, each would wait for a turn of all other connections, and who comes last for the
     // turns of all that came before.
     error_code accept_those_waiting() {
-        const std::size_t most = std::min(accepts_max, quota_.limits().connections);
+        const std::size_t most = std::min(accepts_max, admission_.limits().connections);
         for (std::size_t i = 0; i < most; ++i) {
             error_code error;
             tcp::socket socket(*context_);
@@ -243,14 +234,6 @@ private:
         return {};
     }
 
-    // What a connection may ask for.
-    enum class Admission : std::uint8_t { served, probes_only, turned_away };
-    struct Admitted {
-        std::shared_ptr<HttpConnection> connection;
-        IpAddress peer;
-        Admission as = Admission::served;
-    };
-
     void take(tcp::socket&& socket) {
         error_code error;
         const bool is_v4 = shared_->listening.is_v4();
@@ -258,99 +241,15 @@ private:
         if (error) return;
         const auto connection = HttpConnection::make(context_, fd, is_v4, shared_,
                                                      [this](HttpConnection* ended) { connection_ended(ended); });
-        // Each costs a handshake.
-        if (shared_->tls && quota_.comes_too_often(connection->peer(), std::chrono::steady_clock::now())) {
-            refused_accept_rate_.fetch_add(1, std::memory_order_relaxed);
-            return;
-        }
-        admit_if_room(connection);
-    }
-
-    void admit_if_room(std::shared_ptr<HttpConnection> connection) {
-        if (quota_.refusal(connection->peer())) return over_limit_.push_back(std::move(connection));
-        admit(connection, Admission::served);
-    }
-
-    void admit(const std::shared_ptr<HttpConnection>& connection, Admission as) {
-        const IpAddress peer = connection->peer();
-        if (as == Admission::turned_away && count_of(as) >= beside_the_served(turned_away_max)) return;
-        if (as == Admission::probes_only && count_of(as) >= beside_the_served(probes_max)) let_go_of_oldest_probe();
-
-        connections_.emplace(connection.get(), Admitted{connection, peer, as});
-        if (as == Admission::served) quota_.take(peer);
-        connections_changed();
-        switch (as) {
-            case Admission::served:
-                return connection->serve();
-            case Admission::probes_only:
-                return connection->serve_probe();
-            case Admission::turned_away:
-                return connection->turn_away();
-        }
-    }
-
-    Admission admission_of(const IpAddress& peer) {
-        auto refusal = quota_.refusal(peer);
-        while (refusal && let_one_go(*refusal, peer)) refusal = quota_.refusal(peer);
-        if (!refusal) return Admission::served;
-        (*refusal == HttpRefusal::per_ip ? refused_per_ip_ : refused_per_port_).fetch_add(1, std::memory_order_relaxed);
-        return peer.is_loopback() ? Admission::probes_only : Admission::turned_away;
-    }
-
-    std::size_t beside_the_served(std::size_t most) const {
-        return std::clamp<std::size_t>(quota_.limits().connections / 2, 1, most);
-    }
-
-    // Ends the connection that has waited longest for its peer, if any has waited long enough.
-    bool let_one_go(HttpRefusal refusal, const IpAddress& newcomer) {
-        const auto may_go = [&](const Admitted& each, const HttpConnection::Waiting& waiting) {
-            if (each.as != Admission::served) return false;
-            if (refusal == HttpRefusal::per_ip && each.peer.network() != newcomer.network()) return false;
-            return waiting.resting || waiting.time >= shared_->limits.patience;
-        };
-        const auto longest = longest_waiting(may_go);
-        if (!longest) return false;
-        let_go_.fetch_add(1, std::memory_order_relaxed);
-        longest->cut();
-        return true;
-    }
-
-    void let_go_of_oldest_probe() {
-        const auto oldest = longest_waiting(
-            [](const Admitted& each, const HttpConnection::Waiting&) { return each.as == Admission::probes_only; });
-        if (oldest) oldest->cut();
-    }
-
-    template <class MayGo>
-    std::shared_ptr<HttpConnection> longest_waiting(MayGo may_go) const {
-        std::shared_ptr<HttpConnection> longest;
-        Duration time{0};
-        for (const auto& [key, each] : connections_) {
-            const auto waiting = each.connection->waiting();
-            if (!waiting || !may_go(each, *waiting) || (longest && waiting->time <= time)) continue;
-            longest = each.connection;
-            time = waiting->time;
-        }
-        return longest;
-    }
-
-    std::size_t count_of(Admission as) const {
-        return static_cast<std::size_t>(
-            std::ranges::count_if(connections_, [as](const auto& entry) { return entry.second.as == as; }));
+        if (shared_->tls && admission_.comes_too_often(connection->peer())) return;
+        if (admission_.admit_if_room(connection)) return;
+        if (admission_.is_flooded()) return admission_.admit_anyway(connection);
+        over_limit_.push_back(connection);
     }
 
     void connection_ended(HttpConnection* connection) {
-        const auto found = connections_.find(connection);
-        if (found == connections_.end()) return;
-        if (found->second.as == Admission::served) quota_.give_back(found->second.peer);
-        connections_.erase(found);
-        connections_changed();
-        if (stopping_ && connections_.empty()) context_->stop();
-    }
-
-    void connections_changed() {
-        connection_count_.store(connections_.size(), std::memory_order_relaxed);
-        shared_->under_pressure = quota_.under_pressure();
+        admission_.ended(connection);
+        if (stopping_ && admission_.empty()) context_->stop();
     }
 
     void stop() {
@@ -359,20 +258,12 @@ private:
         listener_.close(ignored);
         pause_.cancel();
         over_limit_.clear();
-        for (const auto& connection : live_connections()) connection->finish();
-        if (connections_.empty()) return context_->stop();
+        for (const auto& connection : admission_.all()) connection->finish();
+        if (admission_.empty()) return context_->stop();
         grace_.expires_after(shared_->limits.stop_grace);
         grace_.async_wait([this](error_code) {
-            for (const auto& connection : live_connections()) connection->cut();
+            for (const auto& connection : admission_.all()) connection->cut();
         });
-    }
-
-    // A copy, since connections leave the map as they end.
-    std::vector<std::shared_ptr<HttpConnection>> live_connections() const {
-        std::vector<std::shared_ptr<HttpConnection>> all;
-        all.reserve(connections_.size());
-        for (const auto& [key, each] : connections_) all.push_back(each.connection);
-        return all;
     }
 
     // Shared with answers that are still out when the server goes.
@@ -382,20 +273,14 @@ private:
     tcp::acceptor listener_;
     asio::steady_timer pause_;
     asio::steady_timer grace_;
-    HttpQuota quota_;
-    std::unordered_map<HttpConnection*, Admitted> connections_;
     std::vector<std::shared_ptr<HttpConnection>> over_limit_;
     bool stopping_ = false;
 
     // Any thread.
-    const std::shared_ptr<HttpShared> shared_;
     const std::shared_ptr<Work> work_;
+    const std::shared_ptr<HttpShared> shared_;
+    HttpAdmission admission_;  // HTTP thread only, but for its figures
     std::uint16_t port_ = 0;
-    std::atomic<std::uint64_t> connection_count_{0};
-    std::atomic<std::uint64_t> refused_per_ip_{0};
-    std::atomic<std::uint64_t> refused_accept_rate_{0};
-    std::atomic<std::uint64_t> refused_per_port_{0};
-    std::atomic<std::uint64_t> let_go_{0};
     std::atomic<std::uint64_t> accept_errors_{0};
 
     std::thread thread_;

@@ -57,7 +57,8 @@ struct HttpFigures {
     std::uint64_t refused_per_ip = 0;       // connections over the limit of their address
     std::uint64_t refused_per_port = 0;     // connections over the limit of all
     std::uint64_t refused_accept_rate = 0;  // TLS connections of an address that came too often
-    std::uint64_t let_go = 0;               // connections that waited for their peer and made room for another
+    std::uint64_t let_go = 0;               // connections that waited for their peer, or had proved nothing, and made
+                                            // room for another
     std::uint64_t accept_errors = 0;
     std::array<std::uint64_t, tls_failures.size()> tls_failed{};  // by TlsFailure
     std::uint64_t tls_handshakes = 0;                             // that were finished
@@ -81,7 +82,8 @@ public:
 //
 // One address cannot shut out others. At the limit of an address, the server closes that address's connection
 // that has waited longest for its peer; at the limit of all, any such connection. If none waits, the newcomer gets 503.
-// A few connections are reserved for loopback, for the probes of health.h.
+// With TLS, at the limit of all, those that have not finished their handshake give way first: see HttpAdmission. A few
+// connections are reserved for loopback, for the probes of health.h.
 class HttpServer {
 public:
     // Opens the port; throws HttpListenError. Peers wait until serve(). The log outlives the server.

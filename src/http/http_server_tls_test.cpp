@@ -1,15 +1,20 @@
-// HTTPS, and how long an operator's certificate is good for (S-2, S-5).
+// HTTPS: how long an operator's certificate is good for (S-2, S-5), and newcomers in a flood of handshakes (fault 75).
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <ctime>
+#include <latch>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <openssl/ssl.h>
 
 #include "certs/authority.h"
 #include "http/http_server_fixture.h"
@@ -75,18 +80,31 @@ private:
 // Asks over one connection.
 class TlsTestClient {
 public:
-    TlsTestClient(TestClient socket, std::shared_ptr<const TlsClientContext> with)
+    // How far it goes by itself.
+    enum class Until : std::uint8_t { hello, open };
+    TlsTestClient(TestClient socket, std::shared_ptr<const TlsClientContext> with, Until until = Until::open)
         : socket_(std::move(socket)), link_(std::move(with), "127.0.0.1") {
         link_.begin(out_);
         flush();
+        if (until == Until::open) REQUIRE(shake_hands());
+    }
+
+    // False when the server has ended the connection.
+    bool shake_hands() {
         while (link_.state() == TlsLink::State::handshaking && turn()) {
         }
-        REQUIRE(link_.state() == TlsLink::State::open);
+        return link_.state() == TlsLink::State::open;
     }
+
+    // The server has not said anything yet.
+    bool is_unheard() const { return !socket_.has_something(); }
 
     // Empty when the server has ended the connection.
     std::string ask(std::string_view request) {
         send(request);
+        return hear();
+    }
+    std::string hear() {
         while (heard_.find("\r\n\r\n") == std::string::npos && turn()) {
         }
         return std::exchange(heard_, {});
@@ -125,13 +143,59 @@ private:
 struct Https {
     OperatorPki pki;
     MovedDate date;
-    Serving serving{HttpLimits{}, {*IpAddress::parse("127.0.0.1"), 0, {}, pki.server(), &date}};
+    std::shared_ptr<const TlsServerContext> context = pki.server();
+    std::shared_ptr<const TlsClientContext> plain_client = pki.client(false);
+    Serving serving;
+
+    explicit Https(const HttpLimits& limits = {})
+        : serving(limits, {*IpAddress::parse("127.0.0.1"), 0, {}, context, &date}) {}
 
     TlsTestClient connect(bool with_certificate) { return {serving.connect(), pki.client(with_certificate)}; }
+    // From 127.0.0.`host`; has said hello and no more.
+    std::unique_ptr<TlsTestClient> newcomer(std::uint8_t host) {
+        return std::make_unique<TlsTestClient>(serving.connect(host), plain_client, TlsTestClient::Until::hello);
+    }
+    std::vector<std::unique_ptr<TlsTestClient>> newcomers(std::size_t count, std::uint8_t host) {
+        std::vector<std::unique_ptr<TlsTestClient>> all;
+        for (std::size_t i = 0; i < count; ++i) all.push_back(newcomer(host));
+        return all;
+    }
+    // Until the returned object goes, the HTTP thread does nothing.
+    class Stopped {
+    public:
+        explicit Stopped(HttpServer& server) {
+            server.thread()->post([stopped = stopped_] { stopped->wait(); });
+        }
+        ~Stopped() { stopped_->count_down(); }
+        Stopped(const Stopped&) = delete;
+        Stopped& operator=(const Stopped&) = delete;
+
+    private:
+        std::shared_ptr<std::latch> stopped_ = std::make_shared<std::latch>(1);
+    };
+    // Handshakes that OpenSSL has begun.
+    long begun() const { return SSL_CTX_sess_accept(&context->native()); }
     std::uint64_t failed(TlsFailure why) const {
         return serving.server->figures().tls_failed[static_cast<std::size_t>(why)];
     }
 };
+
+// At its limit with few connections.
+struct FullHttps : Https {
+    static constexpr std::size_t room = 20;
+
+    FullHttps() : Https(limits()) {}
+    static HttpLimits limits() {
+        HttpLimits few;
+        few.quota.connections = room;
+        return few;
+    }
+};
+
+std::size_t count_unheard(const std::vector<std::unique_ptr<TlsTestClient>>& clients) {
+    return static_cast<std::size_t>(
+        std::count_if(clients.begin(), clients.end(), [](const auto& client) { return client->is_unheard(); }));
+}
 
 }  // namespace
 
@@ -162,4 +226,66 @@ TEST_CASE_FIXTURE(Https, "S-2: a revoked operator's open connection gets no furt
     serving.server->set_tls(pki.server(pki.serial + "\n"));
     CHECK(client.ask(get("/a")).empty());
     CHECK(failed(TlsFailure::revoked) == 1);
+}
+
+TEST_CASE_FIXTURE(Https, "fault 75: over HTTP a newcomer does not wait for the handshakes that others have sent") {
+    TlsTestClient up = connect(false);
+    constexpr std::size_t each = 60;
+    std::optional<Stopped> stopped(std::in_place, *serving.server);
+    auto flood = newcomers(each, 2);
+    for (std::uint8_t host = 3; host < 8; ++host) {
+        for (auto& client : newcomers(each, host)) flood.push_back(std::move(client));
+    }
+    const auto late = newcomer(9);
+    up.send(get("/a"));
+    stopped.reset();
+
+    REQUIRE(late->shake_hands());
+    const std::size_t unheard = count_unheard(flood);
+    CHECK(status(late->ask(get("/a"))) == 200);
+    CHECK(unheard > flood.size() / 2);
+    // Whoever is up is served in between, and who waited is served in the end.
+    CHECK(status(up.hear()) == 200);
+    for (auto& client : flood) CHECK(client->shake_hands());
+}
+
+TEST_CASE_FIXTURE(Https, "fault 75: over HTTP no handshake is begun for a peer that has left while it waited") {
+    constexpr std::size_t peers = 60;
+    {
+        const Stopped stopped(*serving.server);
+        newcomers(peers, 2);
+    }
+    CHECK(Serving::soon([&] { return failed(TlsFailure::incomplete) == peers; }));
+    CHECK(begun() == 0);
+    connect(false);
+    CHECK(begun() == 1);
+    CHECK(Serving::soon([&] { return serving.server->figures().connections == 0; }));
+}
+
+TEST_CASE_FIXTURE(FullHttps, "fault 75: over HTTP, those that have proved nothing give way to other addresses") {
+    TlsTestClient up = connect(false);
+    CHECK(status(up.ask(get("/a"))) == 200);  // and now it rests
+    std::vector<TestClient> flood;
+    for (std::size_t i = 0; i < 2 * room; ++i) flood.push_back(serving.connect(2));
+    CHECK(Serving::soon([&] { return serving.server->figures().refused_per_port >= room; }));
+    std::vector<std::unique_ptr<TlsTestClient>> others;
+    for (std::uint8_t host = 3; host < 8; ++host) {
+        others.push_back(newcomer(host));
+        REQUIRE(others.back()->shake_hands());
+        CHECK(status(others.back()->ask(get("/a"))) == 200);
+    }
+    CHECK(serving.server->figures().let_go >= 5);
+    CHECK(status(up.ask(get("/a"))) == 200);
+}
+
+TEST_CASE_FIXTURE(FullHttps, "fault 75, S-7: over HTTP, those that rest make room when no flood is the reason") {
+    auto resting = newcomers(room, 2);
+    for (auto& client : resting) {
+        REQUIRE(client->shake_hands());
+        CHECK(status(client->ask(get("/a"))) == 200);
+    }
+    const auto other = newcomer(3);
+    REQUIRE(other->shake_hands());
+    CHECK(status(other->ask(get("/a"))) == 200);
+    CHECK(serving.server->figures().refused_per_port == 0);
 }

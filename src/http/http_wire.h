@@ -18,6 +18,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/error.hpp>
 #include <boost/asio/ssl/stream.hpp>
+#include <poll.h>
 
 #include "tls/hello_look.h"
 #include "tls/tls_context.h"
@@ -46,24 +47,42 @@ public:
         TlsFailure why = TlsFailure::incomplete;
         std::string details{};
     };
-    // With TLS only: awaits the peer's hello, then shakes hands. Calls `handler(std::optional<Insecure>)` once, also
-    // when the socket is closed meanwhile; the handler keeps this wire alive. Throws std::bad_alloc.
+    // With TLS only: awaits the peer's hello. Calls `handler(std::optional<Insecure>)` once, also when the socket is
+    // closed meanwhile; the handler keeps this wire alive. Throws std::bad_alloc.
     template <class Handler>
-    void async_secure(Handler&& handler) {
+    void async_hello(Handler&& handler) {
         socket_.async_wait(Socket::wait_read, [this, handler = std::forward<Handler>(handler)](Error error) mutable {
             const Hello hello = error ? Hello{.ended = true} : look_for_hello();
             if (hello.ended) return handler(Insecure{});
             switch (hello.kind) {
                 case HelloLook::Kind::too_few:
-                    return async_secure(std::move(handler));
+                    return async_hello(std::move(handler));
                 case HelloLook::Kind::not_tls:
                     return handler(Insecure{TlsFailure::not_tls, "the first bytes are no TLS"});
                 case HelloLook::Kind::unreasonable:
                     return handler(Insecure{TlsFailure::broken, "the first message is too long, or cut up"});
                 case HelloLook::Kind::good:
-                    return shake_hands(std::move(handler));
+                    return handler(std::optional<Insecure>());
             }
         });
+    }
+
+    // The hello is here: shakes hands. The handler as above.
+    template <class Handler>
+    void async_handshake(Handler&& handler) {
+        SSL* link = SSL_new(&tls_context_->native());
+        if (!link) throw std::bad_alloc();
+        tls_.emplace(socket_, link);
+        tls_->async_handshake(boost::asio::ssl::stream_base::server,
+                              [this, handler = std::forward<Handler>(handler)](Error error) mutable {
+                                  if (!error) return handler(std::optional<Insecure>());
+                                  handler(Insecure{failure_of(error), is_of_tls(error) ? error.message() : ""});
+                              });
+    }
+    // Whether the peer says no more: it cannot finish a handshake that has not begun.
+    bool peer_has_left() {
+        pollfd look{socket_.native_handle(), POLLRDHUP, 0};
+        return ::poll(&look, 1, 0) == 1 && (look.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
     }
 
     // What the peer's certificate says, once the handshake is over; nothing when it showed none.
@@ -116,17 +135,6 @@ private:
         return {is_whole ? HelloLook::Kind::good : HelloLook::Kind::too_few};
     }
 
-    template <class Handler>
-    void shake_hands(Handler&& handler) {
-        SSL* link = SSL_new(&tls_context_->native());
-        if (!link) throw std::bad_alloc();
-        tls_.emplace(socket_, link);
-        tls_->async_handshake(boost::asio::ssl::stream_base::server,
-                              [this, handler = std::forward<Handler>(handler)](Error error) mutable {
-                                  if (!error) return handler(std::optional<Insecure>());
-                                  handler(Insecure{failure_of(error), is_of_tls(error) ? error.message() : ""});
-                              });
-    }
     TlsFailure failure_of(const Error& error) {
         const long verdict = SSL_get_verify_result(tls_->native_handle());
         if (is_of_tls(error) && verdict != X509_V_OK) return failure_of_verdict(verdict);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include <poll.h>
 #include <unistd.h>
 
 namespace muster {
@@ -74,6 +75,12 @@ public:
     std::string some() {
         if (read_.empty()) read_more();
         return std::exchange(read_, {});
+    }
+
+    // Whether there is something to read, an end included. Does not wait.
+    bool has_something() const {
+        pollfd look{fd_, POLLIN, 0};
+        return !read_.empty() || ::poll(&look, 1, 0) == 1;
     }
 
     // True when the server has ended the connection, with nothing left unread.

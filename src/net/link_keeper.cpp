@@ -64,7 +64,7 @@ bool LinkKeeper::make_room(Port port, const IpAddress& newcomer, AcceptRefusal w
     const WorkerPort& worker_port = ports_[static_cast<std::size_t>(port)];
     const bool is_full = why == AcceptRefusal::per_port || why == AcceptRefusal::descriptors;
     if (!worker_port.tls || !is_full || !quota_.may_have_more(port, newcomer, worker_port.limits())) return false;
-    GivingWay& list = giving_way_[static_cast<std::size_t>(port)];
+    auto& list = giving_way_[static_cast<std::size_t>(port)];
     try {
         if (list.is_stale(at.running)) {
             list.begin();

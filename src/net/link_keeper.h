@@ -18,7 +18,6 @@
 #include "net/connection.h"
 #include "net/connection_quota.h"
 #include "net/connection_table.h"
-#include "net/giving_way.h"
 #include "net/insecure_peer.h"
 #include "net/link_reader.h"
 #include "net/link_writer.h"
@@ -26,6 +25,7 @@
 #include "net/poller.h"
 #include "net/worker_port.h"
 #include "runtime/timer_wheel.h"
+#include "tls/giving_way.h"
 
 namespace muster {
 
@@ -157,7 +157,7 @@ private:
     const OnInsecurePeer& on_insecure_peer_;
     ConnectionTable table_;
     TimerWheel wheel_;
-    std::array<GivingWay, ports.size()> giving_way_;
+    std::array<GivingWay<ConnectionId>, ports.size()> giving_way_;
     std::vector<ConnectionId> has_room_;  // reported writable in this turn, with bytes waiting
     std::vector<UntoldEnd> untold_ends_;
 };

@@ -9,13 +9,13 @@
 
 #include "base/ids.h"
 #include "base/time.h"
-#include "net/handshake_queue.h"
 #include "net/limits.h"
 #include "net/message_rate.h"
 #include "net/net_figures.h"
 #include "net/port_inbox.h"
 #include "net/turn_time.h"
 #include "protocol/port.h"
+#include "tls/handshake_queue.h"
 #include "tls/tls_context.h"
 
 namespace muster {
@@ -47,7 +47,11 @@ public:
     // Links with unread bytes that may be read. One that is gone by now may still be named.
     std::vector<ConnectionId> ready;
     // Links whose TLS handshake could begin. They are not among the ready ones.
-    HandshakeQueue newcomers;
+    struct Newcomer {
+        ConnectionId link;
+        Time since;
+    };
+    HandshakeQueue<Newcomer> newcomers;
     bool out_of_room = false;  // some ready ones were not read in this turn because the inbox is full
 
     // Since the figures were last told.

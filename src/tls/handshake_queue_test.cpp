@@ -1,4 +1,4 @@
-#include "net/handshake_queue.h"
+#include "tls/handshake_queue.h"
 
 #include <cstdint>
 #include <string>
@@ -11,14 +11,12 @@ using namespace muster;
 namespace {
 
 struct Queueing {
-    HandshakeQueue queue;
+    HandshakeQueue<std::uint32_t> queue;
 
-    void push(const char* from, std::uint32_t number) {
-        queue.push(*IpAddress::parse(from), {ConnectionId{number, 1}, Time{}});
-    }
+    void push(const char* from, std::uint32_t number) { queue.push(*IpAddress::parse(from), number); }
     std::vector<std::uint32_t> order() {
         std::vector<std::uint32_t> numbers;
-        while (const auto next = queue.pop()) numbers.push_back(next->link.slot);
+        while (const auto next = queue.pop()) numbers.push_back(*next);
         return numbers;
     }
 };
@@ -45,7 +43,7 @@ TEST_CASE_FIXTURE(Queueing,
     for (int i = 0; i < 1'000; ++i) static_cast<void>(queue.pop());
     push("203.0.113.1", 99'999);
     std::size_t before = 0;
-    for (auto next = queue.pop(); next && next->link.slot != 99'999; next = queue.pop()) ++before;
+    for (auto next = queue.pop(); next && *next != 99'999; next = queue.pop()) ++before;
     CHECK(before == 250);
 }
 
@@ -63,7 +61,7 @@ TEST_CASE_FIXTURE(Queueing, "fault 75: an address that never stops sending loses
     for (int i = 0; i < 100; ++i) push("203.0.113.1", number++);
     for (int i = 0; i < 1'000; ++i) {
         push("203.0.113.1", number++);
-        served.push_back(queue.pop()->link.slot);
+        served.push_back(*queue.pop());
     }
     for (const std::uint32_t rest : order()) served.push_back(rest);
     REQUIRE(served.size() == number);

@@ -6,17 +6,20 @@
 #include <cstddef>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "base/ids.h"
 #include "base/ip_address.h"
 #include "base/time.h"
 
 namespace muster {
 
-// The worker's thread only. A list of such links, made now and then, since it costs a look at every link. The address
+// One thread only. A list of such links, made now and then, since it costs a look at every link. The address
 // that has most of them loses one for a newcomer from an address that would still have fewer: a flood takes room from
 // itself, and whoever comes from elsewhere finds some (fault 75). IPv6 addresses count by their /64 network.
+//
+// `Link` names a link.
+template <class Link>
 class GivingWay {
 public:
     // How long a list is used.
@@ -29,11 +32,13 @@ public:
         made_.reset();
         by_network_.clear();
         most_.clear();
+        listed_ = 0;
     }
-    void add(const IpAddress& from, ConnectionId link) {
+    void add(const IpAddress& from, Link link) {
         OfNetwork& all = by_network_[from.network()];
-        all.links.push_back(link);
+        all.links.push_back(std::move(link));
         ++all.count;
+        ++listed_;
     }
     void end_list(Time now) {
         most_.reserve(by_network_.size());
@@ -41,16 +46,18 @@ public:
         std::make_heap(most_.begin(), most_.end(), has_fewer);
         made_ = now;
     }
+    // How many links the list had when it was made.
+    std::size_t listed() const { return listed_; }
 
     // Who gives way to a newcomer from there; none when nobody does. One that is gone by now may be named: ask again.
     // Throws std::bad_alloc, and changes nothing.
-    std::optional<ConnectionId> next_for(const IpAddress& newcomer) {
+    std::optional<Link> next_for(const IpAddress& newcomer) {
         if (most_.empty()) return std::nullopt;
         OfNetwork& own = by_network_[newcomer.network()];
         OfNetwork& most = *most_.front();
         if (most.links.size() <= own.count + 1) return std::nullopt;
         std::pop_heap(most_.begin(), most_.end(), has_fewer);
-        const ConnectionId link = most.links.back();
+        Link link = std::move(most.links.back());
         most.links.pop_back();
         --most.count;
         std::push_heap(most_.begin(), most_.end(), has_fewer);
@@ -61,8 +68,8 @@ public:
 
 private:
     struct OfNetwork {
-        std::vector<ConnectionId> links;  // that may give way
-        std::size_t count = 0;            // and those that were let in since
+        std::vector<Link> links;  // that may give way
+        std::size_t count = 0;    // and those that were let in since
     };
     static bool has_fewer(const OfNetwork* one, const OfNetwork* other) {
         return one->links.size() < other->links.size();
@@ -70,6 +77,7 @@ private:
 
     std::unordered_map<IpAddress, OfNetwork> by_network_;
     std::vector<OfNetwork*> most_;  // a heap: the first has most links
+    std::size_t listed_ = 0;
     std::optional<Time> made_;
 };
 

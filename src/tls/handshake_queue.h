@@ -5,34 +5,30 @@
 #include <list>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "base/ids.h"
 #include "base/ip_address.h"
-#include "base/time.h"
 
 namespace muster {
 
-// The worker's thread only. Addresses take turns, each with one link at a time, its first comer first: whoever comes
-// from an address of its own waits for one link of each other address, however many those have sent (fault 75). IPv6
-// addresses count by their /64 network.
+// One thread only. Addresses take turns, each with one link at a time, its first comer first: whoever comes from an
+// address of its own waits for one link of each other address, however many those have sent (fault 75). IPv6 addresses
+// count by their /64 network.
 //
-// A link that is gone by now may still be named.
+// `Waiting` names a link, which may be gone by its turn.
+template <class Waiting>
 class HandshakeQueue {
 public:
-    struct Waiting {
-        ConnectionId link;
-        Time since;
-    };
-
     // Throws std::bad_alloc, and changes nothing.
-    void push(const IpAddress& from, const Waiting& waiting) {
+    void push(const IpAddress& from, Waiting waiting) {
         const IpAddress network = from.network();
         if (const auto known = by_network_.find(network); known != by_network_.end()) {
-            known->second->links.push_back(waiting);
+            known->second->links.push_back(std::move(waiting));
         } else {
             std::list<OfNetwork> last;
-            last.push_back({network, {waiting}});
+            last.push_back({network, {}});
+            last.front().links.push_back(std::move(waiting));
             by_network_.emplace(network, last.begin());
             turns_.splice(turns_.end(), last);
         }
@@ -42,7 +38,7 @@ public:
     std::optional<Waiting> pop() {
         if (turns_.empty()) return std::nullopt;
         OfNetwork& next = turns_.front();
-        const Waiting served = next.links[next.first++];
+        Waiting served = std::move(next.links[next.first++]);
         --size_;
         if (next.first == next.links.size()) {
             by_network_.erase(next.network);
@@ -71,7 +67,7 @@ private:
     };
 
     std::list<OfNetwork> turns_;  // who waits, in the order of their turns
-    std::unordered_map<IpAddress, std::list<OfNetwork>::iterator> by_network_;
+    std::unordered_map<IpAddress, typename std::list<OfNetwork>::iterator> by_network_;
     std::size_t size_ = 0;
 };
 

@@ -1,4 +1,4 @@
-#include "net/giving_way.h"
+#include "tls/giving_way.h"
 
 #include <cstdint>
 #include <map>
@@ -12,13 +12,13 @@ using namespace std::chrono_literals;
 namespace {
 
 struct FullPort {
-    GivingWay list;
+    GivingWay<std::uint32_t> list;
     std::map<std::uint32_t, std::string> owners;
 
     void have(const std::string& from, std::uint32_t count) {
         for (std::uint32_t i = 0; i < count; ++i) {
             const auto number = static_cast<std::uint32_t>(owners.size());
-            list.add(*IpAddress::parse(from), ConnectionId{number, 1});
+            list.add(*IpAddress::parse(from), number);
             owners[number] = from;
         }
     }
@@ -27,7 +27,7 @@ struct FullPort {
         const auto link = list.next_for(*IpAddress::parse(newcomer));
         if (!link) return "";
         list.let_in(*IpAddress::parse(newcomer));
-        return owners.at(link->slot);
+        return owners.at(*link);
     }
 };
 
@@ -66,11 +66,11 @@ TEST_CASE_FIXTURE(FullPort, "fault 75: links that are the only ones of their add
 }
 
 TEST_CASE("fault 75: a list of links that give way is made anew after a tenth of a second") {
-    GivingWay list;
+    GivingWay<std::uint32_t> list;
     CHECK_FALSE(list.next_for(*IpAddress::parse("198.51.100.1")));
     CHECK(list.is_stale(Time{}));
     list.begin();
     list.end_list(Time{});
-    CHECK_FALSE(list.is_stale(Time{} + GivingWay::used_for - 1ns));
-    CHECK(list.is_stale(Time{} + GivingWay::used_for));
+    CHECK_FALSE(list.is_stale(Time{} + decltype(list)::used_for - 1ns));
+    CHECK(list.is_stale(Time{} + decltype(list)::used_for));
 }
