@@ -7,7 +7,6 @@ With MUSTER_TEST_LONG=1 also at full size: some minutes, 22,000 open files.
 """
 
 import os
-import re
 import subprocess
 import sys
 import unittest
@@ -17,9 +16,9 @@ LONG = os.environ.get("MUSTER_TEST_LONG") == "1"
 
 
 class Load(unittest.TestCase):
-    def run_load(self, check=True, **options):
-        """Fails, with what fleet_load printed, when it missed one of its targets; without `check` only when it broke off."""
-        command = [FLEET_LOAD, "--muster", MUSTER, "--no-bare", *(["--check"] if check else [])]
+    def run_load(self, **options):
+        """Fails, with what fleet_load printed, when it missed one of its targets."""
+        command = [FLEET_LOAD, "--muster", MUSTER, "--no-bare", "--check"]
         for name, value in options.items():
             command.append("--" + name.replace("_", "-"))
             if value is not True:
@@ -56,12 +55,10 @@ class ReconnectOverTls(Load):
 
     @unittest.skipUnless(LONG, "long")
     def test_fault_28_10000_servers_after_a_restart_over_tls_S_1(self):
-        """The aim is 10 s for them, too. On two cores that also play the fleet it takes 7.8 to 12.8 s: judged with room."""
-        told = self.run_load(check=False, servers=10_000, reconnect="restart", tls=True)
+        """Judged by the daemon's own CPU, which has to be below 10 s, and by the clock with the room of a busy machine:
+        two cores also play the fleet, whose half of each handshake costs as much as the daemon's."""
+        told = self.run_load(servers=10_000, reconnect="restart", tls=True)
         self.assertRegex(told, r"10020 by a ticket")
-        back = re.search(r"all were back in ([0-9.]+) s .* 0 as another server, 0 links lost", told)
-        self.assertIsNotNone(back, told)
-        self.assertLess(float(back[1]), 20)
 
 
 class Allocations(Load):
