@@ -569,6 +569,24 @@ class Agent(AgentCase):
         self.soon(lambda: self.logged(r"Config not reloaded: .*did you mean count"), "refused")
         self.assertEqual(len(self.games()), 4)
 
+    def test_G_11_G_12_the_end_of_a_process_whose_run_was_removed_is_told(self):
+        ports = free_ports(8)
+        old = f'[[run]]\nname = "old"\ncommand = ["{self.game}"]\nsdk = "none"\nstop_grace = "2s"\n'
+        agent = self.start_agent(self.write_config(1, ports=ports, run=old))
+        self.soon(lambda: len(self.connected()) == 2, "both runs")
+        self.write_config(1, ports=ports)
+        agent.send_signal(signal.SIGHUP)
+        self.soon(lambda: len(self.games()) == 1, "the removed one is ended")
+
+        def told():
+            return [each for each in self.ask("GET", "/events?type=process.exited")[1]["events"] if each["process"] == "old-1"]
+        self.soon(told, "Muster hears of it")
+        self.assertEqual(len(told()), 1)
+        self.assertIn("it is not wanted any more", told()[0]["reason"])
+        self.soon(lambda: list(self.processes()) == ["arena-1"], "and that it is gone")
+        self.assertTrue(self.logged("Process old-1 ended after"))
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "state", "processes", "old-1.json")))
+
     def test_G_5_a_build_that_crashes_at_once_is_a_crash_loop_told_once(self):
         """fault 90"""
         self.start_agent(self.write_config(1, command=["/bin/false"]))

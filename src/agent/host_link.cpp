@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <concepts>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,7 +24,6 @@ void HostLink::tell(const ProcessReport& report) {
 
 void HostLink::forget(const std::string& process) {
     processes_.erase(process);
-    std::erase_if(news_, [&process](const ProcessReport& each) { return each.process == process; });
     answer(ProcessGone{ProcessNameText(process)});
 }
 
@@ -102,7 +102,12 @@ void HostLink::take(const HostWelcome& welcome) {
 }
 
 void HostLink::tell_everything() {
-    for (const ProcessReport& report : std::exchange(news_, {})) link_.send(report);
+    std::set<std::string> gone;  // and yet in the news
+    for (const ProcessReport& report : std::exchange(news_, {})) {
+        link_.send(report);
+        if (!processes_.contains(report.process.string())) gone.insert(report.process.string());
+    }
+    for (const std::string& process : gone) link_.send(ProcessGone{ProcessNameText(process)});
     for (const auto& [name, report] : processes_) link_.send(report);
     link_.send(host_);
     if (!answer_by_) answer_by_ = now_ + answer_max;

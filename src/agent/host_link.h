@@ -57,6 +57,7 @@ public:
 
     // What the agent has to say. Before there is a link it is kept, as far as Muster wants to know it then.
     void tell(const ProcessReport& report);
+    // What happened to it before is still told.
     void forget(const std::string& process);
     void tell(const HostReport& report);
     // Of no use without the link that asked.

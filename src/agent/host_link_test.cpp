@@ -125,6 +125,19 @@ TEST_CASE_FIXTURE(LinkWorld, "G-12: what happened without a link is told when th
     CHECK(listen() == std::vector<Code>{hello, host});
 }
 
+TEST_CASE_FIXTURE(LinkWorld, "G-12: the end of a process that is gone for good is told when there is a link") {
+    link.tell(HostReport{});
+    link.tell(process("arena-1"));
+    link.tell(process("old-1", ReportedNews::started));
+    link.tell(process("old-1", ReportedNews::exited));
+    link.forget("old-1");
+    connect();
+    welcome();
+    CHECK(listen() == std::vector<Code>{hello, one_process, one_process, ProcessGone::code, one_process, host});
+    CHECK(last<ProcessGone>().process == "old-1");
+    CHECK(last<ProcessReport>().process == "arena-1");
+}
+
 TEST_CASE_FIXTURE(LinkWorld,
                   "G-3: the only things that Muster can ask for reach the agent, and nothing before the welcome") {
     connect();

@@ -110,7 +110,6 @@ void Supervisor::configure(Moment at, PortRange range, const std::vector<RunConf
             if (place.run == config.name) compare_settings(at, process, run);
     }
     for (const auto& [name, run] : runs_) balance(at, name);
-    forget_stopped();
 }
 
 bool Supervisor::start_wanted(Moment at, ProcessId id) {
@@ -118,7 +117,6 @@ bool Supervisor::start_wanted(Moment at, ProcessId id) {
     if (!process || process->state != ProcessState::starting || process->pid) return false;
     if (process->wish != EndWish::leave) return true;
     after_exit(at, *process, Duration::zero(), false);
-    forget_stopped();
     return false;
 }
 
@@ -180,7 +178,6 @@ void Supervisor::exited(Moment at, ProcessId id, ExitStatus status) {
     orders_.push_back(KillProcess{id});  // what it started must not outlive it
     tell(News::exited, *process, reason);
     after_exit(at, *process, ran, failed);
-    forget_stopped();
 }
 
 void Supervisor::after_exit(Moment at, Process& process, Duration ran, bool failed) {
@@ -224,7 +221,6 @@ void Supervisor::fail_start(Moment at, Process& process, std::string_view why) {
     process.port = 0;
     tell(News::exited, process, process.last_exit->reason);
     after_exit(at, process, Duration::zero(), true);
-    forget_stopped();
 }
 
 void Supervisor::start(Moment at, Process& process) {
@@ -278,7 +274,6 @@ void Supervisor::tell(ProcessNews::Kind kind, const Process& process, std::strin
 
 void Supervisor::tick(Moment at) {
     for (auto& [place, process] : processes_) tick(at, process);
-    forget_stopped();
 }
 
 void Supervisor::tick(Moment at, Process& process) {
@@ -344,6 +339,8 @@ std::optional<Time> Supervisor::next_tick() const {
 }
 
 std::vector<Order> Supervisor::take_orders() {
+    // What was ordered last is done by now: nobody needs to find them any more.
+    if (orders_.empty()) forget_stopped();
     return std::exchange(orders_, {});
 }
 

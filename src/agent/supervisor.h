@@ -97,6 +97,8 @@ public:
     void tick(Moment at);
     // When to call tick() next, if nothing else comes first.
     std::optional<Time> next_tick() const;
+    // Empty when there is nothing to do. A process of a run that is gone can be found until all that was ordered about
+    // it is done, which is when the next call is made.
     std::vector<Order> take_orders();
 
     // By ascending run, then number; those that are stopped included.

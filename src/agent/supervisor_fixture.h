@@ -30,6 +30,7 @@ struct SupervisorFixture {
     std::set<std::uint16_t> foreign_ports;  // that somebody else has
     bool spawns_work = true;
     std::int32_t last_pid = 100;
+    std::size_t news_of_nobody = 0;  // of a process that cannot be found when they are told
 
     static RunConfig arena() {
         RunConfig run;
@@ -55,6 +56,8 @@ struct SupervisorFixture {
             for (const Order& order : orders) {
                 done.push_back(order);
                 if (const auto* start = std::get_if<StartProcess>(&order)) launch(*start);
+                if (const auto* told = std::get_if<ProcessNews>(&order))
+                    news_of_nobody += supervisor.find(told->process) ? 0 : 1;
             }
         }
     }

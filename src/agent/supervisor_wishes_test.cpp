@@ -166,6 +166,21 @@ TEST_CASE_FIXTURE(SupervisorFixture, "G-11: a removed run is drained and forgott
     CHECK(supervisor.runs() == std::vector<std::string>{"arena"});
 }
 
+TEST_CASE_FIXTURE(SupervisorFixture, "G-12: the end of a process is told though its run is gone from the config") {
+    RunConfig other = arena();
+    other.name = "other";
+    other.count = other.count_max = 2;
+    configure({arena(), other});
+    for (const char* each : {"other-1", "other-2"}) bind_port(each);
+    play(7, "other-1");
+    configure({arena()});
+    exit(crash, "other-2");
+    exit(clean_exit, "other-1");
+    CHECK(news(ProcessNews::Kind::exited) == 2);
+    CHECK(news_of_nobody == 0);
+    CHECK(supervisor.runs() == std::vector<std::string>{"arena"});
+}
+
 TEST_CASE_FIXTURE(SupervisorFixture, "G-3: a drained host takes no match and keeps its processes") {
     configure({agones(2)});
     say({Kind::ready}, "arena-1");
