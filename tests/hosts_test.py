@@ -174,6 +174,36 @@ class Hosts(HostCase):
         self.soon(lambda: self.host()["connected"] and self.states() == ["ready"] * 2, "still two")
         self.assertEqual(len(self.games()), 2)
 
+    def test_G_3_a_wish_that_the_agents_disk_does_not_keep_is_refused_and_changes_nothing(self):
+        agent = self.up(1, run="count_max = 3")
+        state = os.path.join(self.folder, "state")
+        for name in ("counts.new", "draining.new"):  # where the next one would be written
+            os.mkdir(os.path.join(state, name))
+        code, out, said = self.cli("scale", "host-1/arena", "3")
+        self.assertEqual((code, out), (1, ""), said)
+        self.assertIn("the agent cannot write its state folder; is its disk full? Nothing has changed", said)
+        code, _, said = self.cli("drain", "--host", "host-1")
+        self.assertEqual(code, 1)
+        self.assertIn("cannot write its state folder", said)
+        agent.send_signal(signal.SIGTERM)
+        self.assertEqual(agent.wait(20), 0)
+        self.start_agent(os.path.join(self.folder, "agent.toml"))
+        self.soon(lambda: self.host()["connected"] and self.states() == ["ready"], "still one")
+        self.assertEqual((len(self.games()), self.host()["draining"]), (1, False))
+        for name in ("counts.new", "draining.new"):
+            os.rmdir(os.path.join(state, name))
+        self.assertEqual(self.cli("scale", "host-1/arena", "3")[0], 0)
+        self.soon(lambda: self.states() == ["ready"] * 3, "the disk takes it again")
+
+    def test_G_3_a_count_in_a_config_that_changed_while_no_agent_ran_wins(self):
+        agent = self.up(1, run="count_max = 3")
+        self.assertEqual(self.ask("POST", "/hosts/host-1/runs/arena", {"count": 3})[0], 200)
+        self.soon(lambda: self.states() == ["ready"] * 3, "three")
+        agent.send_signal(signal.SIGTERM)
+        self.assertEqual(agent.wait(20), 0)
+        self.start_agent(self.write_config(2, ports=self.ports, run="count_max = 3"))
+        self.soon(lambda: self.host()["connected"] and self.states().count("ready") == 2 and len(self.games()) == 2, "two")
+
     def test_G_12_a_host_that_is_lost_is_shown_with_its_servers_and_matches_and_comes_back(self):
         agent = self.up(2)
         lobby = 501

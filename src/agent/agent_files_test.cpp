@@ -159,14 +159,30 @@ TEST_CASE("G-7: the state folder belongs to one agent at a time") {
     CHECK(two.error().text.find(fmt::format("another agent (pid {}) uses this folder", getpid())) != std::string::npos);
     CHECK(two.error().in_use);
     CHECK(one->write(whole_record()));
-    CHECK(one->write_counts({{"arena", 3}}));
+    CHECK(one->write_counts({{"arena", {3, 1}}, {"b", {0, 2}}}));
     folder.write("state/processes/arena-2.json", to_json(whole_record()));  // says that it is another
     folder.write("state/processes/arena-3.json", "{");
     REQUIRE(one->records().size() == 1);
     CHECK(one->records()[0].name == "arena-1");
-    CHECK(one->counts() == std::map<std::string, std::int32_t>{{"arena", 3}});
+    CHECK(one->counts() == std::map<std::string, OperatorCount>{{"arena", {3, 1}}, {"b", {0, 2}}});
     one->remove_record("arena-1");
     CHECK(one->records().empty());
+}
+
+TEST_CASE("G-3: what an operator set and the disk refuses is told, and what was set before stays") {
+    const TestFolder folder;
+    auto state = StateFolder::open(folder.path() / "state");
+    REQUIRE(state);
+    REQUIRE(state->write_counts({{"arena", {3, 1}}}));
+    REQUIRE(state->write_draining(true));
+    // Something else is where the draft of a file would be, and where a file is to be removed.
+    std::filesystem::create_directory(state->path() / "counts.new");
+    CHECK_FALSE(state->write_counts({{"arena", {1, 1}}}));
+    CHECK(state->counts() == std::map<std::string, OperatorCount>{{"arena", {3, 1}}});
+    std::filesystem::remove(state->path() / "draining");
+    std::filesystem::create_directories(state->path() / "draining" / "in_the_way");
+    CHECK_FALSE(state->write_draining(false));
+    CHECK(state->draining());
 }
 
 TEST_CASE("G-11: a state folder that cannot be made is told with its path") {

@@ -64,8 +64,7 @@ void AgentLoop::begin() {
     const Moment at = moment();
     next_log_look_ = next_load_look_ = at.now;
     supervisor_.configure(at, config_.ports, config_.runs);
-    for (const auto& [run, count] : folder_.counts())
-        if (supervisor_.scale(at, run, count)) operator_counts_[run] = count;
+    restore_counts(at);
     if (folder_.draining()) {
         log_.info("Draining: an operator wished so");
         supervisor_.drain(at, true);
@@ -409,8 +408,12 @@ void AgentLoop::reload(const AgentConfig& config) {
     config_.ports = config.ports;
     config_.runs = config.runs;
     supervisor_.configure(moment(), config_.ports, config_.runs);
-    // Where the config says another count, what an operator had set is over.
-    const auto over = [this](const auto& each) { return supervisor_.wanted(each.first) != each.second; };
+    // Where the config says another count, what an operator had set is over. A disk that does not take that loses
+    // nothing: the next agent sees it as well.
+    const auto over = [this](const auto& each) {
+        return configured_count(each.first) != each.second.config ||
+               supervisor_.wanted(each.first) != each.second.count;
+    };
     if (std::erase_if(operator_counts_, over) > 0) (void)folder_.write_counts(operator_counts_);
 }
 

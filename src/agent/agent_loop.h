@@ -86,8 +86,13 @@ private:
     void obey_host(Moment at, const ReadLog& wish);
     void obey_host(Moment at, const ProcessMatches& told);
     void obey_host(Moment at, const HostMatchPlayers& told);
+    // What an operator wishes and the disk does not keep is not done.
+    void refuse_unwritten(std::uint32_t question);
     void report_process(const Process& process, ReportedNews news);
     void report_host();
+    void restore_counts(Moment at);
+    // What the config says; none when it has no such run.
+    std::optional<std::int32_t> configured_count(std::string_view run) const;
     void write_record(const Process& process);
     void tell_news(const ProcessNews& news, const Process& process);
     SdkSide* sdk_of(ProcessId process) const;
@@ -113,8 +118,8 @@ private:
     HostReports reports_;
     AgentMetrics metrics_;
     HostMeter meter_;
-    std::map<LobbyId, std::vector<AccountId>> listed_;     // who may play, of matches offered lately
-    std::map<std::string, std::int32_t> operator_counts_;  // over the config's
+    std::map<LobbyId, std::vector<AccountId>> listed_;      // who may play, of matches offered lately
+    std::map<std::string, OperatorCount> operator_counts_;  // over the config's
     Time next_port_look_{};
     Time next_log_look_{};
     Time next_load_look_{};

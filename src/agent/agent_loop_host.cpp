@@ -28,9 +28,9 @@ void AgentLoop::obey_host(Moment, const HostLinkNews& news) {
 }
 
 void AgentLoop::obey_host(Moment at, const DrainHost& wish) {
+    // What is answered with yes, the next agent knows.
+    if (!folder_.write_draining(wish.draining)) return refuse_unwritten(wish.question);
     supervisor_.drain(at, wish.draining);
-    if (!folder_.write_draining(wish.draining))
-        log_.warning("The drain could not be written down: the next agent will not know of it");
     log_.info("{}", wish.draining ? "Draining: an operator wishes so" : "No longer draining: an operator wishes so");
     host_side_.answer(wish.question, {});
     next_load_look_ = at.now;  // so that it is told soon
@@ -43,13 +43,32 @@ void AgentLoop::obey_host(Moment at, const RestartProcess& wish) {
 }
 
 void AgentLoop::obey_host(Moment at, const ScaleRun& wish) {
-    const auto done = supervisor_.scale(at, wish.run.view(), wish.count);
-    host_side_.answer(wish.question, done ? std::string_view() : std::string_view(done.error()));
-    if (!done) return;
+    if (const auto may = supervisor_.may_scale(wish.run.view(), wish.count); !may)
+        return host_side_.answer(wish.question, may.error());
+    auto counts = operator_counts_;
+    counts[wish.run.string()] = {wish.count, configured_count(wish.run.view()).value_or(0)};
+    if (!folder_.write_counts(counts)) return refuse_unwritten(wish.question);
+    operator_counts_ = std::move(counts);
+    (void)supervisor_.scale(at, wish.run.view(), wish.count);
     log_.info("{} {} of {}: an operator wishes so", wish.count, wish.count == 1 ? "process" : "processes",
               wish.run.view());
-    operator_counts_[wish.run.string()] = wish.count;
-    if (!folder_.write_counts(operator_counts_)) log_.warning("The count of {} could not be kept", wish.run.view());
+    host_side_.answer(wish.question, {});
+}
+
+void AgentLoop::restore_counts(Moment at) {
+    for (const auto& [run, set] : folder_.counts())
+        if (configured_count(run) == set.config && supervisor_.scale(at, run, set.count)) operator_counts_[run] = set;
+}
+
+std::optional<std::int32_t> AgentLoop::configured_count(std::string_view run) const {
+    const auto found = std::find_if(config_.runs.begin(), config_.runs.end(),
+                                    [run](const RunConfig& each) { return each.name == run; });
+    return found == config_.runs.end() ? std::nullopt : std::optional(found->count);
+}
+
+void AgentLoop::refuse_unwritten(std::uint32_t question) {
+    log_.warning("An operator's wish is refused: the state folder {} cannot be written", folder_.path().string());
+    host_side_.answer(question, "the agent cannot write its state folder; is its disk full? Nothing has changed");
 }
 
 void AgentLoop::obey_host(Moment, const ReadLog& wish) {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "agent/proc.h"
-#include "agent/regular_file.h"
+#include "agent/replaced_file.h"
 #include "base/entropy.h"
 #include "base/safe_text.h"
 #include "base/uuid.h"
@@ -134,13 +134,7 @@ bool StateFolder::write(const ProcessRecord& record) const {
 bool StateFolder::write_file(const std::filesystem::path& file, std::string_view text) const {
     std::error_code error;
     std::filesystem::create_directories(file.parent_path(), error);
-    const std::filesystem::path draft = file.string() + ".new";
-    {
-        // No sync: when the machine goes down, so do the processes that this speaks of.
-        const FileDescriptor out = open_regular(draft, O_WRONLY | O_CREAT | O_TRUNC);
-        if (!out || ::write(out.number(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) return false;
-    }
-    return rename(draft.c_str(), file.c_str()) == 0;
+    return replace_file(file, text, Kept::until_reboot);
 }
 
 void StateFolder::remove_record(std::string_view process) const {
@@ -177,10 +171,8 @@ std::vector<std::filesystem::path> StateFolder::damaged_records() const {
 }
 
 bool StateFolder::write_draining(bool draining) const {
-    if (draining) return write_file(path_ / "draining", "an operator drains this host\n");
-    std::error_code error;
-    std::filesystem::remove(path_ / "draining", error);
-    return !error;
+    if (!draining) return remove_file(path_ / "draining", Kept::for_good);
+    return replace_file(path_ / "draining", "an operator drains this host\n", Kept::for_good);
 }
 
 bool StateFolder::draining() const {
@@ -188,18 +180,18 @@ bool StateFolder::draining() const {
     return std::filesystem::exists(path_ / "draining", error);
 }
 
-bool StateFolder::write_counts(const std::map<std::string, std::int32_t>& counts) const {
+bool StateFolder::write_counts(const std::map<std::string, OperatorCount>& counts) const {
     std::string text;
-    for (const auto& [run, count] : counts) text += fmt::format("{} {}\n", run, count);
-    return write_file(path_ / "counts", text);
+    for (const auto& [run, set] : counts) text += fmt::format("{} {} {}\n", run, set.count, set.config);
+    return replace_file(path_ / "counts", text, Kept::for_good);
 }
 
-std::map<std::string, std::int32_t> StateFolder::counts() const {
-    std::map<std::string, std::int32_t> counts;
+std::map<std::string, OperatorCount> StateFolder::counts() const {
+    std::map<std::string, OperatorCount> counts;
     std::istringstream in(text_of_file(path_ / "counts"));
     std::string run;
-    std::int32_t count = 0;
-    while (in >> run >> count) counts[run] = count;
+    OperatorCount set;
+    while (in >> run >> set.count >> set.config) counts[run] = set;
     return counts;
 }
 

@@ -23,6 +23,13 @@ struct StateRefusal {
     bool in_use = false;  // another agent has it
 };
 
+// A count that an operator has set for a run.
+struct OperatorCount {
+    std::int32_t count = 0;
+    std::int32_t config = 0;  // which the config said then: it holds until the config says another
+    bool operator==(const OperatorCount&) const = default;
+};
+
 class StateFolder {
 public:
     // Makes it when it is not there, and locks it. Fails when it cannot be written, is not the agent's, or another
@@ -51,11 +58,11 @@ public:
     // The files of those others.
     std::vector<std::filesystem::path> damaged_records() const;
 
-    // Counts that operators have set, over the config's.
-    bool write_counts(const std::map<std::string, std::int32_t>& counts) const;
-    std::map<std::string, std::int32_t> counts() const;
+    // Counts that operators have set, over the config's. Written as the drain is: also for the time after a power cut.
+    bool write_counts(const std::map<std::string, OperatorCount>& counts) const;
+    std::map<std::string, OperatorCount> counts() const;
 
-    // Whether an operator drains this host.
+    // Whether an operator drains this host. False, and what was written before stays, when the disk refuses.
     bool write_draining(bool draining) const;
     bool draining() const;
 

@@ -88,6 +88,8 @@ public:
 
     // What operators wish. The failure is a sentence for them.
     Result<void, std::string> restart(Moment at, std::string_view process);
+    // Whether scale() would do it: so that it can be written down first.
+    Result<void, std::string> may_scale(std::string_view run, std::int32_t count) const;
     Result<void, std::string> scale(Moment at, std::string_view run, std::int32_t count);
     // No new matches for any process, or again.
     void drain(Moment at, bool draining);

@@ -219,14 +219,19 @@ Result<void, std::string> Supervisor::restart(Moment at, std::string_view name) 
     return Failure(fmt::format("no process {} on this host", name));
 }
 
-Result<void, std::string> Supervisor::scale(Moment at, std::string_view name, std::int32_t count) {
+Result<void, std::string> Supervisor::may_scale(std::string_view name, std::int32_t count) const {
     const auto found = runs_.find(std::string(name));
     if (found == runs_.end() || found->second.gone) return Failure(std::string(no_such_run));
-    Run& run = found->second;
-    if (count < 0 || count > run.config->count_max)
-        return Failure(
-            fmt::format("the count of {} is 0 to {} (count_max in the agent's config)", name, run.config->count_max));
-    run.wanted = count;
+    const std::int32_t most = found->second.config->count_max;
+    if (count < 0 || count > most)
+        return Failure(fmt::format("the count of {} is 0 to {} (count_max in the agent's config)", name, most));
+    return {};
+}
+
+Result<void, std::string> Supervisor::scale(Moment at, std::string_view name, std::int32_t count) {
+    if (auto may = may_scale(name, count); !may) return may;
+    const auto found = runs_.find(std::string(name));
+    found->second.wanted = count;
     balance(at, found->first);
     return {};
 }
