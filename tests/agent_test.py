@@ -593,6 +593,24 @@ class Agent(AgentCase):
         self.soon(lambda: self.logged("is in a crash loop \\(exit code 1\\)"), "told")
         self.assertEqual(self.agent_log().count("Started process"), 5)
 
+    def test_G_5_G_7_a_crash_loop_outlives_the_agent_whatever_ends_it(self):
+        agent = self.start_agent(self.write_config(1, command=["/bin/false"]))
+        self.soon(lambda: self.logged("is in a crash loop"), "a crash loop")
+        exits = lambda: self.ask("GET", "/events?type=process.exited")[1]["events"]
+        for turn, how in enumerate((signal.SIGTERM, signal.SIGKILL), 1):
+            agent.send_signal(how)
+            agent.wait(20)
+            agent = self.start_agent(os.path.join(self.folder, "agent.toml"))
+            self.soon(lambda: self.agent_log().count("This host is listed at Muster") == turn + 1, "the next agent")
+            told = self.soon(lambda: self.processes().get("arena-1"), "with the process")
+            self.assertEqual((told["state"], told["restarts"], told["last_exit"]["code"]), ("crash_loop", 4, 1))
+        self.assertEqual(self.agent_log().count("Started process"), 5)
+        self.assertEqual(len(exits()), 5)
+        self.assertEqual(self.agent_log().count("is in a crash loop"), 1)
+        agent.send_signal(signal.SIGINT)
+        self.assertEqual(agent.wait(20), 0)
+        self.assertEqual(os.listdir(os.path.join(self.folder, "state", "processes")), [])
+
 
 class Up(AgentCase):
     def launched(self, *arguments, **settings):

@@ -10,6 +10,16 @@
 #include "agent/agent_config.h"
 
 namespace muster {
+namespace {
+
+// A clock that was set meanwhile makes no pause longer than the longest.
+Time starts_at(const ProcessRecord& record, Moment at) {
+    constexpr auto longest = std::chrono::duration_cast<std::chrono::milliseconds>(RestartPace::crash_loop_pause);
+    if (!record.starts_at || record.starts_at->value <= at.wall.value) return at.now;
+    return at.now + std::min(std::chrono::milliseconds(record.starts_at->value - at.wall.value), longest);
+}
+
+}  // namespace
 
 Census take_census(std::vector<ProcessRecord> records, const std::vector<SeenProcess>& running, std::string_view boot) {
     Census census;
@@ -17,6 +27,11 @@ Census take_census(std::vector<ProcessRecord> records, const std::vector<SeenPro
     std::map<std::int32_t, const SeenProcess*> by_pid;
     for (const SeenProcess& each : running) by_pid[each.pid] = &each;
     for (ProcessRecord& record : records) {
+        if (record.pid == 0) {
+            owned.insert(record.life);
+            census.resting.push_back(std::move(record));
+            continue;
+        }
         if (record.boot != boot) {
             census.rebooted.push_back(std::move(record));
             continue;
@@ -68,6 +83,8 @@ Adopted adopted_from(const ProcessRecord& record, const std::vector<RunConfig>& 
             .started_at = record.started_at,
             .ran = std::chrono::milliseconds(std::max<std::int64_t>(0, at.wall.value - record.started_at.value)),
             .restarts = record.restarts,
+            .pace = RestartPace::of(record.pace, at),
+            .starts_at = starts_at(record, at),
             .last_exit = record.last_exit,
             .was_ready = record.was_ready,
             .match = record.match};

@@ -26,6 +26,7 @@ struct SeenProcess {
 
 struct Census {
     std::vector<ProcessRecord> survivors;  // the record fits a process to the last detail
+    std::vector<ProcessRecord> resting;    // had ended, and waited for their next start
     std::vector<ProcessRecord> ended;      // while no agent watched
     std::vector<ProcessRecord> rebooted;   // ended with the machine
     // Lives that nobody owns, one process of each: the agent before died between a start and its record, or the record

@@ -1,6 +1,7 @@
 #include "agent/adoption.h"
 
 #include <chrono>
+#include <memory>
 
 #include "agent/supervisor_fixture.h"
 
@@ -72,6 +73,90 @@ TEST_CASE_FIXTURE(SupervisorFixture, "fault 91: Muster hears at once of a proces
     CHECK(orders_of<LeaveMuster>()[0].crashed);
     run_for(1s);
     CHECK(state() == ProcessState::starting);
+}
+
+// One agent is killed, and another begins with what it finds on the disk. Nothing runs any more by then.
+struct NextAgent : SupervisorFixture {
+    void takes_over(const std::vector<RunConfig>& config) {
+        std::vector<ProcessRecord> records;
+        for (const Process* each : supervisor.processes()) {
+            if (!each->pid && !each->rests()) continue;
+            ProcessRecord record = record_of(*each, now());
+            record.boot = "boot";
+            auto read = parse_process_record(to_json(record));
+            REQUIRE(read);
+            records.push_back(std::move(*read));
+        }
+        const Census census = take_census(std::move(records), {}, "boot");
+        std::destroy_at(&supervisor);
+        std::construct_at(&supervisor, ports, entropy);
+        supervisor.configure(now(), ports, config);
+        for (const ProcessRecord& each : census.resting)
+            CHECK(supervisor.rest(now(), adopted_from(each, config, now())));
+        for (const ProcessRecord& each : census.ended)
+            CHECK(supervisor.bury(now(), adopted_from(each, config, now()), crash));
+        configure(config);
+    }
+};
+
+TEST_CASE_FIXTURE(NextAgent,
+                  "G-5, G-7: a crash loop outlives the agent, is told no second time, and tried when it is due") {
+    configure({arena()});
+    for (int i = 0; i < 4; ++i) {
+        exit({.code = 3});
+        run_for(20s);
+    }
+    exit({.code = 3});
+    REQUIRE(state() == ProcessState::crash_loop);
+    run_for(2min);
+    takes_over({arena()});
+    CHECK(state() == ProcessState::crash_loop);
+    CHECK(process().restarts == 4);
+    REQUIRE(process().last_exit);
+    CHECK(process().last_exit->reason == "exit code 3");
+    CHECK(news(ProcessNews::Kind::crash_loop) == 1);
+    run_for(2min + 59s);
+    CHECK(alive() == 0);
+    run_for(2s);
+    CHECK(alive() == 1);
+    exit({.code = 3});
+    CHECK(state() == ProcessState::crash_loop);
+    CHECK(news(ProcessNews::Kind::crash_loop) == 1);
+}
+
+TEST_CASE_FIXTURE(NextAgent, "G-5, G-7: failures before and after a restart of the agent make one crash loop") {
+    configure({arena()});
+    for (int i = 0; i < 3; ++i) {
+        exit(crash);
+        run_for(10s);
+    }
+    exit(crash);
+    CHECK(state() == ProcessState::backoff);
+    const Time due = process().start_at;
+    takes_over({arena()});
+    CHECK(state() == ProcessState::backoff);
+    CHECK(process().start_at == due);
+    run_for(10s);
+    REQUIRE(alive() == 1);
+    // It ends while no agent watches.
+    takes_over({arena()});
+    CHECK(state() == ProcessState::crash_loop);
+    CHECK(news(ProcessNews::Kind::crash_loop) == 1);
+}
+
+TEST_CASE_FIXTURE(NextAgent, "G-11: one that waited for its next start is tried at once when its run has changed") {
+    configure({arena()});
+    for (int i = 0; i < 5; ++i) {
+        exit(crash);
+        run_for(20s);
+    }
+    REQUIRE(state() == ProcessState::crash_loop);
+    RunConfig changed = arena();
+    changed.command = {"./server", "--better"};
+    takes_over({changed});
+    CHECK(alive() == 1);
+    exit(crash);
+    CHECK(state() == ProcessState::backoff);
 }
 
 TEST_CASE_FIXTURE(SupervisorFixture, "fault 91: an adopted process keeps how its last life ended") {

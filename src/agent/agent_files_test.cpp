@@ -107,6 +107,28 @@ TEST_CASE("G-7: what is written down of a process is read back whole") {
     CHECK(back->last_exit->reason == "signal 11 (SIGSEGV)");
 }
 
+TEST_CASE("G-5, G-7: a process that waits for its next start is written down without a pid") {
+    ProcessRecord record = whole_record();
+    record.pid = 0;
+    record.port = 0;
+    record.match.reset();
+    CHECK_FALSE(parse_process_record(to_json(record)));  // for what?
+    record.starts_at = UnixMs{77};
+    record.pace = {{UnixMs{5}, UnixMs{6}}, std::chrono::seconds(8), true};
+    const auto back = parse_process_record(to_json(record));
+    REQUIRE(back);
+    CHECK(to_json(*back) == to_json(record));
+    CHECK(back->starts_at == UnixMs{77});
+    CHECK(back->pace.failures == std::vector<UnixMs>{UnixMs{5}, UnixMs{6}});
+    CHECK(back->pace.next == std::chrono::seconds(8));
+    CHECK(back->pace.crash_loop);
+    record.pid = 4242;
+    CHECK_FALSE(parse_process_record(to_json(record)));  // one that runs waits for nothing
+    std::string wrong = to_json(*back);
+    wrong.replace(wrong.find("[5,6]"), 5, "[5,-6]");
+    CHECK_FALSE(parse_process_record(wrong));
+}
+
 TEST_CASE("G-7: a record that is damaged at any byte adopts nobody by accident") {
     const std::string whole = to_json(whole_record());
     for (std::size_t cut = 0; cut < whole.size(); ++cut) CHECK_FALSE(parse_process_record(whole.substr(0, cut)));

@@ -83,6 +83,7 @@ void AgentLoop::adopt_survivors(Moment at) {
     for (const ProcessRecord& record : census.survivors) adopt(at, record);
     for (const ProcessRecord& record : census.ended) bury(at, record, {});
     for (const ProcessRecord& record : census.rebooted) bury(at, record, {.machine_went_down = true});
+    for (const ProcessRecord& record : census.resting) rest(at, record);
     // Muster may keep a server with a match for those that are being ended: it hears at once that they are gone.
     for (const SeenProcess& each : census.unowned) {
         auto record = record_of_unowned(each, config_.runs);
@@ -96,9 +97,17 @@ void AgentLoop::adopt_survivors(Moment at) {
 
 void AgentLoop::bury(Moment at, const ProcessRecord& record, ExitStatus status) {
     const Adopted adopted = adopted_from(record, config_.runs, at);
-    if (!supervisor_.bury(at, adopted, status)) return;
+    if (!supervisor_.bury(at, adopted, status)) return host_.end_survivor(record);
     log_.warning("Process {} (pid {}) ended while no agent watched", record.name, record.pid);
     if (const Process* process = supervisor_.find(record.name)) host_.remember(process->id, record, *adopted.config);
+}
+
+void AgentLoop::rest(Moment at, const ProcessRecord& record) {
+    const Adopted adopted = adopted_from(record, config_.runs, at);
+    const Process* process = supervisor_.rest(at, adopted) ? supervisor_.find(record.name) : nullptr;
+    if (!process) return host_.end_survivor(record);
+    host_.remember(process->id, record, *adopted.config);
+    reports_.ended(process->id, host_.last_output(process->id));
 }
 
 void AgentLoop::adopt(Moment at, const ProcessRecord& record) {
@@ -364,7 +373,7 @@ void AgentLoop::write_record(const Process& process) {
         found->second.written = found->second.side->revision();
         sdk_state = found->second.side->saved();
     }
-    if (host_.write_record(process, sdk_state)) {
+    if (host_.write_record(process, moment(), sdk_state)) {
         unwritten_.erase(process.id);
         return;
     }

@@ -58,6 +58,7 @@ private:
     void adopt_survivors(Moment at);
     void adopt(Moment at, const ProcessRecord& record);
     void bury(Moment at, const ProcessRecord& record, ExitStatus status);
+    void rest(Moment at, const ProcessRecord& record);
     void hear_muster(Moment at);
     void hear_host(Moment at);
     void hear_sdks(Moment at);

@@ -312,32 +312,26 @@ ProcessLoad Host::read_load(ProcessId process, Time now, std::int32_t share) {
     return load;
 }
 
-bool Host::write_record(const Process& process, std::string_view sdk_state) {
+bool Host::write_record(const Process& process, Moment at, std::string_view sdk_state) {
     const auto found = entries_.find(process.id);
-    if (found == entries_.end() || found->second.pid == 0) {
+    const bool runs = process.pid && found != entries_.end() && found->second.pid == *process.pid;
+    if (!runs && !process.rests()) {
         remove_record(process);
         return true;
     }
-    const Entry& entry = found->second;
-    ProcessRecord record{.name = process.name,
-                         .run = entry.run,
-                         .fingerprint = process.fingerprint,
-                         .sdk = entry.config.sdk,
-                         .pid = entry.pid,
-                         .start_ticks = entry.start_ticks,
-                         .boot = boot_,
-                         .life = entry.life,
-                         .port = process.port,
-                         .started_at = process.started_at,
-                         .restarts = process.restarts,
-                         .last_exit = process.last_exit,
-                         .was_ready = process.was_ready,
-                         .match = process.match,
-                         .sdk_state = std::string(sdk_state),
-                         .cgroup = entry.cgroup.string(),
-                         .folder = folder_.id(),
-                         .log_from = entry.log_from};
-    return folder_.write(record);
+    ProcessRecord record = record_of(process, at);
+    record.boot = boot_;
+    record.folder = folder_.id();
+    record.sdk_state = sdk_state;
+    if (found != entries_.end()) {
+        record.start_ticks = found->second.start_ticks;
+        record.cgroup = found->second.cgroup.string();
+        record.log_from = found->second.log_from;
+    }
+    if (folder_.write(record)) return true;
+    // What it said when it ran is over.
+    if (!runs) remove_record(process);
+    return false;
 }
 
 void Host::remove_record(const Process& process) {
@@ -365,8 +359,9 @@ Census Host::find_survivors() {
     std::vector<ProcessRecord> records = folder_.records();
     drop_foreign(records, running);
     Census census = take_census(std::move(records), running, boot_);
-    for (const ProcessRecord& each : census.ended) end_survivor(each);
-    for (const ProcessRecord& each : census.rebooted) folder_.remove_record(each.name);
+    // Their records stay until Muster was told.
+    for (const auto* ended : {&census.ended, &census.resting})
+        for (const ProcessRecord& each : *ended) ended_lives_.push_back({each.life, each.cgroup, looks});
     for (const SeenProcess& each : census.unowned) {
         log_.warning("Ending process {} (pid {}): an earlier agent started it and left no record of it",
                      safe_text(each.name), each.pid);

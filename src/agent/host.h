@@ -85,11 +85,11 @@ public:
     bool adopt(ProcessId process, const ProcessRecord& record, const RunConfig& run);
     // One that has ended already: its log is known from now on.
     void remember(ProcessId process, const ProcessRecord& record, const RunConfig& run);
-    // Ends a survivor that nobody adopts.
+    // Ends a survivor that nobody adopts, and forgets a process that nobody wants any more.
     void end_survivor(const ProcessRecord& record);
 
-    // False when the disk refuses.
-    bool write_record(const Process& process, std::string_view sdk_state);
+    // Of a process that runs or waits for its next start; any other has none. False when the disk refuses.
+    bool write_record(const Process& process, Moment at, std::string_view sdk_state);
     void remove_record(const Process& process);
     // Writes MUSTER_MATCH_FILE and sends SIGUSR1 (sdk = "none").
     bool tell_match(ProcessId process, const SdkMatch& match);

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "agent/moment.h"
 #include "agent/restart_pace.h"
 #include "agent/run_config.h"
 #include "agent/sdk_side.h"
@@ -18,12 +19,6 @@ namespace muster {
 
 // A place for a process in its run, over all its lives.
 using ProcessId = Id<struct ProcessTag, std::int32_t>;
-
-// When something happened: for deadlines, and for people.
-struct Moment {
-    Time now{};
-    UnixMs wall{};
-};
 
 // How a process ended. Of one that was adopted neither code nor signal is known: the system tells them its parent only.
 struct ExitStatus {
@@ -95,6 +90,10 @@ struct Process {
     RestartPace pace{};
 
     bool lives() const { return pid.has_value() || state == ProcessState::starting; }
+    // It has ended, and waits for its next start.
+    bool rests() const {
+        return !pid && last_exit && (state == ProcessState::backoff || state == ProcessState::crash_loop);
+    }
     bool being_ended() const { return kill_at.has_value(); }
 };
 

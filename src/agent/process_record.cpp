@@ -67,6 +67,24 @@ bool take_exit(const json::object& from, ProcessExit& last) {
     return whole;
 }
 
+bool take_pace(const json::object& from, PaceRecord& pace) {
+    std::int64_t next_ms = 0;
+    const json::value* failures = from.if_contains("failures_at_ms");
+    const bool whole = take(from, "next_ms", next_ms) && next_ms >= 0 && next_ms < ran_ms_most &&
+                       take(from, "crash_loop", pace.crash_loop) && failures && failures->is_array();
+    if (!whole) return false;
+    pace.next = std::chrono::milliseconds(next_ms);
+    for (const json::value& each : failures->get_array()) {
+        if (!each.is_int64() || each.get_int64() < 0) return false;
+        pace.failures.push_back(UnixMs{each.get_int64()});
+    }
+    return true;
+}
+
+std::int64_t whole_ms(Duration length) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(length).count();
+}
+
 // FNV-1a: no secret, only a name for one text among few.
 std::uint64_t hash_of(std::string_view text) {
     std::uint64_t hash = 0xcbf29ce484222325;
@@ -75,6 +93,27 @@ std::uint64_t hash_of(std::string_view text) {
 }
 
 }  // namespace
+
+ProcessRecord record_of(const Process& process, Moment at) {
+    ProcessRecord record{.name = process.name,
+                         .run = process.run->name,
+                         .fingerprint = process.fingerprint,
+                         .sdk = process.run->sdk,
+                         .pid = process.pid.value_or(0),
+                         .boot = {},
+                         .life = process.life,
+                         .port = process.port,
+                         .started_at = process.started_at,
+                         .restarts = process.restarts,
+                         .pace = process.pace.record(at),
+                         .last_exit = process.last_exit,
+                         .was_ready = process.was_ready,
+                         .match = process.match,
+                         .sdk_state = {},
+                         .cgroup = {}};
+    if (process.rests()) record.starts_at = UnixMs{at.wall.value + whole_ms(process.start_at - at.now)};
+    return record;
+}
 
 std::string to_json(const ProcessRecord& record) {
     JsonFields out;
@@ -90,6 +129,14 @@ std::string to_json(const ProcessRecord& record) {
     out.integer("port", record.port);
     out.integer("started_at_ms", record.started_at.value);
     out.integer("restarts", record.restarts);
+    if (record.starts_at) out.integer("starts_at_ms", record.starts_at->value);
+    out.begin_object("pace");
+    out.integer("next_ms", whole_ms(record.pace.next));
+    out.flag("crash_loop", record.pace.crash_loop);
+    out.begin_list("failures_at_ms");
+    for (const UnixMs each : record.pace.failures) out.integer({}, each.value);
+    out.end_list();
+    out.end_object();
     out.flag("was_ready", record.was_ready);
     if (record.last_exit) {
         const ProcessExit& last = *record.last_exit;
@@ -97,7 +144,7 @@ std::string to_json(const ProcessRecord& record) {
         if (last.status.code) out.integer("code", *last.status.code);
         if (last.status.signal) out.integer("signal", *last.status.signal);
         out.integer("at_ms", last.at.value);
-        out.integer("ran_ms", std::chrono::duration_cast<std::chrono::milliseconds>(last.ran).count());
+        out.integer("ran_ms", whole_ms(last.ran));
         out.text("reason", last.reason);
         out.end_object();
     }
@@ -135,7 +182,13 @@ std::optional<ProcessRecord> parse_process_record(std::string_view text) {
         take(from, "was_ready", record.was_ready) && take(from, "sdk_state", record.sdk_state) &&
         take(from, "cgroup", record.cgroup) && take(from, "log_from", record.log_from);
     const auto kind = sdk_kind_named(sdk);
-    if (!whole || !kind || record.pid <= 1 || record.port == 0 || record.life.empty()) return std::nullopt;
+    if (!whole || !kind || record.life.empty()) return std::nullopt;
+    if (std::int64_t ms = 0; take(from, "starts_at_ms", ms) && ms >= 0) record.starts_at = UnixMs{ms};
+    // It runs, or it waits for its next start.
+    const bool runs = record.pid > 1 && record.port != 0 && !record.starts_at;
+    if (!runs && (record.pid != 0 || !record.starts_at)) return std::nullopt;
+    const json::value* pace = from.if_contains("pace");
+    if (!pace || !pace->is_object() || !take_pace(pace->get_object(), record.pace)) return std::nullopt;
     if (from.if_contains("folder") && !take(from, "folder", record.folder)) return std::nullopt;
     record.sdk = *kind;
     record.start_ticks = static_cast<std::uint64_t>(start_ticks);

@@ -16,13 +16,15 @@ struct ProcessRecord {
     std::string run;
     std::string fingerprint;  // of the config that it was started with
     SdkKind sdk = SdkKind::none;
-    std::int32_t pid = 0;
+    std::int32_t pid = 0;               // 0: it does not run
+    std::optional<UnixMs> starts_at{};  // of one that does not run
     std::uint64_t start_ticks = 0;
     std::string boot;
     std::string life;
     std::uint16_t port = 0;
     UnixMs started_at{};
     std::int32_t restarts = 0;
+    PaceRecord pace{};
     std::optional<ProcessExit> last_exit{};  // of the life before
     bool was_ready = false;
     std::optional<MatchHeld> match{};
@@ -31,6 +33,9 @@ struct ProcessRecord {
     std::string folder{};       // the id of the state folder; empty: of an earlier agent, which wrote none
     std::int64_t log_from = 0;  // where in its log this life begins
 };
+
+// What the supervisor knows of a process that runs, or waits for its next start; the rest is the layer's.
+ProcessRecord record_of(const Process& process, Moment at);
 
 // One line of JSON.
 std::string to_json(const ProcessRecord& record);

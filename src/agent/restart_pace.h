@@ -4,10 +4,19 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <vector>
 
+#include "agent/moment.h"
 #include "base/time.h"
 
 namespace muster {
+
+// A pace as it is written down for the next agent, whose deadlines count from another start.
+struct PaceRecord {
+    std::vector<UnixMs> failures{};
+    Duration next{};
+    bool crash_loop = false;
+};
 
 // One for each process. After a failure 1 s, doubling to 60 s, from the start again after a life of 60 s. Five failures
 // within five minutes are a crash loop: one try every five minutes, until a life lasts for 60 s.
@@ -32,6 +41,10 @@ public:
     bool in_crash_loop() const { return crash_loop_; }
     // An operator wants to see it run: what was is forgotten.
     void reset() { *this = RestartPace(); }
+
+    PaceRecord record(Moment at) const;
+    // Whatever the record says, and however the clock was set since, the pauses are within their limits.
+    static RestartPace of(const PaceRecord& record, Moment at);
 
 private:
     std::deque<Time> failures_;  // within the window, at most crash_loop_failures

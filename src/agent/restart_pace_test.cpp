@@ -76,5 +76,38 @@ TEST_CASE("G-5: lives just over a minute that all fail are a crash loop too") {
     CHECK(failures == 5);
 }
 
+TEST_CASE("G-5, G-7: a pace that is written down goes on as it was, whatever time the next agent counts from") {
+    const Moment then{start + 100s, UnixMs{1'700'000'000'000}};
+    RestartPace pace;
+    for (int i = 0; i < 4; ++i) (void)pace.failed(then.now - 40s + i * 10s, 0s);
+    const PaceRecord record = pace.record(then);
+    CHECK(record.failures.size() == 4);
+    // Another boot of the monotonic clock, 30 s later by the wall's.
+    const Moment later{start + 1s, UnixMs{then.wall.value + 30'000}};
+    RestartPace next = RestartPace::of(record, later);
+    CHECK_FALSE(next.in_crash_loop());
+    CHECK(RestartPace::of(record, later).failed(later.now, 0s).crash_loop_began);
+    // The oldest failure is 70 s old by now: 230 s later it is out of the window.
+    const RestartPace::Pause pause = next.failed(later.now + 230s, 0s);
+    CHECK_FALSE(pause.crash_loop_began);
+    CHECK(pause.length == 16s);
+    // A crash loop is one still, and is not told again.
+    RestartPace loop;
+    for (int i = 0; i < 5; ++i) (void)loop.failed(then.now, 0s);
+    RestartPace again = RestartPace::of(loop.record(then), {start, UnixMs{then.wall.value + 3'600'000}});
+    CHECK(again.in_crash_loop());
+    CHECK_FALSE(again.failed(start, 0s).crash_loop_began);
+}
+
+TEST_CASE("G-5, G-7: a pace from a record that makes no sense stays within its limits") {
+    const Moment at{start, UnixMs{1'700'000'000'000}};
+    PaceRecord record{.next = 9h};
+    for (int i = 0; i < 20; ++i) record.failures.push_back(UnixMs{at.wall.value + (i - 10) * 1'000});
+    RestartPace pace = RestartPace::of(record, at);
+    CHECK(pace.failed(start, 0s).length == RestartPace::crash_loop_pause);
+    CHECK(RestartPace::of({.next = -1s}, at).failed(start, 0s).length == 1s);
+    CHECK(RestartPace::of({.next = 9h}, at).failed(start, 0s).length == 60s);
+}
+
 }  // namespace
 }  // namespace muster

@@ -35,17 +35,21 @@ bool ready_is_seen_from_outside(const RunConfig& run) {
 
 }  // namespace
 
-bool Supervisor::adopt(Moment at, Adopted adopted) {
-    const std::size_t dash = adopted.name.rfind('-');
+std::optional<Supervisor::Place> Supervisor::place_of(const Adopted& process) {
+    const std::size_t dash = process.name.rfind('-');
+    if (dash == std::string::npos) return std::nullopt;
     std::int32_t number = 0;
-    if (dash != std::string::npos) {
-        const char* end = adopted.name.data() + adopted.name.size();
-        const auto [stop, error] = std::from_chars(adopted.name.data() + dash + 1, end, number);
-        if (error != std::errc() || stop != end) number = 0;
-    }
-    if (number <= 0 || adopted.name != fmt::format("{}-{}", adopted.run, number)) return false;
-    const Place place{adopted.run, number};
-    const auto known = processes_.find(place);
+    const char* end = process.name.data() + process.name.size();
+    const auto [stop, error] = std::from_chars(process.name.data() + dash + 1, end, number);
+    if (error != std::errc() || stop != end || number <= 0) return std::nullopt;
+    if (process.name != fmt::format("{}-{}", process.run, number)) return std::nullopt;
+    return Place{process.run, number};
+}
+
+bool Supervisor::adopt(Moment at, Adopted adopted) {
+    const auto place = place_of(adopted);
+    if (!place) return false;
+    const auto known = processes_.find(*place);
     const bool place_is_free = known == processes_.end() || !known->second.lives();
     if (!place_is_free || !ports_.claim(adopted.port)) return false;
     // A run that is not in the config any more: configure() will see to its end.
@@ -56,7 +60,7 @@ bool Supervisor::adopt(Moment at, Adopted adopted) {
         run->second.gone = true;
     }
 
-    Process& process = known == processes_.end() ? add_process(place, run->second.config) : known->second;
+    Process& process = known == processes_.end() ? add_process(*place, run->second.config) : known->second;
     const auto config = adopted.config ? adopted.config : run->second.config;
     process.run = config;
     process.fingerprint = adopted.fingerprint.empty() ? fingerprint(*config) : std::move(adopted.fingerprint);
@@ -66,6 +70,7 @@ bool Supervisor::adopt(Moment at, Adopted adopted) {
     process.started_at = adopted.started_at;
     process.started = at.now - adopted.ran;
     process.restarts = adopted.restarts;
+    process.pace = std::move(adopted.pace);
     process.last_exit = std::move(adopted.last_exit);
     process.was_ready = adopted.was_ready;  // which is no news
     process.state = ProcessState::starting;
@@ -90,6 +95,23 @@ bool Supervisor::bury(Moment at, Adopted adopted, ExitStatus status) {
     if (adopted.match && adopted.match->stage == Stage::offered) adopted.match.reset();
     if (!adopt(at, std::move(adopted))) return false;
     if (const Process* process = find(name)) exited(at, process->id, status);
+    return true;
+}
+
+bool Supervisor::rest(Moment at, Adopted resting) {
+    const auto place = place_of(resting);
+    const auto known = place ? processes_.find(*place) : processes_.end();
+    if (known == processes_.end() || known->second.state != ProcessState::backoff) return false;
+    Process& process = known->second;
+    process.fingerprint = std::move(resting.fingerprint);
+    process.life = std::move(resting.life);
+    process.started_at = resting.started_at;
+    process.restarts = resting.restarts;
+    process.pace = std::move(resting.pace);
+    process.last_exit = std::move(resting.last_exit);
+    process.start_at = resting.starts_at;
+    if (process.pace.in_crash_loop()) process.state = ProcessState::crash_loop;  // which is no news
+    compare_settings(at, process, runs_.at(place->run));
     return true;
 }
 

@@ -27,7 +27,7 @@
 
 namespace muster {
 
-// A process that an earlier agent started and that still runs.
+// A process that an earlier agent started: it still runs, or has ended.
 struct Adopted {
     std::string name{};
     std::string run{};
@@ -39,6 +39,8 @@ struct Adopted {
     UnixMs started_at{};
     Duration ran{};
     std::int32_t restarts = 0;
+    RestartPace pace{};
+    Time starts_at{};                        // of one that waits for its next start
     std::optional<ProcessExit> last_exit{};  // of an earlier life
     bool was_ready = false;
     std::optional<MatchHeld> match{};
@@ -61,6 +63,8 @@ public:
     [[nodiscard]] bool adopt(Moment at, Adopted process);
     // The same for one that ended while no agent watched: Muster hears that its match is over, and it is started again.
     [[nodiscard]] bool bury(Moment at, Adopted process, ExitStatus status);
+    // One that waited for its next start: it goes on waiting. False when it is not wanted any more.
+    [[nodiscard]] bool rest(Moment at, Adopted process);
 
     // The config, at the start and again at a reload. Counts change at once; a process whose settings changed is
     // replaced once it is free; a run that is gone is drained.
@@ -127,6 +131,8 @@ private:
         auto operator<=>(const Place&) const = default;
     };
 
+    // None when it is no name of a process of that run.
+    static std::optional<Place> place_of(const Adopted& process);
     Process* find_process(ProcessId id);
     Process& add_process(const Place& place, std::shared_ptr<const RunConfig> config);
     const Run& run_of(const Process& process) const;

@@ -33,10 +33,10 @@ void HostAgent::begin() {
         for (const SeenProcess& each : census.unowned) kill_life(each.life);
     for (const ProcessRecord& record : census.ended) kill_life(record.life);
     for (const ProcessRecord& record : census.survivors) adopt(record);
-    for (const ProcessRecord& record : census.ended) {
-        machine.records.erase(record.name);
-        (void)supervisor_.bury(moment(), adopted_from(record, runs_, moment()), {});
-    }
+    for (const ProcessRecord& record : census.ended)
+        if (!supervisor_.bury(moment(), adopted_from(record, runs_, moment()), {})) machine.records.erase(record.name);
+    for (const ProcessRecord& record : census.resting)
+        if (!supervisor_.rest(moment(), adopted_from(record, runs_, moment()))) machine.records.erase(record.name);
     supervisor_.configure(moment(), ports, runs_);
 }
 
@@ -239,32 +239,19 @@ void HostAgent::do_order(const ProcessNews& news) {
 void HostAgent::write_record(const Process& process) {
     Machine& machine = parts_.machine;
     const auto held = held_.find(process.id);
-    if (held == held_.end() || held->second.pid == 0) {
+    const bool runs = held != held_.end() && held->second.pid != 0;
+    if (!runs && (!process.rests() || machine.disk_full)) {
         machine.records.erase(process.name);
         return;
     }
     if (machine.disk_full) return;
-    std::string sdk_state;
+    ProcessRecord record = record_of(process, moment());
+    record.start_ticks = static_cast<std::uint64_t>(record.pid) * 10;
+    record.boot = machine.boot();
     if (const auto sdk = sdks_.find(process.id); sdk != sdks_.end())
-        sdk_state = sdk->second.agones ? sdk->second.agones->saved() : sdk->second.gsdk->saved();
-    const ProcessRecord record{
-        .name = process.name,
-        .run = process.run->name,
-        .fingerprint = process.fingerprint,
-        .sdk = process.run->sdk,
-        .pid = held->second.pid,
-        .start_ticks = static_cast<std::uint64_t>(held->second.pid) * 10,
-        .boot = machine.boot(),
-        .life = held->second.life,
-        .port = process.port,
-        .started_at = process.started_at,
-        .restarts = process.restarts,
-        .last_exit = process.last_exit,
-        .was_ready = process.was_ready,
-        .match = process.match,
-        .sdk_state = sdk_state,
-        .cgroup = {},
-    };
+        record.sdk_state = sdk->second.agones ? sdk->second.agones->saved() : sdk->second.gsdk->saved();
+    if (sabotage_ == Sabotage::forgets_pauses) record.pace = {};
+    if (sabotage_ == Sabotage::forgets_pauses && record.starts_at) record.starts_at = parts_.clock.wall();
     machine.records[process.name] = to_json(record);
 }
 

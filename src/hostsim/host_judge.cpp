@@ -159,6 +159,12 @@ void HostJudge::disturbed(const std::string& host) {
         pace.known = false;
         pace.least = {};
     }
+    agent_changed(host);
+}
+
+void HostJudge::agent_changed(const std::string& host) {
+    for (auto& [key, pace] : paces_)
+        if (key.first == host) pace.pause_most = Duration::max() / 2;
     std::erase_if(short_since_, [&host](const auto& each) { return each.first.first == host; });
     std::erase_if(unowned_since_, [&host](const auto& each) { return each.first.first == host; });
 }

@@ -52,6 +52,8 @@ public:
     void started(Time now, const Machine& machine, const MachineProcess& process);
     // From now on nothing is expected of that host's pauses: an operator, a reload or a new agent has changed them.
     void disturbed(const std::string& host);
+    // The agent is killed, or another one begins: who has crashed waits no less, but as long as there is no agent.
+    void agent_changed(const std::string& host);
     // The fate of this life is not the agent's: its record was damaged, or it was cut off for too long.
     void excuse(const std::string& life) { excused_.insert(life); }
 

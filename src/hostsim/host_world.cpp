@@ -177,7 +177,10 @@ void HostWorld::mischief_at(Place& place) {
         place.disk_free_at = clock_.now() + std::chrono::seconds(random_.between(5, 60));
     }
     // What is started, changed or played on a full disk is not written down.
-    if (place.machine.disk_full) excuse_all(place);
+    if (place.machine.disk_full) {
+        excuse_all(place);
+        judge_.disturbed(place.machine.name());
+    }
     if (random_.chance(0.004)) {
         RunConfig& run = place.runs[random_.below(place.runs.size())];
         if (random_.chance(0.5)) run.count = static_cast<std::int32_t>(random_.between(0, run.count_max));
@@ -207,7 +210,7 @@ void HostWorld::kill_agent(Place& place) {
     if (place.agent->dead()) ++deeds_.agents_killed_at_work;
     place.agent.reset();
     muster_.link_lost(clock_.now(), place.machine.name());
-    judge_.disturbed(place.machine.name());
+    judge_.agent_changed(place.machine.name());
     if (random_.chance(0.15)) damage_records(place);
     bool is_long = false;
     place.agent_back_at = clock_.now() + outage(is_long);
@@ -222,6 +225,7 @@ void HostWorld::damage_records(Place& place) {
         const bool hit = random_.chance(0.3);
         if (hit) {
             ++deeds_.records_damaged;
+            judge_.disturbed(place.machine.name());
             for (const auto& [pid, process] : place.machine.processes())
                 if (process.name == each->first) judge_.excuse(process.life);
         }
@@ -240,7 +244,7 @@ void HostWorld::excuse_all(Place& place) {
 
 void HostWorld::start_agent(Place& place) {
     place.agent_back_at.reset();
-    judge_.disturbed(place.machine.name());
+    judge_.agent_changed(place.machine.name());
     place.agent = std::make_unique<HostAgent>(HostAgentParts{place.machine, muster_, *this, clock_, entropy_},
                                               place.runs, ++place.incarnation, options_.sabotage);
     place.agent->set_linked(!place.linked_at);

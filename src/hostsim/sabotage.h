@@ -15,6 +15,7 @@ enum class Sabotage : std::uint8_t {
     starts_twice,        // each start makes two processes
     never_starts_again,  // what has ended stays so
     starts_at_once,      // no pause after a failure
+    forgets_pauses,      // a new agent starts at once what had crashed
     keeps_dead_matches,  // Muster does not hear how matches of dead processes end
     ends_gently_only,    // no SIGKILL follows the stop signal
 };
