@@ -170,6 +170,75 @@ class Agent(AgentCase):
         processes = self.ask("GET", "/hosts/host-1")[1]["processes"]
         self.assertEqual([each["last_exit"] is not None for each in processes].count(True), 1, processes)
 
+    def test_fault_91_G_5_a_crash_is_told_as_one_whoever_watched(self):
+        """Of an adopted process, and of one that nobody watched: the match is no good end, and the signal is known."""
+        agent = self.up(2)
+        for turn, adopts_first in enumerate((True, False)):
+            lobby = 700 + turn
+            port = self.allocate(lobby)["port"]
+            self.soon(lambda: self.match(lobby)["state"] == "ready", "the match is ready")
+            name = next(name for name, each in self.processes().items() if each["port"] == port)
+            victim = self.pid_of(port)
+            agent.kill()
+            agent.wait()
+            adopted = self.agent_log().count("Adopted process")
+            if adopts_first:
+                agent = self.start_agent(os.path.join(self.folder, "agent.toml"))
+                self.soon(lambda: self.agent_log().count("Adopted process") == adopted + 2, "both adopted")
+                self.soon(lambda: len(self.connected()) == 2, "both at Muster")
+            self.say(port, b"crash")
+            self.soon(lambda: not self.alive(victim), "it has crashed")
+            if not adopts_first:
+                agent = self.start_agent(os.path.join(self.folder, "agent.toml"))
+            self.soon(lambda: self.match(lobby)["state"] == "aborted", "aborted")
+            self.assertIn("Server crashed", json.dumps(self.match(lobby)))
+            self.soon(lambda: (self.processes()[name]["last_exit"] or {}).get("signal") == signal.SIGABRT, "its signal is told")
+            self.soon(lambda: len(self.connected()) == 2 and len(self.games()) == 2, "it is started again")
+
+    def keepers(self):
+        """The processes that have started the games, and wait for their ends."""
+        found = []
+        for pid in with_mark(self.mark):
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
+                if file.read().startswith(b"muster-keeper\0") and self.alive(pid):
+                    found.append(pid)
+        return found
+
+    def test_fault_91_G_7_a_keeper_that_is_killed_ends_nothing_and_is_replaced(self):
+        self.up(2)
+        keepers, games = self.keepers(), self.games()
+        self.assertEqual(len(keepers), 1, "one for all processes")
+        os.kill(keepers[0], signal.SIGKILL)
+        self.soon(lambda: not self.keepers(), "it is gone")
+        self.assertEqual(self.games(), games)
+        port = self.allocate(710)["port"]
+        self.soon(lambda: self.match(710)["state"] == "ready", "the match is ready")
+        self.say(port, b"crash")
+        self.soon(lambda: self.match(710)["state"] == "aborted", "aborted")
+        self.assertIn("Server crashed", json.dumps(self.match(710)))
+        self.soon(lambda: self.logged(r"signal 6 \(SIGABRT\)"), "the agent knows the signal")
+        self.soon(lambda: len(self.connected()) == 2 and len(self.games()) == 2, "it is started again")
+        self.soon(lambda: self.logged(r"The keeper of processes \(pid \d+\) was lost; another one is started"), "told")
+        self.assertEqual(len(self.keepers()), 1)
+
+    def test_fault_91_G_10_an_end_that_nobody_saw_ends_no_match_well(self):
+        """The agent and the keeper are killed, then the game ends: nobody can know how."""
+        agent = self.up(1)
+        port = self.allocate(711)["port"]
+        self.soon(lambda: self.match(711)["state"] == "ready", "the match is ready")
+        agent.kill()
+        agent.wait()
+        for keeper in self.keepers():
+            os.kill(keeper, signal.SIGKILL)
+        self.soon(lambda: not self.keepers(), "nobody watches")
+        self.say(port, b"end")
+        self.soon(lambda: not self.games(), "it has ended")
+        self.start_agent(os.path.join(self.folder, "agent.toml"))
+        self.soon(lambda: self.match(711)["state"] == "aborted", "aborted")
+        self.assertIn("Server left", json.dumps(self.match(711)))
+        told = self.soon(lambda: self.processes()["arena-1"]["last_exit"], "its last exit")
+        self.assertEqual((told["code"], told["signal"], told["reason"]), (None, None, "exit status unknown"))
+
     def test_fault_91_an_agent_killed_while_it_starts_processes_leaves_none_behind(self):
         path = self.write_config(12)
         for turn in range(6):

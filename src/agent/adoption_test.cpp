@@ -195,15 +195,30 @@ TEST_CASE_FIXTURE(SupervisorFixture, "fault 91: the match of a process that ende
     supervisor.configure(now(), ports, {arena()});
     ProcessRecord record = record_of("arena-1", 101, "a");
     record.match = MatchHeld{.match = {.lobby = LobbyId(7), .token = "t"}, .stage = MatchHeld::Stage::started};
-    REQUIRE(supervisor.bury(now(), adopted_from(record, {arena()}, now()), {}));
+    REQUIRE(supervisor.bury(now(), adopted_from(record, {arena()}, now()), clean_exit));
     configure({arena()});
     CHECK(count_of<JoinMuster>() == 1);
     CHECK(told() == std::vector{TellMatch::What::ended});
     CHECK(count_of<LeaveMuster>() == 1);
     CHECK(state() == ProcessState::backoff);
-    CHECK(process().last_exit->reason == "exit code unknown");
+    CHECK(process().last_exit->reason == "exit code 0");
     run_for(1s);
     CHECK(state() == ProcessState::starting);
+}
+
+TEST_CASE_FIXTURE(
+    SupervisorFixture,
+    "fault 91, G-10: a match whose process ended nobody knows how was not ended, and nobody calls it a crash") {
+    supervisor.configure(now(), ports, {arena()});
+    ProcessRecord record = record_of("arena-1", 101, "a");
+    record.match = MatchHeld{.match = {.lobby = LobbyId(7), .token = "t"}, .stage = MatchHeld::Stage::started};
+    REQUIRE(supervisor.bury(now(), adopted_from(record, {arena()}, now()), {}));
+    configure({arena()});
+    CHECK(told().empty());
+    REQUIRE(count_of<LeaveMuster>() == 1);
+    CHECK_FALSE(orders_of<LeaveMuster>()[0].crashed);
+    CHECK(process().last_exit->reason == "exit status unknown");
+    CHECK(process().last_exit->failed);
 }
 
 TEST_CASE_FIXTURE(SupervisorFixture, "fault 91: a plain program that may have been told of a match gets no other one") {

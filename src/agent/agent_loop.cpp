@@ -23,6 +23,7 @@ constexpr Duration log_look = 1s;
 constexpr Duration log_look_in_flood = 100ms;
 constexpr Duration load_look = 5s;  // twice for each heartbeat
 constexpr Duration leftover_look = 100ms;
+constexpr Duration exit_look = 20ms;  // until it is known how a process ended
 // Of a turn, for starts. A machine starts some hundred processes a second: those of a thousand must not keep the
 // others, Muster and operators waiting.
 constexpr Duration start_slice = 50ms;
@@ -81,7 +82,7 @@ void AgentLoop::begin() {
 void AgentLoop::adopt_survivors(Moment at) {
     const Census census = host_.find_survivors();
     for (const ProcessRecord& record : census.survivors) adopt(at, record);
-    for (const ProcessRecord& record : census.ended) bury(at, record, {});
+    for (const ProcessRecord& record : census.ended) bury(at, record, host_.exit_of(record));
     for (const ProcessRecord& record : census.rebooted) bury(at, record, {.machine_went_down = true});
     for (const ProcessRecord& record : census.resting) rest(at, record);
     // Muster may keep a server with a match for those that are being ended: it hears at once that they are gone.
@@ -118,7 +119,8 @@ void AgentLoop::adopt(Moment at, const ProcessRecord& record) {
         log_.warning("Process {} (pid {}) is not wanted: ending it", record.name, record.pid);
         return host_.end_survivor(record);
     }
-    if (!host_.adopt(process->id, record, *adopted.config)) return supervisor_.exited(at, process->id, {});
+    if (!host_.adopt(process->id, record, *adopted.config))
+        return supervisor_.exited(at, process->id, host_.exit_of(record));
     if (auto side = sdk_server_.make(*process)) {
         side->restore(at.now, record.life, record.sdk_state);
         sdks_[process->id] = {std::move(side)};
@@ -128,7 +130,7 @@ void AgentLoop::adopt(Moment at, const ProcessRecord& record) {
 
 void AgentLoop::turn() {
     const Moment at = moment();
-    for (const HostExit& exit : host_.collect()) supervisor_.exited(at, exit.process, exit.status);
+    for (const HostExit& exit : host_.collect(at.now)) supervisor_.exited(at, exit.process, exit.status);
     hear_muster(at);
     hear_host(at);
     hear_sdks(at);
@@ -144,6 +146,7 @@ Time AgentLoop::next_turn() const {
     Time next = std::min(next_log_look_, next_load_look_);
     if (const auto due = supervisor_.next_tick()) next = std::min(next, *due);
     if (watches_ports_) next = std::min(next, next_port_look_);
+    if (host_.exits_pending()) next = std::min(next, clock_.now() + exit_look);
     if (host_.leftovers()) next = std::min(next, next_leftover_look_);
     for (const auto& [process, sdk] : sdks_)
         if (const auto due = sdk.side->next_tick()) next = std::min(next, shared_deadline(*due, sdk_look));

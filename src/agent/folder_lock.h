@@ -25,6 +25,8 @@ public:
     static Result<FolderLock, Refusal> take(const std::filesystem::path& folder, Duration patience);
 
     FolderLock() = default;  // of no folder
+    // The lock is held as long as anybody has this file open, or on its way to somebody.
+    int number() const { return file_.number(); }
     // Whether the folder at that path is the one that is locked.
     bool is_of(const std::filesystem::path& folder) const;
     // Whether its file was removed, and so the lock keeps nobody out any more.

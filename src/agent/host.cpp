@@ -3,11 +3,8 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <utility>
@@ -27,19 +24,11 @@ namespace {
 
 constexpr const char* agent_variable = "MUSTER_AGENT";          // the id of the state folder
 constexpr const char* folder_variable = "MUSTER_STATE_FOLDER";  // where it is
-// How often what an ended process left behind is looked for: what forks while it is being killed is found the next
-// time.
-constexpr int looks = 5;
 // How often all processes of the machine are searched for those that a waiting process has started.
 constexpr Duration member_look = std::chrono::milliseconds(500);
 
 FileDescriptor open_pid(std::int32_t pid) {
     return FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-}
-
-ExitStatus status_of(int status) {
-    if (WIFSIGNALED(status)) return {.signal = WTERMSIG(status)};
-    return {.code = WEXITSTATUS(status)};
 }
 
 void set(std::vector<EnvironmentEntry>& entries, std::string name, std::string value) {
@@ -55,7 +44,7 @@ Host::Host(HostOptions options, StateFolder& folder, Log& log)
       log_(log),
       cgroups_(options_.name, folder.id()),
       epoll_(epoll_create1(EPOLL_CLOEXEC)) {
-    // What a process leaves behind becomes our child, so that it is collected when it ends.
+    // If the keeper is killed, its processes become our children, with what they left behind.
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
@@ -117,13 +106,17 @@ Host::Started Host::start(const StartProcess& order, const Process& process, con
                     .ignores_usr1 = order.run->sdk == SdkKind::none,
                     .mark = life_mark(order.life)};
     for (const std::string& word : order.run->command) plan.words.push_back(with_words(word, words));
-    auto launched = launch(plan);
-    if (!launched) return failed(launched.error());
+    auto launched = launch_kept(plan, entry);
+    if (!launched) {
+        // A keeper that was lost may have started it.
+        ended_lives_.push_back({entry.life, entry.cgroup, looks});
+        return failed(launched.error());
+    }
     entry.pid = launched->pid;
     entry.pidfd = std::move(launched->pidfd);
-    const auto stat = read_stat(entry.pid);
-    entry.start_ticks = stat ? stat->start_ticks : 0;
+    entry.start_ticks = launched->start_ticks;
     entries_[order.process] = std::move(entry);
+    watch(entries_[order.process], order.process);
     return {.how = Start::started, .pid = launched->pid};
 }
 
@@ -133,9 +126,14 @@ void Host::signal(ProcessId process, int number) {
     // By its pidfd, so that no other process can ever be hit.
     if (found->second.pidfd) {
         syscall(SYS_pidfd_send_signal, found->second.pidfd.number(), number, nullptr, 0);
-    } else if (!found->second.adopted) {
+    } else if (still_runs(found->second)) {
         kill(found->second.pid, number);
     }
+}
+
+bool Host::still_runs(const Entry& entry) {
+    const auto stat = read_stat(entry.pid);
+    return stat && stat->start_ticks == entry.start_ticks;
 }
 
 void Host::kill_all(ProcessId process) {
@@ -143,8 +141,9 @@ void Host::kill_all(ProcessId process) {
     if (found == entries_.end() || found->second.pid == 0) return;  // then it is among the leftovers
     Entry& entry = found->second;
     signal(process, SIGKILL);
-    // It leads its group and has not been collected: the number is its own.
-    if (!entry.adopted || read_stat(entry.pid)) kill(-entry.pid, SIGKILL);
+    // It leads its group, whose number is its own as long as it lives. When it has ended, its parent has killed the
+    // rest.
+    if (still_runs(entry)) kill(-entry.pid, SIGKILL);
     if (!entry.cgroup.empty()) end_cgroup(entry.cgroup);
     if (entry.cgroup.empty()) ended_lives_.push_back({entry.life, {}, 1});
 }
@@ -179,45 +178,6 @@ std::set<std::int32_t> Host::pids_but_of(const std::set<std::string>& lives) con
     for (const auto& [process, entry] : entries_)
         if (entry.pid != 0 && !lives.contains(entry.life)) pids.insert(entry.pid);
     return pids;
-}
-
-std::vector<HostExit> Host::collect() {
-    std::vector<HostExit> exits;
-    std::map<std::int32_t, ProcessId> by_pid;
-    for (;;) {
-        siginfo_t info{};
-        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) break;
-        if (by_pid.empty())
-            for (const auto& [process, entry] : entries_) by_pid[entry.pid] = process;
-        const std::int32_t pid = info.si_pid;
-        const auto found = by_pid.find(pid);
-        // Before it is collected, its number, and that of its group, cannot be anybody else's.
-        if (found != by_pid.end()) kill(-pid, SIGKILL);
-        int status = 0;
-        if (waitpid(pid, &status, 0) != pid) break;
-        if (found == by_pid.end()) continue;
-        exits.push_back({found->second, status_of(status)});
-        ended(entries_.at(found->second));
-        by_pid.erase(found);
-    }
-    std::array<epoll_event, 64> events{};
-    const int count = epoll_wait(epoll_.number(), events.data(), static_cast<int>(events.size()), 0);
-    for (int i = 0; i < count; ++i) {
-        const ProcessId process(static_cast<std::int32_t>(events[static_cast<std::size_t>(i)].data.u32));
-        const auto found = entries_.find(process);
-        if (found == entries_.end() || found->second.pid == 0) continue;
-        exits.push_back({process, {}});
-        ended(found->second);
-    }
-    if (!exits.empty()) end_leftovers();  // before anything is started in their place
-    return exits;
-}
-
-void Host::ended(Entry& entry) {
-    ended_lives_.push_back({entry.life, entry.cgroup, looks});
-    entry.pid = 0;
-    entry.pidfd.reset();
-    entry.cpu.reset();
 }
 
 void Host::end_leftovers() {
@@ -339,6 +299,7 @@ void Host::remove_record(const Process& process) {
 }
 
 Census Host::find_survivors() {
+    census_at_ = std::chrono::steady_clock::now();
     std::vector<SeenProcess> running;
     for (const std::int32_t pid : all_processes()) {
         const ProcEnvironment environment(pid);
@@ -394,7 +355,6 @@ bool Host::adopt(ProcessId process, const ProcessRecord& record, const RunConfig
                 .pid = record.pid,
                 .start_ticks = record.start_ticks,
                 .pidfd = open_pid(record.pid),
-                .adopted = true,
                 .cgroup = record.cgroup,
                 .log_from = record.log_from};
     const auto stat = read_stat(record.pid);
@@ -411,7 +371,7 @@ void Host::remember(ProcessId process, const ProcessRecord& record, const RunCon
 
 void Host::watch(Entry& entry, ProcessId process) {
     epoll_event event{};
-    event.events = EPOLLIN;
+    event.events = EPOLLIN | EPOLLONESHOT;
     event.data.u32 = static_cast<std::uint32_t>(process.value);
     epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, entry.pidfd.number(), &event);
 }

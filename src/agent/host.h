@@ -13,6 +13,7 @@
 
 #include "agent/adoption.h"
 #include "agent/cgroup.h"
+#include "agent/keeper_link.h"
 #include "agent/launch.h"
 #include "agent/order.h"
 #include "agent/proc.h"
@@ -48,10 +49,15 @@ class Host {
 public:
     static constexpr std::size_t last_output_max = 64 * 1024;
 
+    // How a process ended is known at once from whoever is its parent; this long it is waited for.
+    static constexpr Duration exit_patience = std::chrono::seconds(3);
+
     // What the agent orphans, or its processes do, is its own to collect. The folder and the log outlive it.
     Host(HostOptions options, StateFolder& folder, Log& log);
+    // Processes run on. When there are none, the keeper has ended as well.
+    ~Host();
 
-    // Readable when a process has ended: one that another agent started. Children are told by SIGCHLD.
+    // Readable when a process has ended.
     int events_fd() const { return epoll_.number(); }
 
     enum class Start : std::uint8_t { started, port_taken, failed };
@@ -73,7 +79,9 @@ public:
     };
     std::vector<ProcessId> bound(const std::vector<Awaited>& awaited, Time now);
     // Who has ended since the last call. What they left behind is ended too.
-    std::vector<HostExit> collect();
+    std::vector<HostExit> collect(Time now);
+    // Some have ended, and how is not known yet: collect() is to be called every 20 ms or so.
+    bool exits_pending() const { return !unknown_since_.empty(); }
     // Looks again for what was left behind, until nothing is. To be called every 100 ms or so.
     void end_leftovers();
     bool leftovers() const { return !ended_lives_.empty(); }
@@ -81,6 +89,8 @@ public:
     // What earlier agents of this folder left. What runs without a record has no owner: its end has begun, as has that
     // of whatever ended processes left behind.
     Census find_survivors();
+    // How one of the census has ended. Neither code nor signal when nobody knows.
+    ExitStatus exit_of(const ProcessRecord& record) const;
     // Watches it from now on. False when it is gone meanwhile.
     bool adopt(ProcessId process, const ProcessRecord& record, const RunConfig& run);
     // One that has ended already: its log is known from now on.
@@ -118,7 +128,6 @@ private:
         std::int32_t pid = 0;  // 0: it does not run
         std::uint64_t start_ticks = 0;
         FileDescriptor pidfd{};
-        bool adopted = false;
         std::filesystem::path cgroup{};
         std::int64_t log_from = 0;
         std::optional<Duration> cpu{};  // at the last reading
@@ -130,10 +139,22 @@ private:
         int looks_left = 0;
     };
 
+    // How often what an ended process left behind is looked for: what forks while it is being killed is found the next
+    // time.
+    static constexpr int looks = 5;
+
+    static bool still_runs(const Entry& entry);
     std::vector<EnvironmentEntry> environment_of(const StartProcess& order, const Process& process,
                                                  const std::vector<EnvironmentEntry>& sdk) const;
     ProcessLog log_of(const Entry& entry) const;
-    void ended(Entry& entry);
+    // By the keeper; without one, as a child of the agent.
+    Result<Launched, std::string> launch_kept(const LaunchPlan& plan, const Entry& entry);
+    void start_keeper();
+    // From those who can know how a process ended: its keeper, the agent as its parent, the kernel.
+    void hear_keeper(std::vector<HostExit>& exits);
+    void collect_children(std::vector<HostExit>& exits);
+    void look_for_exits(Time now, std::vector<HostExit>& exits);
+    void ended(ProcessId process, Entry& entry, ExitStatus status, std::vector<HostExit>& exits);
     void watch(Entry& entry, ProcessId process);
     void drop_foreign(std::vector<ProcessRecord>& records, const std::vector<SeenProcess>& running) const;
     // SIGKILL to every process of these lives that can be found. Returns the lives that had any.
@@ -147,7 +168,11 @@ private:
     const Cgroups cgroups_;
     const std::string boot_ = boot_id();
     FileDescriptor epoll_;
+    std::optional<KeeperLink> keeper_;
+    bool keeperless_ = false;  // told
     std::map<ProcessId, Entry> entries_;
+    std::map<ProcessId, Time> unknown_since_;  // who has ended, and how is not known yet
+    std::chrono::steady_clock::time_point census_at_{};
     std::vector<EndedLife> ended_lives_;
     Time next_member_look_{};
 };

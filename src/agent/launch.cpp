@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "agent/life_mark.h"
+#include "agent/proc.h"
 
 namespace muster {
 namespace {
@@ -44,7 +45,7 @@ struct Child {
     int output;
     int cgroup_procs;
     int report;
-    int null_input;
+    int input;
     bool ignores_usr1;
     std::uint64_t mark;
 
@@ -60,11 +61,11 @@ struct Child {
         if (cgroup_procs >= 0 && write(cgroup_procs, "0", 1) != 1) fail(ChildFailure::Where::cgroup);
         for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
         if (ignores_usr1) ::signal(SIGUSR1, SIG_IGN);
-        carry_mark(mark);
+        if (mark != 0) carry_mark(mark);
         sigset_t none;
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, nullptr);
-        if (dup2(null_input, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0)
+        if (dup2(input, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0)
             fail(ChildFailure::Where::output);
         // Whoever started the agent may have left descriptors open in it.
         syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
@@ -111,11 +112,20 @@ Result<Launched, std::string> launch(const LaunchPlan& plan) {
     if (pipe2(ends, O_CLOEXEC) != 0) return Failure(fmt::format("no pipe: {}", std::strerror(errno)));
     FileDescriptor heard(ends[0]);
     FileDescriptor report(ends[1]);
-    const FileDescriptor null_input(open("/dev/null", O_RDONLY | O_CLOEXEC));
-    if (!null_input) return Failure(fmt::format("/dev/null: {}", std::strerror(errno)));
+    const FileDescriptor no_input(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!no_input) return Failure(fmt::format("/dev/null: {}", std::strerror(errno)));
 
-    const Child child{program.c_str(),   word_pointers.data(), variable_pointers.data(), directory.c_str(), plan.output,
-                      plan.cgroup_procs, report.number(),      null_input.number(),      plan.ignores_usr1, plan.mark};
+    const int input = plan.input >= 0 ? plan.input : no_input.number();
+    const Child child{program.c_str(),
+                      word_pointers.data(),
+                      variable_pointers.data(),
+                      directory.c_str(),
+                      plan.output,
+                      plan.cgroup_procs,
+                      report.number(),
+                      input,
+                      plan.ignores_usr1,
+                      plan.mark};
     // The child borrows our memory until it is its own program: a copy of an agent with a thousand sessions, and of
     // each page that its threads write to meanwhile, costs milliseconds. No handler of a signal may run in it.
     sigset_t all;
@@ -138,7 +148,8 @@ Result<Launched, std::string> launch(const LaunchPlan& plan) {
     if (got == static_cast<ssize_t>(sizeof failure)) return Failure(to_text(failure, plan));
     // It cannot be another process by now: until we collect it, the number is its own.
     FileDescriptor pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-    return Launched{pid, std::move(pidfd)};
+    const auto stat = read_stat(pid);
+    return Launched{pid, stat ? stat->start_ticks : 0, std::move(pidfd)};
 }
 
 std::optional<std::filesystem::path> find_program(std::string_view word, const std::filesystem::path& directory,

@@ -20,18 +20,20 @@ struct LaunchPlan {
     std::vector<std::string> words;
     std::vector<EnvironmentEntry> environment;  // all of it
     std::filesystem::path directory;
+    int input = -1;             // standard input; -1: none
     int output = -1;            // gets standard output and error
     int cgroup_procs = -1;      // of the cgroup that it is to be in; -1: none
     bool ignores_usr1 = false;  // until it says otherwise itself
-    std::uint64_t mark = 0;     // of its life
+    std::uint64_t mark = 0;     // of its life; 0: none
 };
 
 struct Launched {
     std::int32_t pid = 0;
+    std::uint64_t start_ticks = 0;  // 0: it has ended already
     FileDescriptor pidfd;
 };
 
-// The process leads a session and a process group of its own, has no standard input and none of our descriptors. Fails
+// The process leads a session and a process group of its own, and has none of our other descriptors. Fails
 // with what the system said. Any thread.
 Result<Launched, std::string> launch(const LaunchPlan& plan);
 

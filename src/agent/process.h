@@ -20,15 +20,16 @@ namespace muster {
 // A place for a process in its run, over all its lives.
 using ProcessId = Id<struct ProcessTag, std::int32_t>;
 
-// How a process ended. Of one that was adopted neither code nor signal is known: the system tells them its parent only.
+// How a process ended. The system tells that to its parent only, so neither code nor signal may be known.
 struct ExitStatus {
     std::optional<int> code{};
     std::optional<int> signal{};
     bool machine_went_down = false;
     bool operator==(const ExitStatus&) const = default;
 
-    // Nothing speaks for a crash.
-    bool clean() const { return !signal && !machine_went_down && code.value_or(0) == 0; }
+    bool clean() const { return !machine_went_down && code == 0; }
+    // That it is not clean does not say so: it may be unknown.
+    bool crashed() const { return signal || machine_went_down || code.value_or(0) != 0; }
 };
 
 struct ProcessExit {

@@ -38,7 +38,7 @@ std::string signal_name(int signal) {
 std::string to_text(const ExitStatus& status) {
     if (status.signal) return fmt::format("signal {} ({})", *status.signal, signal_name(*status.signal));
     if (status.machine_went_down) return "the machine went down";
-    return status.code ? fmt::format("exit code {}", *status.code) : "exit code unknown";
+    return status.code ? fmt::format("exit code {}", *status.code) : "exit status unknown";
 }
 
 }  // namespace muster

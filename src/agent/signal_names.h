@@ -18,7 +18,7 @@ std::vector<std::string> stop_signal_names();
 // "SIGSEGV", or "SIG 77" for one without a name.
 std::string signal_name(int signal);
 
-// "exit code 3", "signal 11 (SIGSEGV)", "exit code unknown".
+// "exit code 3", "signal 11 (SIGSEGV)", "exit status unknown".
 std::string to_text(const ExitStatus& status);
 
 }  // namespace muster

@@ -128,7 +128,17 @@ std::filesystem::path StateFolder::record_file(std::string_view process) const {
 }
 
 bool StateFolder::write(const ProcessRecord& record) const {
-    return write_file(record_file(record.name), to_json(record) + "\n");
+    if (!write_file(record_file(record.name), to_json(record) + "\n")) return false;
+    if (record.pid == 0) remove_file(exit_file(record.name), Kept::until_reboot);  // it is in the record
+    return true;
+}
+
+std::filesystem::path StateFolder::exit_file(std::string_view process) const {
+    return path_ / "processes" / fmt::format("{}.exit", process);
+}
+std::optional<ExitStatus> StateFolder::exit_of(std::string_view process, std::string_view life) const {
+    const auto note = parse_exit_note(text_of_file(exit_file(process)));
+    return note && note->life == life ? std::optional(note->status) : std::nullopt;
 }
 
 bool StateFolder::write_file(const std::filesystem::path& file, std::string_view text) const {
@@ -138,9 +148,8 @@ bool StateFolder::write_file(const std::filesystem::path& file, std::string_view
 }
 
 void StateFolder::remove_record(std::string_view process) const {
-    std::error_code ignored;
-    std::filesystem::remove(record_file(process), ignored);
-    std::filesystem::remove(match_file(process), ignored);
+    for (const auto& file : {record_file(process), match_file(process), exit_file(process)})
+        remove_file(file, Kept::until_reboot);
 }
 
 std::vector<std::pair<std::filesystem::path, std::optional<ProcessRecord>>> StateFolder::read_records() const {

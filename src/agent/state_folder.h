@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/exit_note.h"
 #include "agent/folder_lock.h"
 #include "agent/id_claim.h"
 #include "agent/process_record.h"
@@ -42,6 +43,9 @@ public:
     // Makes it again, with the same id. False when the disk refuses, or another agent has it meanwhile.
     bool restore();
 
+    // The lock, for whoever starts a process: until that is done, no other agent may begin to look for processes.
+    int lock_file() const { return lock_.number(); }
+
     // Names this folder and no other: what its agents start carries it (G-7).
     const std::string& id() const { return id_; }
 
@@ -53,6 +57,9 @@ public:
     bool write(const ProcessRecord& record) const;
     bool write_file(const std::filesystem::path& file, std::string_view text) const;
     void remove_record(std::string_view process) const;
+    // Where the keeper writes how a process has ended, and what it wrote of that life.
+    std::filesystem::path exit_file(std::string_view process) const;
+    std::optional<ExitStatus> exit_of(std::string_view process, std::string_view life) const;
     // Every record that can be read; others are left alone.
     std::vector<ProcessRecord> records() const;
     // The files of those others.

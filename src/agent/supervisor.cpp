@@ -195,7 +195,7 @@ void Supervisor::exited(Moment at, ProcessId id, ExitStatus status) {
             orders_.push_back(TellMatch{id, process->match->match.lobby, Tell::ended});
         }
     }
-    leave_muster(*process, !ordered && !status.clean());
+    leave_muster(*process, !ordered && status.crashed());
     process->pid.reset();
     orders_.push_back(KillProcess{id});  // what it started must not outlive it
     tell(News::exited, *process, reason);

@@ -20,6 +20,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "agent/keeper.h"
 #include "cli/command.h"
 #include "cli/program.h"
 #include "cli/standard_output.h"
@@ -236,6 +237,7 @@ int run(std::span<char* const> typed) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (muster::is_keeper(argc, argv)) return muster::run_keeper();
     try {
         muster::hold_reload();
         return run(std::span(argv, argv + argc).subspan(argc > 0 ? 1 : 0));

@@ -83,8 +83,9 @@ void HostPort::report(const Pass& pass, const Link& link, const ProcessReport& r
         return parts_.links.send(link.id, ServerError{ProcessReport::code, ErrorText(text(taken.error()))});
     }
     if (left_behind.value == 0) return;
-    const bool clean = report.exit_signal == 0 && report.exit_code == 0;
-    parts_.fleet.remove(pass, left_behind, clean ? Reason::server_left : Reason::server_crashed);
+    // Neither code nor signal: nobody knows how it ended.
+    const bool crashed = report.exit_signal != 0 || report.exit_code > 0;
+    parts_.fleet.remove(pass, left_behind, crashed ? Reason::server_crashed : Reason::server_left);
 }
 
 void HostPort::set_draining(const Pass& pass, const Link& link, const ProcessDraining& wish) {

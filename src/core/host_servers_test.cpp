@@ -1,4 +1,5 @@
 // Hosts whose processes are game servers (G-6, G-21, G-31).
+#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -33,21 +34,36 @@ TEST_CASE_FIXTURE(HostWorld, "G-6: the agent hears how many matches a process ha
     CHECK(next<ProcessMatches>(link).server == ServerId{});
 }
 
-TEST_CASE_FIXTURE(HostWorld, "G-21: a crash of a process that registered itself aborts its match with those words") {
-    const ConnectionId link = join_host();
-    const TestServer server = join(*this, 7001);
-    const ConnectionId matchmaker = join_matchmaker(*this);
+// The agent tells how a process ended that had registered itself and had a match: what the matchmaker is told.
+static std::string told_after_exit(HostWorld& world, std::int32_t code, std::int32_t signal) {
+    const ConnectionId link = world.join_host();
+    const TestServer server = join(world, 7001);
+    const ConnectionId matchmaker = join_matchmaker(world);
     ProcessReport report = running("arena-1");
     report.registers_itself = true;
-    send(link, report);
-    send(link, HostReport{});
-    allocate(*this, matchmaker, server, 1);
-    disconnect(server.link);
-    ProcessReport crash = killed("arena-1");
-    crash.registers_itself = true;
-    send(link, crash);
-    CHECK(core->fleet().find(server.id) == nullptr);
-    CHECK(next<MatchEventNotice>(matchmaker).reason == "Server crashed");
+    world.send(link, report);
+    world.send(link, HostReport{});
+    allocate(world, matchmaker, server, 1);
+    world.disconnect(server.link);
+    ProcessReport exited = killed("arena-1");
+    exited.registers_itself = true;
+    exited.exit_code = code;
+    exited.exit_signal = signal;
+    world.send(link, exited);
+    CHECK(world.core->fleet().find(server.id) == nullptr);
+    return world.next<MatchEventNotice>(matchmaker).reason.string();
+}
+
+TEST_CASE_FIXTURE(HostWorld, "G-21: a crash of a process that registered itself aborts its match with those words") {
+    SUBCASE("a signal") {
+        CHECK(told_after_exit(*this, -1, 11) == "Server crashed");
+    }
+    SUBCASE("a code") {
+        CHECK(told_after_exit(*this, 3, 0) == "Server crashed");
+    }
+    SUBCASE("G-7: nobody knows how it ended") {
+        CHECK(told_after_exit(*this, -1, 0) == "Server left");
+    }
 }
 
 TEST_CASE_FIXTURE(HostWorld, "G-21: the server of a process that has crashed is removed at the word of its agent") {

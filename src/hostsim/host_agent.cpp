@@ -34,7 +34,8 @@ void HostAgent::begin() {
     for (const ProcessRecord& record : census.ended) kill_life(record.life);
     for (const ProcessRecord& record : census.survivors) adopt(record);
     for (const ProcessRecord& record : census.ended)
-        if (!supervisor_.bury(moment(), adopted_from(record, runs_, moment()), {})) machine.records.erase(record.name);
+        if (!supervisor_.bury(moment(), adopted_from(record, runs_, moment()), written_exit(record.life)))
+            machine.records.erase(record.name);
     for (const ProcessRecord& record : census.resting)
         if (!supervisor_.rest(moment(), adopted_from(record, runs_, moment()))) machine.records.erase(record.name);
     supervisor_.configure(moment(), ports, runs_);
@@ -78,9 +79,16 @@ void HostAgent::collect() {
         if (found == held_.end()) continue;
         found->second.pid = 0;
         if (sabotage_ != Sabotage::leaves_children) kill_life(found->second.life);
-        // The system tells its parent only.
-        supervisor_.exited(moment(), found->first, exit.starter == incarnation_ ? exit.status : ExitStatus{});
+        // Its own keeper tells the agent; that of an earlier one has written it down.
+        const ExitStatus status = exit.starter == incarnation_ ? exit.status : written_exit(exit.life);
+        supervisor_.exited(moment(), found->first, status);
     }
+}
+
+ExitStatus HostAgent::written_exit(const std::string& life) const {
+    if (sabotage_ == Sabotage::thinks_well_of_exits) return {.code = 0};
+    const auto written = parts_.machine.exits_written.find(life);
+    return written == parts_.machine.exits_written.end() ? ExitStatus{} : written->second;
 }
 
 void HostAgent::hear_sdks() {

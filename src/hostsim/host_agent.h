@@ -94,6 +94,7 @@ private:
     Moment moment() const { return {parts_.clock.now(), parts_.clock.wall()}; }
     void adopt(const ProcessRecord& record);
     void collect();
+    ExitStatus written_exit(const std::string& life) const;
     void hear_sdks();
     void look_for_ports();
     void obey();

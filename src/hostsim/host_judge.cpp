@@ -171,6 +171,9 @@ void HostJudge::agent_changed(const std::string& host) {
 
 void HostJudge::match_over(const MatchOver& over, const Machine& machine) {
     ++looked_at_;
+    if (over.how == How::ended && crashed_.contains(over.lobby))
+        object(last_look_, fmt::format("{}: match {} is told as ended though its process crashed", machine.name(),
+                                       over.lobby.value));
     if (!over.was_accepted || over.how == How::by_operator || over.how == How::declined) return;
     for (const auto& [pid, process] : machine.processes()) {
         const Game* playing = process.leader == 0 && process.port == over.at.port ? game(machine, process) : nullptr;

@@ -44,6 +44,8 @@ public:
     void look(Time now, const std::vector<HostView>& hosts, const MusterModel& muster);
     // What happened.
     void match_over(const MatchOver& over, const Machine& machine);
+    // The game that plays this match crashes.
+    void crashing(LobbyId lobby) { crashed_.insert(lobby); }
     void stopping(const Machine& machine, const MachineProcess& process, const MusterModel& muster);
     // A plain program is told of a match.
     void told(const Machine& machine, const MachineProcess& process, LobbyId lobby);
@@ -93,6 +95,7 @@ private:
     const std::map<GameKey, Game>& games_;
     std::vector<std::string> objections_;
     std::set<std::string> excused_;
+    std::set<LobbyId> crashed_;
     std::map<GameKey, Time> unowned_since_;
     std::map<std::pair<std::string, std::string>, Pace> paces_;        // machine, process
     std::map<std::pair<std::string, std::string>, Time> short_since_;  // machine, run

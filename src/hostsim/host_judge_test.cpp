@@ -36,6 +36,7 @@ TEST_CASE("faults 91 and 92: each way to break an agent is objected to") {
         {Sabotage::never_starts_again, {"was not started again within", "processes of"}},
         {Sabotage::starts_at_once, {"was started again after"}},
         {Sabotage::forgets_pauses, {"was started again after"}},
+        {Sabotage::thinks_well_of_exits, {"told as ended"}},
         {Sabotage::keeps_dead_matches, {"which nobody plays"}},
         {Sabotage::ends_gently_only, {"survive their end"}},
     };

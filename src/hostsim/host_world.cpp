@@ -121,6 +121,7 @@ void HostWorld::end_game(Place& place, std::int32_t pid, int code) {
     const bool ordered = stopped_[key];
     const bool seen = place.agent && process.starter == place.incarnation;
     const bool had_match = games_.at(key).playing().has_value();
+    if (had_match && code != 0) judge_.crashing(*games_.at(key).playing());
     const ExitStatus status = code == 0 ? ExitStatus{.code = 0} : ExitStatus{.signal = SIGABRT};
     judge_.exited(clock_.now(), place.machine, process, seen && !ordered && !had_match && code != 0);
     games_.erase(key);

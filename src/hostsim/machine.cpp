@@ -33,7 +33,9 @@ void Machine::bind(std::int32_t pid) {
 void Machine::end(std::int32_t pid, ExitStatus status) {
     const auto found = processes_.find(pid);
     if (found == processes_.end()) return;
-    if (found->second.leader == 0) exits_.push_back({pid, status, found->second.starter});
+    const MachineProcess& process = found->second;
+    if (process.leader == 0) exits_.push_back({pid, status, process.starter, process.life});
+    if (process.leader == 0 && !disk_full) exits_written[process.life] = status;
     processes_.erase(found);
 }
 

@@ -28,6 +28,7 @@ struct MachineExit {
     std::int32_t pid = 0;
     ExitStatus status{};
     std::int32_t starter = 0;
+    std::string life{};
 };
 
 // Nothing in it has a will of its own: the games decide when they end (game.h).
@@ -60,6 +61,7 @@ public:
     bool disk_full = false;
     std::map<std::string, std::string> records;  // by process, as they stand on disk
     std::map<std::string, std::int32_t> counts;
+    std::map<std::string, ExitStatus> exits_written;  // by life, as the keeper of its process wrote them
 
 private:
     std::string name_;
