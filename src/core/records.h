@@ -155,6 +155,7 @@ struct NumbersReserved {
 struct ClockRecord {
     std::int64_t elapsed_game_ms = 0;
     std::int32_t speed = 1;
+    std::int32_t configured_speed = 0;  // what the config had then; 0: an older version wrote it
     friend bool operator==(const ClockRecord&, const ClockRecord&) = default;
 };
 

@@ -14,6 +14,7 @@
 #include "core/block_value.h"
 #include "core/known_host.h"
 #include "core/operator_name.h"
+#include "core/world_clock.h"
 #include "protocol/text.h"
 
 namespace muster {
@@ -47,7 +48,10 @@ public:
         }
         for (const TokenUsed& use : state_.tokens_used) lobby("token_uses", use.lobby);
         for (const AbortOwed& owed : state_.owed_aborts) lobby("owed_aborts", owed.lobby);
-        if (state_.has_clock) expect(state_.clock.elapsed_game_ms >= 0, "world_clock", "a negative time");
+        if (state_.has_clock) {
+            expect(state_.clock.elapsed_game_ms >= 0, "world_clock", "a negative time");
+            number("world_clock", "speed", state_.clock.speed, 1, WorldClock::speed_max);
+        }
         return std::move(damage_);
     }
 

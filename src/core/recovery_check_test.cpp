@@ -109,6 +109,8 @@ TEST_CASE("fault 6: a recovered value that core cannot have written is told by i
         {[](auto& s) { s.accounts.push_back({"bob", AccountId(1)}); }, "accounts holds account 1 twice"},
         {[](auto& s) { s.owed_aborts[0].lobby = LobbyId(0); }, "owed_aborts holds lobby 0, which is out of range"},
         {[](auto& s) { s.clock.elapsed_game_ms = -1; }, "world_clock holds a negative time"},
+        {[](auto& s) { s.clock.speed = 0; }, "world_clock holds speed 0, which is out of range"},
+        {[](auto& s) { s.clock.speed = 3'601; }, "world_clock holds speed 3601, which is out of range"},
     };
     for (const auto& [damage, told] : damages) {
         RecoveredState state = whole_state();

@@ -12,8 +12,10 @@ constexpr std::chrono::seconds save_every{1};
 constexpr std::chrono::seconds whole_every{1};
 
 WorldClock clock_at_start(Time now, const WorldConfig& config, const RecoveredState& recovered) {
-    if (recovered.has_clock) return WorldClock(now, recovered.clock, config.speed);
-    return WorldClock(now, config.start, config.speed);
+    if (!recovered.has_clock) return WorldClock(now, config.start, config.speed);
+    // A config that was changed since is newer than what an operator said.
+    const bool holds = recovered.clock.configured_speed == config.speed;
+    return WorldClock(now, recovered.clock, holds ? recovered.clock.speed : config.speed);
 }
 
 }  // namespace
@@ -25,6 +27,7 @@ World::World(const WorldConfig& config, const Parts& parts, const RecoveredState
       log_(parts.log),
       ledger_(parts.ledger),
       links_(parts.links),
+      configured_speed_(config.speed),
       clock_(clock_at_start(parts.time.now(), config, recovered)),
       told_(clock_.minute_at(parts.time.now())),
       broadcast_(parts.links, parts.sessions) {
@@ -49,7 +52,9 @@ void World::set(const Pass& pass, std::optional<GameTime> time, std::optional<st
 
 void World::save(const Pass& pass) {
     saved_at_ = pass.now;
-    ledger_.write(clock_.record(pass.now));
+    ClockRecord record = clock_.record(pass.now);
+    record.configured_speed = configured_speed_;
+    ledger_.write(record);
 }
 
 void World::save_in_time(const Pass& pass) {

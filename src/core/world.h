@@ -21,8 +21,8 @@
 namespace muster {
 
 struct WorldConfig {
-    GameTime start;  // unless a clock was stored
-    std::int32_t speed = 1;
+    GameTime start;          // unless a clock was stored
+    std::int32_t speed = 1;  // unless an operator set another since the config had this one
 };
 
 // Game thread only.
@@ -75,6 +75,7 @@ private:
     Log& log_;
     Ledger& ledger_;
     LinkTable& links_;
+    const std::int32_t configured_speed_;
     WorldClock clock_;
     GameMinute told_;  // the minute that was announced last
     Broadcast broadcast_;

@@ -123,20 +123,51 @@ TEST_CASE_FIXTURE(CoreWorld, "C-3: a jump by an operator is told to all at once,
     CHECK(next<TimeChange>(ann.link) == TimeChange{TimeUnit::minute, 31});
 }
 
+// What a start finds of that world's clock.
+RecoveredState left_by(CoreWorld& world) {
+    world.in_pass([&](const Pass& pass) { world.core->hand_over(pass); });
+    RecoveredState recovered;
+    for (const Record& record : world.store.durable) {
+        if (const auto* clock = std::get_if<ClockRecord>(&record)) {
+            recovered.has_clock = true;
+            recovered.clock = *clock;
+        }
+    }
+    REQUIRE(recovered.has_clock);
+    return recovered;
+}
+
+TEST_CASE("C-3: a speed that an operator set holds over a restart and a move, until the config has another") {
+    RecoveredState recovered;
+    {
+        CoreWorld world({}, with_speed(1));
+        set_clock(world, {2, 3, 4}, 60);
+        recovered = left_by(world);
+    }
+    CoreWorld again(recovered, with_speed(1));
+    CHECK(again.core->world().speed() == 60);
+    again.advance(1s);
+    CHECK(again.core->world().shown() == GameTime{2, 3, 5});
+    CoreWorld third(left_by(again), with_speed(1));
+    CHECK(third.core->world().speed() == 60);
+    // The config was changed since: it is newer than the operator's word, also at the start after that.
+    CoreWorld changed(recovered, with_speed(2));
+    CHECK(changed.core->world().speed() == 2);
+    CoreWorld after(left_by(changed), with_speed(2));
+    CHECK(after.core->world().speed() == 2);
+    // An older version stored what its config had.
+    recovered.clock.configured_speed = 0;
+    CHECK(CoreWorld(recovered, with_speed(3)).core->world().speed() == 3);
+}
+
 TEST_CASE("C-3: after a restart the clock goes on where it stood, whatever start is configured") {
     RecoveredState recovered;
     {
         CoreWorld world({}, with_speed(60));
         world.advance(90s + 300ms);
         world.in_pass([&](const Pass& pass) { world.core->shut_down(pass); });
-        for (const Record& record : world.store.durable) {
-            if (const auto* clock = std::get_if<ClockRecord>(&record)) {
-                recovered.has_clock = true;
-                recovered.clock = *clock;
-            }
-        }
+        recovered = left_by(world);
     }
-    REQUIRE(recovered.has_clock);
     CoreWorld world(recovered, with_speed(60, {5, 5, 5}));
     CHECK(world.core->world().shown() == GameTime{1, 1, 30});
     world.advance(700ms);

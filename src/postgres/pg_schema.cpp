@@ -205,8 +205,13 @@ constexpr const char* version_7 = R"sql(
 ALTER TABLE muster.accounts ADD COLUMN cell text NOT NULL DEFAULT '';
 )sql";
 
+// What the config had when the clock was stored; 0: an older version wrote it. One that writes now leaves it as it was.
+constexpr const char* version_8 = R"sql(
+ALTER TABLE muster.world_clock ADD COLUMN configured_speed integer NOT NULL DEFAULT 0;
+)sql";
+
 constexpr std::array<const char*, pg_schema_version> steps{version_1, version_2, version_3, version_4,
-                                                           version_5, version_6, version_7};
+                                                           version_5, version_6, version_7, version_8};
 
 bool has_table(PgConnection& connection, const char* name) {
     return !connection.run("SELECT 1 FROM pg_tables WHERE schemaname = 'muster' AND tablename = $1", PgValues(name))

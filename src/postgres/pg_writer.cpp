@@ -85,8 +85,10 @@ void PgWriter::prepare(PgConnection& connection) {
                        " epochs_below = greatest(kept.epochs_below, excluded.epochs_below),"
                        " event_ids_below = greatest(kept.event_ids_below, excluded.event_ids_below)");
     connection.prepare("put_clock",
-                       "INSERT INTO muster.world_clock VALUES (1, $1, $2) ON CONFLICT (one) DO UPDATE SET"
-                       " elapsed_game_ms = excluded.elapsed_game_ms, speed = excluded.speed");
+                       "INSERT INTO muster.world_clock (one, elapsed_game_ms, speed, configured_speed)"
+                       " VALUES (1, $1, $2, $3) ON CONFLICT (one) DO UPDATE SET"
+                       " elapsed_game_ms = excluded.elapsed_game_ms, speed = excluded.speed,"
+                       " configured_speed = excluded.configured_speed");
     // A name that another cell has given an account keeps it, and comes back. An older version named no cell.
     connection.prepare("put_account",
                        "WITH put AS (INSERT INTO muster.accounts (name, account, cell) VALUES ($2, $3, $1)"
@@ -342,7 +344,7 @@ void PgWriter::write_one(PgConnection& to, const NumbersReserved& numbers, UnixM
 }
 
 void PgWriter::write_one(PgConnection& to, const ClockRecord& clock, UnixMs) {
-    to.send("put_clock", PgValues(clock.elapsed_game_ms, clock.speed));
+    to.send("put_clock", PgValues(clock.elapsed_game_ms, clock.speed, clock.configured_speed));
 }
 
 void PgWriter::write_one(PgConnection& to, const AccountRecord& account, UnixMs) {

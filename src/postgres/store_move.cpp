@@ -152,11 +152,12 @@ constexpr std::array<Table, 13> tables{{
      "INSERT INTO muster.numbers_reserved (cell, server_ids_below, epochs_below, event_ids_below) VALUES ('main',"
      " $1::int, $2::bigint, $3::bigint)"},
     {"world_clock",
-     "ii",
-     "SELECT elapsed_game_ms, speed FROM world_clock",
-     {"INSERT INTO world_clock (one, elapsed_game_ms, speed) VALUES (1, ?1, ?2)", nullptr},
-     "SELECT elapsed_game_ms, speed::bigint FROM muster.world_clock",
-     "INSERT INTO muster.world_clock (one, elapsed_game_ms, speed) VALUES (1, $1::bigint, $2::int)"},
+     "iii",
+     "SELECT elapsed_game_ms, speed, configured_speed FROM world_clock",
+     {"INSERT INTO world_clock (one, elapsed_game_ms, speed, configured_speed) VALUES (1, ?1, ?2, ?3)", nullptr},
+     "SELECT elapsed_game_ms, speed::bigint, configured_speed::bigint FROM muster.world_clock",
+     "INSERT INTO muster.world_clock (one, elapsed_game_ms, speed, configured_speed) VALUES (1, $1::bigint, $2::int,"
+     " $3::int)"},
     {"event_blocks",
      "iiiiib",
      "SELECT first_id, last_id, first_time, last_time, count, events FROM event_blocks ORDER BY first_id",

@@ -133,7 +133,7 @@ void ClockJudge::run_began(const Scene& scene, const Core& core) {
     none_late_until_ = shown_until_ = Time{};
     known_at_ = scene.now;
     jumped_.reset();
-    speed_ = rules_.clock_speed;
+    speed_ = stored_ ? stored_->speed : rules_.clock_speed;
     const GameTime& start = rules_.clock_start;
     elapsed_ = stored_ ? stored_->elapsed_game_ms % (week_minutes * minute_ns / ms_ns) * ms_ns
                        : (((start.day - 1) * 24 + start.hour) * 60 + start.minute) * minute_ns;

@@ -258,11 +258,16 @@ CREATE TABLE host_processes (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
+// What the config had when the clock was stored: a speed that an operator set holds until that changes.
+constexpr const char* version_9 = R"sql(
+ALTER TABLE world_clock ADD COLUMN configured_speed INTEGER NOT NULL DEFAULT 0;  -- 0: an older version wrote it
+)sql";
+
 }  // namespace
 
 Migrations muster_migrations() {
-    static const std::array<std::string, 8> steps{version_1, version_2, version_3, version_4,
-                                                  version_5, version_6, version_7, version_8};
+    static const std::array<std::string, 9> steps{version_1, version_2, version_3, version_4, version_5,
+                                                  version_6, version_7, version_8, version_9};
     return steps;
 }
 

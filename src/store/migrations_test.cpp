@@ -153,7 +153,7 @@ constexpr const char* version_1_state =
     "players 5 matchmaker \"chat-1\": 32 31\n"
     "account 31 \"ann\"\n"
     "over 6 1699999999000 server 7 state 4\n"
-    "clock 60000 60\n";
+    "clock 60000 60 0\n";
 
 struct MigrationFixture {
     ScratchDirectory scratch;

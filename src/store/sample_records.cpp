@@ -187,7 +187,8 @@ Record random_record(Random& random, UnixMs now) {
             return NumbersReserved{static_cast<std::int32_t>(random.between(1, 1000)), random.between(1, 1000),
                                    random.between(1, 1000)};
         case 7:
-            return ClockRecord{random.between(0, INT64_MAX), static_cast<std::int32_t>(random.between(1, 3600))};
+            return ClockRecord{random.between(0, INT64_MAX), static_cast<std::int32_t>(random.between(1, 3600)),
+                               static_cast<std::int32_t>(random.between(1, 3600))};
         case 8:
             return AccountRecord{random_text(random), account};
         case 9:
@@ -284,7 +285,9 @@ std::string as_text(const RecoveredState& state) {
             "{} \"{}\"\n",
             p.name, p.host, p.run, static_cast<int>(p.state), p.pid, p.port, p.server.value, p.started_at.value,
             p.restarts, p.exit_at.value, p.exit_code, p.exit_signal, p.exit_reason);
-    if (state.has_clock) text += fmt::format("clock {} {}\n", state.clock.elapsed_game_ms, state.clock.speed);
+    if (state.has_clock)
+        text += fmt::format("clock {} {} {}\n", state.clock.elapsed_game_ms, state.clock.speed,
+                            state.clock.configured_speed);
     // A zero byte would end the text where it is shown.
     std::replace(text.begin(), text.end(), '\0', '~');
     return text;

@@ -72,12 +72,13 @@ NumbersReserved numbers_of(StoredRow<Fields> row) {
     return numbers;
 }
 
-inline constexpr std::string_view clock_columns = "elapsed_game_ms, speed";
+inline constexpr std::string_view clock_columns = "elapsed_game_ms, speed, configured_speed";
 template <class Fields>
 ClockRecord clock_of(StoredRow<Fields> row) {
     ClockRecord clock;
     clock.elapsed_game_ms = row.template number<std::int64_t>();
     clock.speed = row.template number<std::int32_t>();
+    clock.configured_speed = row.template number<std::int32_t>();
     return clock;
 }
 
