@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import urllib.error
 import urllib.request
 
@@ -135,6 +136,45 @@ class Relay(Cluster):
         told = json.loads(self.get_of(one, "/api/v1/events?type=operator.action")[1])["events"]
         self.assertEqual([(event["action"], event["target"]) for event in told],
                          [("move", "cell main to two"), ("move", "cell main to one")])
+
+    def test_N_6_N_11_C_3_over_changes_of_owner_no_HTTP_connect_is_refused_and_the_clock_keeps_its_speed(self):
+        one, two = (self.node(name, silence="10m", MUSTER_LISTEN_HTTP=f"127.0.0.1:{free_port()}") for name in ("one", "two"))
+        self.until_owner(one)
+        self.until_standing_by(two, "one")
+        until(lambda: len(self.cluster(one)["nodes"]) == 2, "it does not know the other")
+
+        places = {node: self.ports(node)["http"] for node in (one, two)}  # the file is written anew by each life
+
+        def cli(node, *arguments):
+            done = subprocess.run([self.muster, *arguments], capture_output=True, text=True, timeout=2 * PATIENCE_S,
+                                  env={**node.env, "MUSTER_URL": "http://" + places[node]})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout
+        cli(one, "clock", "set", "--speed", "60")
+        tried, refused, is_over = [], [], threading.Event()
+
+        def connect():
+            while not is_over.wait(0.01):
+                for host, port in (place.rsplit(":", 1) for place in places.values()):
+                    tried.append(port)
+                    try:
+                        socket.create_connection((host, int(port)), timeout=PATIENCE_S).close()
+                    except ConnectionRefusedError:
+                        refused.append(port)
+        connecting = threading.Thread(target=connect)
+        connecting.start()
+        try:
+            for owner, other in ((two, one), (one, two), (two, one)):
+                cli(owner, "cluster", "move", "main", owner.name)
+                self.until_owner(owner)
+                self.until_standing_by(other, owner.name)
+                self.assertIn("speed 60", cli(owner, "clock"))
+        finally:
+            is_over.set()
+            connecting.join()
+        print(f"{len(refused)} of {len(tried)} connects refused over three changes of owner")
+        self.assertGreater(len(tried), 100)
+        self.assertEqual(refused, [])
 
     def test_N_7_a_stranger_at_the_node_port_is_closed_and_changes_nothing(self):
         one, two = self.pair(MUSTER_AUTH_NODE_TOKEN="the nodes' own secret")

@@ -63,7 +63,7 @@ public:
     void run(Signals& signals) {
         node_.emplace(config_, clock_, log_, figures_);
         kept_.open(config_, tls_.ports(), descriptors_.game_connections, true);
-        http_.listen(config_, tls_.ports().http, *node_);
+        http_.listen(config_, tls_.ports().http, *node_, kept_.http);
         node_->join(http_.address(), kept_.node_listener->bound(),
                     [this] { die(StoreError(exit_config, "another node has the name of this one")); });
         kept_.relay.emplace(clock_, log_, *kept_.ports, relay_options_of(config_, tls_.ports(), *node_));

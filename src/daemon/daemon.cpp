@@ -109,7 +109,7 @@ public:
         metrics_.add([this] { return links_.metrics(); });
         kept_.open(config_, tls_.ports(), descriptors_.game_connections, node_->is_member());
         if (node_->is_member()) {
-            http_.listen(config_, tls_.ports().http, *node_);
+            http_.listen(config_, tls_.ports().http, *node_, kept_.http);
             node_->join(http_.address(), kept_.node_listener->bound(),
                         [this] { die({exit_config, "another node has the name of this one"}); });
             http_.serve();
@@ -118,7 +118,7 @@ public:
         recover();
         game_.emplace(config_, *kept_.ports, clock_, log_, node_->store(), health_);
         remember_the_past();
-        if (!http_.is_open()) http_.listen(config_, tls_.ports().http, *node_);
+        if (!http_.is_open()) http_.listen(config_, tls_.ports().http, *node_, kept_.http);
         http_.open_api({*game_, *node_, past_.events, past_.over});
         add_game_figures();
         if (node_->is_member()) {

@@ -68,12 +68,15 @@ HttpFront::HttpFront(const Config& config, std::size_t connections_max, const Cl
     add_page_routes(routes_, &embedded_page);
 }
 
-void HttpFront::listen(const Config& config, std::shared_ptr<const TlsServerContext> tls, const Node& node) {
+void HttpFront::listen(const Config& config, std::shared_ptr<const TlsServerContext> tls, const Node& node,
+                       FileDescriptor& kept) {
     HttpLimits limits;
     limits.quota = quota_;
     http_.emplace(
-        HttpListen{config.listen.http.host, config.listen.http.port, config.listen.http_hosts, std::move(tls), &clock_},
+        HttpListen{config.listen.http.host, config.listen.http.port, config.listen.http_hosts, std::move(tls), &clock_,
+                   kept ? kept.number() : -1},
         limits, log_);
+    if (!kept) kept = FileDescriptor(http_->kept_socket());
     add_cluster_route(routes_, gate_, [&node] { return node.view(); });
     metrics_.add([this] { return http_metrics(http_->figures()); });
 }

@@ -36,6 +36,7 @@
 #include "http/page_query.h"
 #include "http/routes.h"
 #include "http/slow_reads.h"
+#include "net/file_descriptor.h"
 #include "relay/cell_door.h"
 #include "relay/cell_routes.h"
 #include "relay/relay_thread.h"
@@ -51,8 +52,10 @@ public:
     HttpFront(const Config& config, std::size_t connections_max, const Clock& clock, Log& log, const Health& health,
               Metrics& metrics, const OperatorBook& operators, const BlockBook& blocks);
 
-    // Opens the port; throws HttpListenError. Nobody is answered before serve() or open_api().
-    void listen(const Config& config, std::shared_ptr<const TlsServerContext> tls, const Node& node);
+    // Opens the port, or goes on at the one that `kept` is open at; throws HttpListenError. Nobody is answered before
+    // serve() or open_api(). While `kept` stays open, peers that come after the end of this wait for the next.
+    void listen(const Config& config, std::shared_ptr<const TlsServerContext> tls, const Node& node,
+                FileDescriptor& kept);
     // Answers from now on. Without an API it says why there is none.
     void serve();
 

@@ -18,6 +18,7 @@
 #include "daemon/ticket_file.h"
 #include "daemon/tls_ports.h"
 #include "http/metrics_text.h"
+#include "net/file_descriptor.h"
 #include "net/listener.h"
 #include "process/log_output.h"
 #include "process/ports_file.h"
@@ -44,6 +45,7 @@ struct KeptSockets {
     TicketFile tickets;
     std::optional<GamePorts> ports;
     std::optional<Listener> node_listener;
+    FileDescriptor http;               // where the API listens
     std::optional<RelayThread> relay;  // while the node stands by, also from one life to the next
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <deque>
 #include <exception>
 #include <new>
@@ -13,6 +14,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <fcntl.h>
 #include <fmt/core.h>
 
 #include "base/check.h"
@@ -43,6 +45,10 @@ tcp::endpoint to_endpoint(const HttpListen& listen) {
 
 std::string address_text(const IpAddress& host, std::uint16_t port) {
     return host.is_v4() ? fmt::format("{}:{}", host.to_string(), port) : fmt::format("[{}]:{}", host.to_string(), port);
+}
+
+int copy_of(int socket) {
+    return ::fcntl(socket, F_DUPFD_CLOEXEC, 0);
 }
 
 }  // namespace
@@ -83,6 +89,7 @@ public:
 
     std::string address() const { return address_text(shared_->listening, port_); }
     std::uint16_t port() const { return port_; }
+    int kept_socket() { return copy_of(listener_.native_handle()); }
 
     std::shared_ptr<HttpThread> thread() const { return work_; }
 
@@ -158,10 +165,16 @@ private:
     void open(const HttpListen& listen) {
         const tcp::endpoint endpoint = to_endpoint(listen);
         error_code error;
-        listener_.open(endpoint.protocol(), error);
-        if (!error) listener_.set_option(tcp::acceptor::reuse_address(true), error);
-        if (!error) listener_.bind(endpoint, error);
-        if (!error) listener_.listen(asio::socket_base::max_listen_connections, error);
+        if (listen.socket >= 0) {
+            const int copy = copy_of(listen.socket);
+            if (copy < 0) error.assign(errno, boost::system::system_category());
+            if (!error) listener_.assign(endpoint.protocol(), copy, error);
+        } else {
+            listener_.open(endpoint.protocol(), error);
+            if (!error) listener_.set_option(tcp::acceptor::reuse_address(true), error);
+            if (!error) listener_.bind(endpoint, error);
+            if (!error) listener_.listen(asio::socket_base::max_listen_connections, error);
+        }
         if (!error) listener_.non_blocking(true, error);
         if (!error) port_ = listener_.local_endpoint(error).port();
         if (!error) return;
@@ -301,6 +314,10 @@ std::string HttpServer::address() const {
 
 std::uint16_t HttpServer::port() const {
     return acceptor_->port();
+}
+
+int HttpServer::kept_socket() const {
+    return acceptor_->kept_socket();
 }
 
 void HttpServer::set_quota(const HttpQuota::Limits& limits) {

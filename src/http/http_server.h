@@ -41,6 +41,7 @@ struct HttpListen {
     std::vector<std::string> hosts{};  // names in lower case that requests may call us by, besides localhost
     std::shared_ptr<const TlsServerContext> tls{};  // null: plain HTTP
     const Clock* clock = nullptr;                   // says whose certificate has expired; needed with TLS, outlives it
+    int socket = -1;  // one that listens there already, of an earlier server; -1: there is none
 };
 
 // The port cannot be opened: "cannot listen on 127.0.0.1:11030 (http): address in use".
@@ -98,6 +99,9 @@ public:
     // Where it listens, with the port it was given: "127.0.0.1:11030".
     std::string address() const;
     std::uint16_t port() const;
+    // A copy of the listening socket, the caller's to close: while it is open, peers that come after the server has
+    // ended wait for the next one. -1: the machine has no file for it.
+    int kept_socket() const;
 
     // Any thread. Holds for connections from now on.
     void set_quota(const HttpQuota::Limits& limits);

@@ -322,6 +322,20 @@ TEST_CASE_FIXTURE(Serving, "fault 7: a port in use says which, and the first ser
     CHECK(server->address() == fmt::format("127.0.0.1:{}", server->port()));
 }
 
+TEST_CASE_FIXTURE(Serving, "N-11: who comes between two servers of one port waits for the second") {
+    const int kept = server->kept_socket();
+    REQUIRE(kept >= 0);
+    const std::uint16_t port = server->port();
+    server.reset();
+    TestClient between(port, 1);
+    between.send(get("/between"));
+    const Serving next(HttpLimits{}, {*IpAddress::parse("127.0.0.1"), port, {}, {}, nullptr, kept});
+    CHECK(next.server->port() == port);
+    CHECK(contains(between.answer(), "/between"));
+    ::close(kept);
+    CHECK(status(next.connect().ask(get("/a"))) == 200);
+}
+
 TEST_CASE_FIXTURE(Serving, "stopping lets an answer under way out, and ends resting connections at once") {
     TestClient resting = connect();
     CHECK(status(resting.ask(get("/a"))) == 200);

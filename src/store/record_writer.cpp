@@ -75,8 +75,8 @@ RecordWriter::RecordWriter(Database& database)
           "INSERT INTO numbers_reserved (one, server_ids_below, epochs_below, event_ids_below) VALUES (1, ?1, ?2, ?3)"
           " ON CONFLICT (one) DO UPDATE SET server_ids_below = max(server_ids_below, ?1),"
           " epochs_below = max(epochs_below, ?2), event_ids_below = max(event_ids_below, ?3)")),
-      put_clock_(
-          database.prepare("INSERT OR REPLACE INTO world_clock (one, elapsed_game_ms, speed, configured_speed) VALUES (1, ?1, ?2, ?3)")),
+      put_clock_(database.prepare(
+          "INSERT OR REPLACE INTO world_clock (one, elapsed_game_ms, speed, configured_speed) VALUES (1, ?1, ?2, ?3)")),
       put_account_(database.prepare("INSERT OR REPLACE INTO accounts (name, account) VALUES (?1, ?2)")),
       put_operator_(database.prepare("INSERT OR REPLACE INTO operators (name, role, token_hash, added_by, added_at)"
                                      " VALUES (?1, ?2, ?3, ?4, ?5)")),
