@@ -92,7 +92,8 @@ class Live:
                 name, _, value = line.partition(": ")
                 fields[name] = value
             elif "id" in fields:
-                return int(fields["id"]), fields["event"], json.loads(fields["data"])
+                place = fields["id"]  # a number where there is one cell
+                return int(place) if place.isdigit() else place, fields["event"], json.loads(fields["data"])
             else:
                 fields = {}
 

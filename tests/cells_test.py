@@ -16,6 +16,7 @@ import time
 import unittest
 
 import pg_engine
+from api_client import Live
 from muster_peer import EU, PATIENCE_S, Daemon, Reader, allocation, answer_now, environment, until
 from served import Served, main
 
@@ -139,8 +140,101 @@ class Cells(Served):
             until(lambda: [row["lobby_id"] for row in self.rows(node, "matches")] == [1, 2], lambda: str(self.rows(node, "matches")))
         self.assertEqual(self.ask(one, "POST", "/matches/2/abort", {})[0], 200)
         self.assertEqual({row["id"] for row in self.rows(two, "regions")}, {0, 1, 2, 9, 11, 15})
-        # What is not built says so.
-        self.assertEqual(self.ask(one, "GET", "/overview")[0], 503)
+        # Servers of both cells together.
+        everyone = [server.id for server in servers]
+        for node, draining in ((one, True), (two, False)):
+            status, told = self.ask(node, "POST", "/servers/drain", {"draining": draining, "servers": everyone + [999999999]})
+            self.assertEqual((status, told), (200, {"draining": draining, "servers": 4, "missing": [999999999]}))
+            until(lambda: len(self.rows(one, "servers", "?status=draining")) == (4 if draining else 0), "not drained")
+        self.assertEqual(self.ask(one, "POST", "/servers/drain", {"draining": True, "servers": [999999999]})[0], 404)
+        # What does not exist is told by a cell, as ever.
+        self.assertEqual(self.ask(two, "GET", "/meow")[0], 404)
+        self.assertEqual(self.ask(two, "POST", "/overview", {})[0], 405)
+
+    def test_N_11_the_overview_and_its_past_are_of_all_cells(self):
+        one, two = self.two_nodes()
+        eu = one.game_server(7000, region=EU, max_matches=100)
+        us = two.game_server(7001, region=US, max_matches=50)
+        matchmaker = two.matchmaker(regions=(EU, US))
+        self.assertEqual(self.allocated(matchmaker, eu, 1, EU)[1], "")
+        self.assertEqual(self.allocated(matchmaker, us, 2, US)[1], "")
+        for node in (one, two):
+            def overview():
+                status, told = self.ask(node, "GET", "/overview")
+                self.assertEqual(status, 200, told)
+                return told
+            until(lambda: sum(overview()["matches"].values()) == 2, lambda: str(overview()))
+            told = overview()
+            self.assertEqual([region["id"] for region in told["regions"]], [0, 1, 2, 9, 11, 15])
+            self.assertEqual(sum(region["capacity"] for region in told["regions"]), 150)
+            self.assertEqual((told["allocations"]["requests"], sum(told["allocations"]["latency_ms"]["counts"])), (2, 2))
+            self.assertEqual((told["matchmakers"], told["store"]["up"]), (1, True))
+            self.assertNotIn("partial", told)
+
+            def past():
+                status, body = self.ask(node, "GET", "/overview/history")
+                self.assertEqual(status, 200, body)
+                return body["samples"]
+            until(lambda: past() and past()[-1]["capacity"] == 150 and past()[-1]["requests"] == 2, lambda: str(past()))
+            shown = self.cli(node, "status")
+            self.assertEqual(shown.returncode, 0, shown.stderr)
+        # A cell that does not answer is a reason for concern.
+        two.process.kill()
+        two.process.wait()
+        status, told = self.ask(one, "GET", "/overview")
+        self.assertEqual((status, told["missing_cells"], told["health"]["status"]), (200, ["us"], "bad"))
+        self.assertIn("No answer of cell us", told["health"]["reasons"])
+
+    def test_N_11_events_of_all_cells_are_one_story_in_pages_and_live_over_a_takeover(self):
+        def port_of(event):
+            return int(event["endpoint"].rsplit(":", 1)[1])
+
+        one, two = self.two_nodes()
+        feeds = [Live(node.ports["http"], query="?type=server.registered") for node in (one, two)]
+        for feed in feeds:
+            self.addCleanup(feed.close)
+        ports = []
+        for i in range(6):
+            ports.append(7000 + i)
+            (one, two)[i % 2].game_server(ports[-1], region=(EU, US)[i // 2 % 2], max_matches=100)
+        seen = [[feed.next() for _ in ports] for feed in feeds]
+        for told in seen:
+            # Each cell's in their order; which of two cells' comes first is up to the links.
+            for cell, own in (("eu", ports[0:2] + ports[4:6]), ("us", ports[2:4])):
+                self.assertEqual([port_of(event) for _, _, event in told if event["cell"] == cell], own)
+            self.assertEqual(len({event["id"] for _, _, event in told}), len(ports))
+        # In pages, from either end, through either node: by time, then cell, then id.
+        ports = [port_of(event) for _, _, event in sorted(seen[0], key=lambda told: (told[2]["time_ms"], told[2]["cell"], told[2]["id"]))]
+        for node in (one, two):
+            def pages(step, query):
+                found, place = [], query
+                while place is not None:
+                    status, page = self.ask(node, "GET", f"/events?type=server.registered&limit=2{place}")
+                    self.assertEqual(status, 200, page)
+                    events = [port_of(event) for event in page["events"]]
+                    found = found + events if step == "next" else events + found
+                    place = page[step] and f"&{'after' if step == 'next' else 'before'}={page[step]}"
+                return found
+            until(lambda: pages("next", "&after=c0-0") == ports, lambda: str(pages("next", "&after=c0-0")))
+            self.assertEqual(pages("previous", ""), ports)
+            # Before an event of the feed.
+            status, page = self.ask(node, "GET", f"/events?type=server.registered&before={seen[0][3][2]['before']}")
+            self.assertEqual({port_of(event) for event in page["events"]}, {port_of(told[2]) for told in seen[0][:3]})
+            self.assertEqual(self.ask(node, "GET", "/events?after=17")[0], 400)
+        shown = self.cli(two, "events", "--type", "server.registered")
+        self.assertEqual((shown.returncode, len(shown.stdout.splitlines())), (0, len(ports)), shown.stderr)
+        # Who comes again goes on where it was.
+        again = Live(two.ports["http"], last_seen=seen[1][2][0], query="?type=server.registered")
+        self.addCleanup(again.close)
+        self.assertEqual({port_of(again.next()[2]) for _ in ports[3:]}, {port_of(told[2]) for told in seen[1][3:]})
+        # The owner of one cell dies: the feed goes on, with what its next owner tells.
+        two.process.kill()
+        two.process.wait()
+        one.game_server(8000, region=EU, max_matches=100)
+        self.assertEqual(port_of(feeds[0].next()[2]), 8000)
+        self.until_owners([one], eu="one", us="one")
+        one.game_server(8001, region=US, max_matches=100)
+        self.assertEqual(port_of(feeds[0].next()[2]), 8001)
 
     def test_N_7_servers_and_requests_of_both_regions_through_either_node_reach_the_owner_of_their_cell(self):
         one, two = self.two_nodes()

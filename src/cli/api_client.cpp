@@ -261,7 +261,7 @@ Request request_to(const ApiAddress& address, const std::string& token, const st
 // Cuts the feed into events, which an empty line ends; the data of each is one line.
 class FeedReader {
 public:
-    explicit FeedReader(const std::function<void(std::string_view)>& on_event) : on_event_(on_event) {}
+    explicit FeedReader(const ApiClient::OnEvent& on_event) : on_event_(on_event) {}
 
     void take(std::string_view piece) {
         rest_ += piece;
@@ -278,10 +278,13 @@ public:
 private:
     void line(std::string_view text) {
         constexpr std::string_view data = "data: ";
-        if (text.starts_with(data)) on_event_(text.substr(data.size()));
+        constexpr std::string_view id = "id: ";
+        if (text.starts_with(id)) place_ = text.substr(id.size());
+        if (text.starts_with(data)) on_event_(text.substr(data.size()), place_);
     }
 
-    const std::function<void(std::string_view)>& on_event_;
+    const ApiClient::OnEvent& on_event_;
+    std::string place_;
     std::string rest_;
 };
 
@@ -382,7 +385,7 @@ ApiClient::Answer ApiClient::exchange(const Question& question) {
     return {response.result_int(), response.body(), std::string(response["X-Log-Position"])};
 }
 
-void ApiClient::follow(const std::string& path, const std::function<void(std::string_view data)>& on_event) {
+void ApiClient::follow(const std::string& path, const OnEvent& on_event) {
     Request request = request_to(address_, token_, "GET", path);
     request.set(http::field::accept, "text/event-stream");
     Exchange exchange(address_, patience_);

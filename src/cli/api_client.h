@@ -52,7 +52,9 @@ public:
 
     // The live feed: `on_event` gets the data of each event. Returns when the daemon ends it or the link is lost after
     // it had begun.
-    void follow(const std::string& path, const std::function<void(std::string_view data)>& on_event);
+    // `place` is that of the last event that had one: the feed can be taken up again after it.
+    using OnEvent = std::function<void(std::string_view data, const std::string& place)>;
+    void follow(const std::string& path, const OnEvent& on_event);
 
     const ApiAddress& address() const { return address_; }
 

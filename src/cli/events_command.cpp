@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -127,16 +129,20 @@ std::string filter_of(const EventsArguments& arguments) {
     return filter;
 }
 
-std::int64_t newest_id(const JsonValue& page) {
+// After which a feed goes on; where there are several cells, the daemon says.
+std::string place_after(const JsonValue& page) {
+    if (!page["latest"].is_null()) return std::string(page["latest"].text());
     const auto events = page["events"].items();
-    return events.empty() ? 0 : events.back()["id"].integer();
+    return events.empty() ? "0" : std::to_string(events.back()["id"].integer());
 }
 
 // Ends with the program, or by a failure: the daemon is gone for good.
-[[noreturn]] void follow(ApiClient& api, EventPrinter& printer, const std::string& filter, std::int64_t last) {
+// What was `printed` already is left out.
+[[noreturn]] void follow(ApiClient& api, EventPrinter& printer, const std::string& filter, std::string last,
+                         const std::set<std::int64_t>& printed) {
     for (int attempts = 0;;) {
         try {
-            api.follow(fmt::format("/events?after={}{}", last, filter), [&](std::string_view data) {
+            api.follow(fmt::format("/events?after={}{}", last, filter), [&](std::string_view data, const auto& place) {
                 attempts = 0;
                 const auto event = JsonValue::parse(data);
                 if (!event) return;
@@ -144,8 +150,8 @@ std::int64_t newest_id(const JsonValue& page) {
                     print_error("muster: events were skipped: the daemon no longer has them\n");
                     return;
                 }
-                last = std::max(last, (*event)["id"].integer());
-                printer.print(*event);
+                if (!place.empty()) last = place;
+                if (!printed.contains((*event)["id"].integer())) printer.print(*event);
             });
         } catch (const CommandFailure& failure) {
             if (failure.exit_code != to_int(ExitCode::unavailable) || attempts >= attempts_max) throw;
@@ -163,13 +169,17 @@ int run(const EventsArguments& arguments) {
         throw CommandFailure(to_int(ExitCode::usage), fmt::format("--limit wants a number from 1 to {}", limit_max));
     ApiClient api = ApiClient::from_environment();
     // Asked first: what happens between the two questions is shown by the second, and not again by the feed.
-    const std::int64_t before = arguments.follow ? newest_id(api.get("/events?limit=1")) : 0;
+    const std::string before = arguments.follow ? place_after(api.get("/events?limit=1")) : "";
     const JsonValue page = api.get(fmt::format("/events?limit={}{}", limit, filter));
     if (arguments.json && !arguments.follow) return print_json(page.to_json());
     EventPrinter printer(api, arguments.json);
-    for (const JsonValue& event : page["events"].items()) printer.print(event);
+    std::set<std::int64_t> printed;
+    for (const JsonValue& event : page["events"].items()) {
+        printer.print(event);
+        printed.insert(event["id"].integer());
+    }
     if (!arguments.follow) return 0;
-    follow(api, printer, filter, std::max(before, newest_id(page)));
+    follow(api, printer, filter, before, printed);
 }
 
 }  // namespace

@@ -39,7 +39,10 @@ std::vector<JsonValue> events_of(ApiClient& api, std::int64_t lobby, const JsonV
         const auto older = answer["events"].items();
         events.insert(events.begin(), older.begin(), older.end());
         if (answer["previous"].is_null()) break;
-        before = fmt::format("&before={}", answer["previous"].integer());
+        // A cursor where there are several cells.
+        const std::string_view cursor = answer["previous"].text();
+        before = cursor.empty() ? fmt::format("&before={}", answer["previous"].integer())
+                                : fmt::format("&before={}", query_encoded(cursor));
     }
     return events;
 }

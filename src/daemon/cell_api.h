@@ -13,6 +13,7 @@
 #include "daemon/game_operator.h"
 #include "daemon/life_thread.h"
 #include "daemon/node.h"
+#include "daemon/relayed_feed.h"
 #include "http/admin_gate.h"
 #include "http/api.h"
 #include "http/block_book.h"
@@ -63,6 +64,7 @@ private:
     GameOperator operator_;
     SlowReadThread slow_reads_;
     Api api_;
+    RelayedFeeds feeds_;
 };
 
 }  // namespace muster

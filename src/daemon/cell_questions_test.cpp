@@ -35,9 +35,15 @@ TEST_CASE("N-11: a list is asked of all cells, an action of the cell that knows,
     CHECK(asks("GET", "operators").kind == Kind::first);
     CHECK(asks("POST", "blocks/remove").kind == Kind::first);
     CHECK(asks("GET", "me").kind == Kind::first);
-    for (const char* path : {"overview", "events", "clock", "metrics", "meow"})
-        CHECK(asks("GET", path).kind == Kind::none);
-    CHECK(asks("POST", "servers/drain").kind == Kind::none);
+    CHECK(asks("GET", "overview").kind == Kind::overview);
+    CHECK(asks("GET", "overview/history").kind == Kind::history);
+    CHECK(asks("GET", "events").kind == Kind::events);
+    CHECK(asks("POST", "servers/drain").kind == Kind::drain);
+    CHECK(asks("GET", "clock").kind == Kind::first);
+    CHECK(asks("PUT", "clock").kind == Kind::first);
+    // Which says that there is no such thing, or not by this verb.
+    CHECK(asks("GET", "meow").kind == Kind::first);
+    CHECK(asks("POST", "overview").kind == Kind::first);
     CHECK(region_in_body(R"({"region":2,"lobby":1})") == "2");
     CHECK(region_in_body(R"({"region":"EU"})") == "EU");
     CHECK_FALSE(region_in_body("{"));
@@ -90,4 +96,20 @@ TEST_CASE("N-11: an action is answered by the cell that knows what it is about")
     CHECK(joint_answer({says("eu", "yes"), says("us", "yes")}).body == "yes");
     CHECK(joint_answer({says("eu", "yes"), says("us", "no", 409)}).status == 409);
     CHECK(joint_answer({says("eu", "yes"), {"us", std::nullopt}}).status == 503);
+}
+
+TEST_CASE("N-11: servers of several cells are drained together, and missing is what no cell knows") {
+    const auto drained = [](const char* eu, const char* us) { return merged_drains({says("eu", eu), says("us", us)}); };
+    CHECK(drained(R"({"draining":true,"servers":2,"missing":[7,8]})",
+                  R"({"draining":true,"servers":1,"missing":[1,2,8]})")
+              .body == "{\"draining\":true,\"servers\":3,\"missing\":[8]}\n");
+    // A cell that knows none of them.
+    CHECK(merged_drains({says("eu", R"({"draining":false,"servers":2,"missing":[8]})"), says("us", "", 404)}).body ==
+          "{\"draining\":false,\"servers\":2,\"missing\":[8]}\n");
+    CHECK(merged_drains({says("eu", "", 404), says("us", "", 404)}).status == 404);
+    CHECK(merged_drains({says("eu", "", 400), says("us", "", 400)}).status == 400);
+    // Whoever asked must ask again.
+    CHECK(merged_drains({says("eu", R"({"draining":true,"servers":2,"missing":[]})"), {"us", std::nullopt}}).status ==
+          503);
+    CHECK(drained("no JSON", "{}").status == 503);
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <future>
-#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -11,9 +10,8 @@
 #include "core/operator_name.h"
 #include "daemon/game_config.h"
 #include "daemon/http_metrics.h"
-#include "daemon/relayed_request.h"
+#include "daemon/relayed_question.h"
 #include "http/page.h"
-#include "http/page_query.h"
 
 namespace muster {
 namespace {
@@ -72,10 +70,9 @@ void HttpFront::listen(const Config& config, std::shared_ptr<const TlsServerCont
                        FileDescriptor& kept) {
     HttpLimits limits;
     limits.quota = quota_;
-    http_.emplace(
-        HttpListen{config.listen.http.host, config.listen.http.port, config.listen.http_hosts, std::move(tls), &clock_,
-                   kept ? kept.number() : -1},
-        limits, log_);
+    http_.emplace(HttpListen{config.listen.http.host, config.listen.http.port, config.listen.http_hosts, std::move(tls),
+                             &clock_, kept ? kept.number() : -1},
+                  limits, log_);
     if (!kept) kept = FileDescriptor(http_->kept_socket());
     add_cluster_route(routes_, gate_, [&node] { return node.view(); });
     metrics_.add([this] { return http_metrics(http_->figures()); });
@@ -86,15 +83,18 @@ void HttpFront::serve() {
     http_->serve([this](HttpRequest&& request, HttpResponder&& responder) {
         forwarded_.resolve(request);
         const bool is_of_cell = request.path.starts_with("/api/") && !is_cluster_path(request.path);
-        if (cells_ && is_of_cell) return ask_cells(std::move(request), std::move(responder));
+        if (cells_ && is_of_cell) return cells_->answer(std::move(request), std::move(responder));
         if (!api_ && is_of_cell) return relay(std::move(request), std::move(responder));
         routes_.handle(std::move(request), std::move(responder));
     });
     log_.with(LogLevel::info, {{"port", "http"}}, "Listening on {}", http_->address());
 }
 
-void HttpFront::serve_cells(Cells cells) {
-    cells_ = std::move(cells);
+void HttpFront::serve_cells(CellsFront::Cells cells) {
+    cells_.emplace(clock_, std::move(cells), owner_, http_->thread(),
+                   [this](HttpRequest&& request, HttpResponder&& responder, CellNumber cell) {
+                       relay(std::move(request), std::move(responder), cell);
+                   });
     serve();
 }
 
@@ -119,113 +119,25 @@ void HttpFront::close_cell(std::unique_ptr<CellApi> api) {
     ended.get_future().wait();
 }
 
-void HttpFront::ask_cells(HttpRequest&& request, HttpResponder&& responder) {
-    constexpr std::string_view of_cells = "/api/v1/cells/";
-    if (request.path.starts_with(of_cells)) {
-        const std::string_view rest = std::string_view(request.path).substr(of_cells.size());
-        const auto named = std::ranges::find(cells_->names, rest.substr(0, rest.find('/')));
-        if (named == cells_->names.end()) return responder.send(http_error(404, "No such cell"));
-        return relay(std::move(request), std::move(responder), static_cast<CellNumber>(named - cells_->names.begin()));
-    }
-    const CellQuestion question = cell_question_of(request);
-    switch (question.kind) {
-        case CellQuestion::Kind::none:
-            return responder.send(http_error(503, "This is not answered over several cells yet"));
-        case CellQuestion::Kind::first:
-            return relay(std::move(request), std::move(responder));
-        case CellQuestion::Kind::region:
-            return relay(std::move(request), std::move(responder),
-                         cells_->of_region(region_in_body(request.body).value_or("")));
-        case CellQuestion::Kind::list:
-        case CellQuestion::Kind::find:
-        case CellQuestion::Kind::all:
-            return gather(question, request, std::move(responder));
-    }
-}
-
-// Answers come on any thread, and are taken on the HTTP thread.
-void HttpFront::gather(const CellQuestion& question, const HttpRequest& request, HttpResponder&& responder) {
-    auto gathered = std::make_shared<Gathered>(question, std::move(responder));
-    const auto limit = parse_number(request.query_value("limit").value_or(""));
-    if (limit && *limit > 0) gathered->limit = static_cast<std::size_t>(*limit);
-    if (question.list == "regions") gathered->limit = std::numeric_limits<std::size_t>::max();
-    for (const std::string& name : cells_->names) gathered->answers.push_back({name, std::nullopt});
-    gathered->waits_for = cells_->names.size();
-    for (CellNumber cell = 0; cell < cells_->names.size(); ++cell) {
-        owner_->ask(
-            request,
-            [gathered, cell, thread = http_->thread()](std::optional<HttpResponse> response) {
-                thread->post(
-                    [gathered, cell, taken = std::make_shared<std::optional<HttpResponse>>(std::move(response))] {
-                        gathered->answers[cell].response = std::move(*taken);
-                        if (--gathered->waits_for == 0) gathered->tell();
-                    });
-            },
-            cell);
-    }
-    if (question.kind == CellQuestion::Kind::list)
-        http_->thread()->after(lists_wait_max, [gathered] { gathered->tell(); });
-}
-
-void HttpFront::Gathered::tell() {
-    if (!responder) return;
-    HttpResponder told = std::move(*responder);
-    responder.reset();
-    switch (question.kind) {
-        case CellQuestion::Kind::list:
-            return told.send(merged_lists(question, limit, answers));
-        case CellQuestion::Kind::find:
-            return told.send(found_answer(answers));
-        default:
-            return told.send(joint_answer(answers));
-    }
-}
-
-void HttpFront::set_relay(RelayThread* relay) {
-    const std::lock_guard lock(owner_->mutex);
-    owner_->relay = relay;
-}
-
 void HttpFront::relay(HttpRequest&& request, HttpResponder&& responder, CellNumber cell) {
     auto waiting = std::make_shared<HttpResponder>(std::move(responder));
     std::string why = health_.unreadiness().value_or("The owner of the cell was lost; ask again");
     RelayedFeed::takes_feed(request);
     owner_->ask(
         request,
-        [owner = owner_, waiting, why](std::optional<HttpResponse> response) {
+        [owner = owner_, waiting, why, cell](std::optional<HttpResponse> response) {
             if (!response) return waiting->send(http_error(503, why));
-            RelayedFeed::continue_answer(*response, [owner](const HttpRequest& next, RelayedFeed::OnAnswer on_answer) {
-                owner->ask(next, std::move(on_answer));
-            });
+            RelayedFeed::continue_answer(*response,
+                                         [owner, cell](const HttpRequest& next, RelayedFeed::OnAnswer on_answer) {
+                                             owner->ask(next, std::move(on_answer), cell);
+                                         });
             waiting->send(std::move(*response));
         },
         cell);
 }
 
-void HttpFront::OwnerLine::ask(const HttpRequest& request, RelayedFeed::OnAnswer on_answer, CellNumber cell) {
-    const std::lock_guard lock(mutex);
-    if (!relay) return on_answer(std::nullopt);
-    relay->ask(
-        packed_request(request),
-        [on_answer = std::move(on_answer)](const std::optional<std::string>& answer) {
-            on_answer(answer ? unpacked_response(*answer) : std::nullopt);
-        },
-        cell);
-}
-
 void HttpFront::answer_relayed(const std::string& question, const CellDoor::Answer& answer) {
-    auto request = unpacked_request(question);
-    if (!request || !(request->path.starts_with("/api/") || RelayedFeed::is_about_feed(*request)))
-        return answer(packed_response(http_error(400, "Not a request of the API")));
-    http_->thread()->post([this, asked = std::make_shared<HttpRequest>(std::move(*request)), answer] {
-        if (RelayedFeed::is_about_feed(*asked))
-            return feeds_->ask(*asked, HttpResponder([answer](auto&& piece) { answer(packed_response(piece)); }));
-        const bool takes_feed = RelayedFeed::does_take_feed(*asked);
-        routes_.handle(std::move(*asked), HttpResponder([this, answer, takes_feed](HttpResponse&& response) {
-                           if (response.stream && takes_feed) response = feeds_->begin(std::move(response));
-                           answer(packed_response(response));
-                       }));
-    });
+    answer_question(question, answer, *http_->thread(), routes_, *feeds_);
 }
 
 void HttpFront::open_api(const Parts& parts) {

@@ -2,11 +2,8 @@
 // API.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,11 +13,12 @@
 #include "base/time.h"
 #include "config/config.h"
 #include "daemon/cell_api.h"
-#include "daemon/cell_questions.h"
+#include "daemon/cells_front.h"
 #include "daemon/event_archive.h"
 #include "daemon/game.h"
 #include "daemon/game_operator.h"
 #include "daemon/node.h"
+#include "daemon/owner_line.h"
 #include "daemon/relayed_feed.h"
 #include "http/admin_gate.h"
 #include "http/api.h"
@@ -33,7 +31,6 @@
 #include "http/metrics_text.h"
 #include "http/operator_book.h"
 #include "http/over_matches.h"
-#include "http/page_query.h"
 #include "http/routes.h"
 #include "http/slow_reads.h"
 #include "net/file_descriptor.h"
@@ -69,20 +66,15 @@ public:
     // Before the game starts. Serves, if nobody did before.
     void open_api(const Parts& parts);
 
-    // Of several cells: which there are, and which of them has a region, by number or by name.
-    struct Cells {
-        std::vector<std::string> names{};
-        std::function<CellNumber(const std::string&)> of_region{};
-    };
-    // Answers from now on, by asking the owners of the cells.
-    void serve_cells(Cells cells);
+    // Answers from now on, by asking the owners of several cells.
+    void serve_cells(CellsFront::Cells cells);
     // The API of a cell that this node owns, made and ended on the HTTP thread. Any thread, while it serves; before the
     // game starts, and after it has ended.
     std::unique_ptr<CellApi> open_cell(const CellApi::Parts& parts);
     void close_cell(std::unique_ptr<CellApi> api);
 
     // While there is no API, its questions go to the owner by way of the relay; null: they are refused.
-    void set_relay(RelayThread* relay);
+    void set_relay(RelayThread* relay) { owner_->set_relay(relay); }
     // A question that came to another node. Any thread, while the API is open.
     void answer_relayed(const std::string& question, const CellDoor::Answer& answer);
 
@@ -95,8 +87,6 @@ private:
     HttpQuota::Limits quota_of(const Config& config) const;
     void make_api(const Parts& parts);
     void relay(HttpRequest&& request, HttpResponder&& responder, CellNumber cell = 0);
-    void ask_cells(HttpRequest&& request, HttpResponder&& responder);
-    void gather(const CellQuestion& question, const HttpRequest& request, HttpResponder&& responder);
     void add_figures();
 
     const std::size_t connections_max_;
@@ -110,29 +100,7 @@ private:
     HttpQuota::Limits quota_;
     bool is_served_ = false;
 
-    // A cell that has not answered a list by then is missing in it.
-    static constexpr std::chrono::seconds lists_wait_max{1};
-    // Answers of several cells on their way to one. HTTP thread only.
-    struct Gathered {
-        Gathered(CellQuestion of, HttpResponder&& to) : question(std::move(of)), responder(std::move(to)) {}
-        // Once.
-        void tell();
-
-        const CellQuestion question;
-        std::optional<HttpResponder> responder;  // until it was told
-        std::size_t limit = QueryReader::limit_usual;
-        std::vector<CellAnswer> answers{};
-        std::size_t waits_for = 0;
-    };
-
-    // The way to the owner. Feeds that are open hold it, too. Any thread.
-    struct OwnerLine {
-        // `on_answer` gets nothing when there is no owner, or it was lost.
-        void ask(const HttpRequest& request, RelayedFeed::OnAnswer on_answer, CellNumber cell = 0);
-
-        std::mutex mutex;
-        RelayThread* relay = nullptr;  // guarded by mutex
-    };
+    // The way to the owner. Feeds that are open hold it, too.
     const std::shared_ptr<OwnerLine> owner_ = std::make_shared<OwnerLine>();
 
     // The HTTP thread's, once it runs.
@@ -143,7 +111,7 @@ private:
     std::optional<GameOperator> operator_;
     std::optional<Api> api_;
     std::optional<RelayedFeeds> feeds_;
-    std::optional<Cells> cells_;  // none: there is one
+    std::optional<CellsFront> cells_;  // none: there is one
     SlowReadThread slow_reads_;
     // Last, so that it stops before what its answers are made from.
     std::optional<HttpServer> http_;
