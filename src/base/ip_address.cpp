@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace muster {
 namespace {
@@ -37,12 +38,13 @@ IpAddress IpAddress::v6(std::array<std::uint8_t, 16> bytes) {
 
 std::string IpAddress::to_string() const {
     std::array<char, INET6_ADDRSTRLEN> text{};
-    if (is_v4()) {
-        inet_ntop(AF_INET, bytes_.data() + mapped_prefix.size(), text.data(), text.size());
-    } else {
-        inet_ntop(AF_INET6, bytes_.data(), text.data(), text.size());
+    if (!is_v4()) return inet_ntop(AF_INET6, bytes_.data(), text.data(), text.size());
+    char* end = text.data();
+    for (std::size_t i = mapped_prefix.size(); i < bytes_.size(); ++i) {
+        if (i > mapped_prefix.size()) *end++ = '.';
+        end = std::to_chars(end, text.data() + text.size(), bytes_[i]).ptr;
     }
-    return text.data();
+    return {text.data(), end};
 }
 
 bool IpAddress::is_v4() const {

@@ -100,6 +100,8 @@ public:
     // When the next pass is wanted if no message comes before: never later than the next timer. In the past when work
     // is left; nothing when only a message can bring work.
     std::optional<Time> next_wake() const;
+    // The same, as the last pass found it at its end; never before that end.
+    std::optional<Time> planned() const { return planned_; }
 
     // Turns until stop(), and waits whenever a pass found nothing to do (L-3). The calling thread becomes the loop's.
     void run(Waiter& waiter);

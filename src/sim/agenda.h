@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -43,18 +44,18 @@ private:
         Time when;
         std::uint64_t order;
         std::uint32_t slot;
-    };
-    // As a type, so that the heap's comparisons are not calls.
-    struct Later {
-        bool operator()(const Entry& a, const Entry& b) const {
-            return a.when != b.when ? a.when > b.when : a.order > b.order;
+
+        bool is_before(const Entry& other) const {
+            return when != other.when ? when < other.when : order < other.order;
         }
     };
-    bool alarm_is_next() const { return alarm_at_ && (heap_.empty() || Later{}(heap_.front(), *alarm_at_)); }
+    bool alarm_is_next() const { return alarm_at_ && (heap_.empty() || alarm_at_->is_before(heap_.front())); }
+    void push(const Entry& entry);
+    Entry pop();
 
     VirtualClock& clock_;
-    std::vector<Entry> heap_;
-    std::vector<Action> actions_;  // by slot
+    std::vector<Entry> heap_;     // each entry is before its four children
+    std::deque<Action> actions_;  // by slot; they stay where they are while they happen
     std::vector<std::uint32_t> free_;
     std::uint64_t next_order_ = 0;
     std::optional<Entry> alarm_at_;

@@ -206,15 +206,12 @@ void ClockJudge::judge_form(const Scene& scene, const Client& client, const Game
     if (client.wholes == 1) return;
     if (client.showing && minute_at(scene.now) - *client.showing > 1)
         return object(scene, "C-4", "parts of the time are told when two minutes have passed");
-    std::vector<TimeChange> expected;
-    if (now.minute == 0 && now.hour == 0) {
-        expected.push_back({TimeUnit::day, now.day});
-    } else if (now.minute == 0) {
-        expected.push_back({TimeUnit::hour, now.hour});
-    }
-    expected.push_back({TimeUnit::minute, now.minute});
-    if (client.parts != expected)
-        object(scene, "C-2", fmt::format("{} is not told by what changed, largest first", text_of(now)));
+    const TimeChange minute{TimeUnit::minute, now.minute};
+    const TimeChange larger = now.hour == 0 ? TimeChange{TimeUnit::day, now.day} : TimeChange{TimeUnit::hour, now.hour};
+    const bool as_changed = now.minute == 0
+                                ? client.parts.size() == 2 && client.parts[0] == larger && client.parts[1] == minute
+                                : client.parts.size() == 1 && client.parts[0] == minute;
+    if (!as_changed) object(scene, "C-2", fmt::format("{} is not told by what changed, largest first", text_of(now)));
 }
 
 void ClockJudge::judge_silence(const Scene& scene, const Client& client) {

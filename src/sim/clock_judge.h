@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/followed_clock.h"
+#include "sim/id_map.h"
 #include "sim/judge.h"
 #include "sim/rules.h"
 
@@ -64,7 +64,7 @@ private:
 
     Objections& objections_;
     const Rules rules_;
-    std::map<LinkNumber, Client> clients_;
+    IdMap<LinkNumber, Client> clients_;
     std::optional<ClockRecord> stored_;
     // It showed `elapsed_` at `known_at_`.
     Time known_at_{};

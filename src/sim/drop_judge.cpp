@@ -51,8 +51,8 @@ void DropJudge::said(const Scene&, LinkNumber link, const AllocateMatch& offer) 
 // Whether what was told on it was heard, nobody knows.
 void DropJudge::closed(const Scene&, LinkNumber link) {
     const auto told = told_on_.extract(link);
-    if (told.empty()) return;
-    for (const Held& what : told.mapped()) {
+    if (!told) return;
+    for (const Held& what : *told) {
         const auto may_hold = may_hold_.find(what);
         if (may_hold != may_hold_.end() && may_hold->second.told_on == link) may_hold->second = {};
     }
@@ -110,15 +110,21 @@ void DropJudge::durable(Time, const RecordBatch& batch) {
         if (const auto* settled = std::get_if<AbortSettled>(&record))
             on_disk_[{settled->ip.to_string(), settled->port}].erase(settled->lobby);
         if (const auto* told = std::get_if<AbortsTold>(&record)) on_disk_.erase({told->ip.to_string(), told->port});
-        if (const auto* match = std::get_if<MatchRecord>(&record)) matches_[match->lobby] = *match;
         if (const auto* forgotten = std::get_if<MatchForgotten>(&record)) matches_.erase(forgotten->lobby);
+        const auto* match = std::get_if<MatchRecord>(&record);
+        if (!match) continue;
+        if (is_over(match->state)) {
+            matches_.erase(match->lobby);
+        } else {
+            matches_[match->lobby] = *match;
+        }
     }
 }
 
 // The endpoint's server is asked about the match after a restart.
 bool DropJudge::is_known(const Endpoint& endpoint, LobbyId lobby) const {
     const auto match = matches_.find(lobby);
-    return match != matches_.end() && !is_over(match->second.state) && match->second.server_ip == endpoint.first &&
+    return match != matches_.end() && match->second.server_ip == endpoint.first &&
            match->second.server_port == endpoint.second;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/events.h"
+#include "sim/id_map.h"
 #include "sim/registry.h"
 
 namespace muster::sim {
@@ -60,9 +61,9 @@ private:
     std::map<Endpoint, std::set<LobbyId>> on_disk_;    // owed to whoever registers there
     std::map<Endpoint, std::set<LobbyId>> owed_;       // since the last run
     std::map<LinkNumber, std::set<LobbyId>> to_hear_;  // in this pass
-    std::map<LobbyId, MatchRecord> matches_;           // on the disk
+    IdMap<LobbyId, MatchRecord> matches_;              // on the disk, those that live
     std::map<Held, MayHold> may_hold_;
-    std::map<LinkNumber, std::vector<Held>> told_on_;  // what was told on a link since it opened
+    IdMap<LinkNumber, std::vector<Held>> told_on_;     // what was told on a link since it opened
     std::deque<std::pair<Time, Held>> heard_in_turn_;  // when each was told, the first first
 };
 

@@ -54,7 +54,7 @@ struct GameServerActor::FromMuster {
 };
 
 GameServerActor::GameServerActor(Stage& stage, Random random, const GameServerTraits& traits)
-    : stage_(stage), random_(random), traits_(traits) {}
+    : stage_(stage), random_(random), traits_(traits), ip_(traits.ip.to_string()) {}
 
 void GameServerActor::start(Duration delay) {
     stage_.agenda.in(delay, [this] { connect(); });
@@ -67,8 +67,8 @@ void GameServerActor::connect() {
     reports_.clear();
     last_ack_ = stage_.now();
     link_ = stage_.network.connect(*this, Port::servers, traits_.ip);
-    ServerHandshake hello{HandshakeTokenText(server_secret), GameEndpoint{IpText(traits_.ip.to_string()), traits_.port},
-                          traits_.region, traits_.max_matches};
+    ServerHandshake hello{HandshakeTokenText(server_secret), GameEndpoint{ip_, traits_.port}, traits_.region,
+                          traits_.max_matches};
     if (!stage_.calm && chance(habits().garbage)) hello.token = HandshakeTokenText("wrong");
     send(hello);
     beat();

@@ -94,6 +94,7 @@ private:
     Stage& stage_;
     Random random_;
     GameServerTraits traits_;
+    const IpText ip_;
     LinkNumber link_ = 0;
     ServerId id_;                    // while registered
     std::uint32_t session_ = 0;      // grows with each link

@@ -21,6 +21,7 @@
 #include "net/connection_slots.h"
 #include "net/port_inbox.h"
 #include "protocol/port.h"
+#include "sim/id_map.h"
 #include "sim/network.h"
 #include "sim/scenario.h"
 
@@ -113,7 +114,7 @@ private:
     Random random_;
     std::array<std::unique_ptr<PortInbox>, ports.size()> inboxes_;
     std::vector<Worker> workers_;
-    std::unordered_map<LinkNumber, Socket> sockets_;
+    IdMap<LinkNumber, Socket> sockets_;
     std::unordered_map<std::uint64_t, LinkNumber> names_;  // by connection, until the loop has heard of its end
     std::vector<Begun> begun_;
     std::size_t next_worker_ = 0;

@@ -2,12 +2,13 @@
 // Faults 5 and 18.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "sim/judge.h"
 
@@ -21,7 +22,7 @@ public:
     void durable(Time now, const RecordBatch& batch) {
         for (const Record& record : batch.records) {
             const auto* event = std::get_if<EventRecord>(&record);
-            if (event && !written_.insert(event->id).second) object(now, "fault 5", "an event is written twice");
+            if (event && !write(event->id)) object(now, "fault 5", "an event is written twice");
         }
     }
     void pruned(Time now, const std::map<std::int64_t, EventRecord>& events) {
@@ -29,12 +30,23 @@ public:
     }
 
 private:
+    // False when it was written before. Ids grow, as good as always.
+    bool write(std::int64_t id) {
+        if (written_.empty() || written_.back() < id) {
+            written_.push_back(id);
+            return true;
+        }
+        const auto place = std::lower_bound(written_.begin(), written_.end(), id);
+        if (*place == id) return false;
+        written_.insert(place, id);
+        return true;
+    }
     void object(Time now, std::string rule, std::string what) {
         objections_.add({std::move(rule), std::move(what), {}, {}, now});
     }
 
     Objections& objections_;
-    std::set<std::int64_t> written_;
+    std::vector<std::int64_t> written_;  // ascending
 };
 
 }  // namespace muster::sim

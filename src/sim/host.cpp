@@ -32,14 +32,14 @@ void Host::start() {
     planned_.reset();
     stood_still_ = {};
     stop_inside_ = {};
-    const RecoveredState recovered = disk_.open([this](BatchOutcome outcome) {
+    RecoveredState recovered = disk_.open([this](BatchOutcome outcome) {
         process_->outcome(std::move(outcome));
         wake_soon();
     });
     process_ = std::make_unique<Process>(
         Process::Parts{parts_.clock, parts_.network, disk_, parts_.court, entropy_, parts_.sabotage, parts_.rules,
                        parts_.gateway, [this] { return step(); }, [this](PassPoint point) { at_point(point); }},
-        random_.next(), recovered);
+        random_.next(), std::move(recovered));
     parts_.network.listen(this);
     wake_soon();
 }

@@ -55,8 +55,7 @@ void KeepaliveJudge::came(const Scene& scene, AccountId player, Life& life) {
     life.pinged = opened_[life.link];
     life.asked = false;
     life.owes_active = life.idle;
-    Early early = std::move(early_[life.link]);
-    early_.erase(life.link);
+    Early early = early_.extract(life.link).value_or(Early{});
     life.owed_replies = early.replies;
     life.owed_syncs = std::move(early.syncs);
     touch(life);
@@ -131,7 +130,7 @@ void KeepaliveJudge::said(const Scene& scene, LinkNumber link, const ClockSyncRe
     Life* life = on(link);
     if (!life || life->owed_syncs.empty() || life->owed_syncs.front() != reply.client_send_us)
         return object(scene, "W-8", "a clock answer belongs to no question");
-    life->owed_syncs.pop_front();
+    life->owed_syncs.erase(life->owed_syncs.begin());
     if (reply.server_receive_us > reply.server_send_us)
         object(scene, "W-8", "a clock answer leaves before its question came");
 }

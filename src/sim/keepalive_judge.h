@@ -4,15 +4,13 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/events.h"
 #include "protocol/dispatch.h"
 #include "protocol/messages.h"
+#include "sim/id_map.h"
 #include "sim/judge.h"
 #include "sim/player_judge.h"
 #include "sim/rules.h"
@@ -63,7 +61,7 @@ private:
         bool idle = false;
         bool owes_active = false;  // it is active again, and everybody must hear it
         int owed_replies = 0;
-        std::deque<std::int64_t> owed_syncs;
+        std::vector<std::int64_t> owed_syncs;  // the oldest first
         // Heartbeats.
         Time asked_at{};  // or when it came, or came back
         std::uint32_t request = 0;
@@ -76,7 +74,7 @@ private:
     // What a link asked while its login waited for its account; answered when the session begins.
     struct Early {
         int replies = 0;
-        std::deque<std::int64_t> syncs;
+        std::vector<std::int64_t> syncs;
     };
 
     Life* on(LinkNumber link);
@@ -94,12 +92,12 @@ private:
     Objections& objections_;
     const Rules rules_;
     const PlayerJudge& players_;
-    std::map<LinkNumber, Time> opened_;
-    std::map<LinkNumber, Early> early_;
-    std::map<AccountId, Life> lives_;
-    std::unordered_map<LinkNumber, Life*> by_link_;  // those that have one
-    std::vector<Life*> touched_;                     // since the last pass ended; may name one twice
-    Time none_late_until_{};                         // nobody is late with anything before
+    IdMap<LinkNumber, Time> opened_;
+    IdMap<LinkNumber, Early> early_;
+    IdMap<AccountId, Life> lives_;
+    IdMap<LinkNumber, Life*> by_link_;  // those that have one
+    std::vector<Life*> touched_;        // since the last pass ended; may name one twice
+    Time none_late_until_{};            // nobody is late with anything before
     std::uint64_t idles_ = 0;
     std::uint64_t heartbeats_ = 0;
 };

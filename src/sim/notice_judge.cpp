@@ -41,7 +41,7 @@ void NoticeJudge::said(const Scene& scene, LinkNumber link, const MatchEventNoti
     const KnownLink* known = registry_.link(link);
     if (known && found != lobbies_.end() && found->second.matchmaker == known->matchmaker) {
         last_told_[notice.lobby] = {link, scene.now};
-        told_on_[link].insert(notice.lobby);
+        told_on_[link].push_back(notice.lobby);
     }
     if (verdicts_.last_notice_answered_cancel()) return;
     if (found == lobbies_.end()) return object(scene, "an event for a lobby that has no match", notice.lobby);
@@ -124,8 +124,8 @@ void NoticeJudge::happened(const Scene&, const event::MatchRefused& event) {
 // Whether what was told on it was read, nobody knows: it is told again.
 void NoticeJudge::closed(const Scene& scene, LinkNumber link) {
     const auto told = told_on_.extract(link);
-    if (told.empty()) return;
-    for (const LobbyId lobby : told.mapped()) {
+    if (!told) return;
+    for (const LobbyId lobby : *told) {
         const Last& last = last_told_[lobby];
         const auto latest = latest_.find(lobby);
         if (last.link != link || latest == latest_.end()) continue;
@@ -162,7 +162,7 @@ void NoticeJudge::run_began(const Scene&, const Core&) {
     last_told_.clear();
     told_on_.clear();
     looked_at_ = Time{};
-    std::map<LobbyId, Lobby> before = std::exchange(lobbies_, {});
+    IdMap<LobbyId, Lobby> before = std::exchange(lobbies_, {});
     for (const auto& [id, record] : durable_) {
         Lobby& lobby = lobbies_[id];
         lobby.matchmaker = record.matchmaker;
@@ -183,25 +183,27 @@ void NoticeJudge::pass_ended(const Scene& scene, const Core&) {
     if (may_leave_.empty() || scene.now - looked_at_ < notice_look_every) return;
     looked_at_ = scene.now;
     for (auto& [matchmaker, waiting] : may_leave_) {
-        if (registry_.matchmaker_link(matchmaker) == 0) {
-            waiting.since.clear();
-        } else {
+        const bool was_there = std::exchange(waiting.there, registry_.matchmaker_link(matchmaker) != 0);
+        if (waiting.there) {
             judge_withheld(scene, waiting);
+        } else if (was_there) {
+            for (auto& [lobby, since] : waiting.since) since.reset();
         }
     }
 }
 
 void NoticeJudge::judge_withheld(const Scene& scene, Waiting& waiting) {
-    for (auto next = waiting.lobbies.begin(); next != waiting.lobbies.end();) {
-        const LobbyId lobby = *next;
+    for (auto next = waiting.since.begin(); next != waiting.since.end();) {
+        const LobbyId lobby = next->first;
         const auto due = due_.find(lobby);
         if (due == due_.end()) {
-            waiting.since.erase(lobby);
-            next = waiting.lobbies.erase(next);
+            next = waiting.since.erase(next);
             continue;
         }
+        std::optional<Time>& since = next->second;
         ++next;
-        if (scene.now - waiting.since.try_emplace(lobby, scene.now).first->second > withheld_most) {
+        if (!since) since = scene.now;
+        if (scene.now - *since > withheld_most) {
             object(scene, fmt::format("event {} is withheld from a matchmaker that is there", to_string(due->second)),
                    lobby);
         }

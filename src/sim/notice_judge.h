@@ -4,11 +4,12 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/events.h"
+#include "sim/id_map.h"
 #include "sim/registry.h"
 #include "sim/slot_judge.h"
 #include "sim/verdict_judge.h"
@@ -60,12 +61,12 @@ private:
 
     // What one matchmaker may be told.
     struct Waiting {
-        std::set<LobbyId> lobbies;
-        std::map<LobbyId, Time> since;  // while it is there
+        IdMap<LobbyId, std::optional<Time>> since;  // by lobby; while it is there
+        bool there = false;                         // when it was last looked at
     };
 
     void came_about(LobbyId lobby, MatchEventKind kind);
-    void may_leave(const Lobby& known, LobbyId lobby) { may_leave_[known.matchmaker].lobbies.insert(lobby); }
+    void may_leave(const Lobby& known, LobbyId lobby) { may_leave_[known.matchmaker].since.try_emplace(lobby); }
     // What is due is told as soon as its matchmaker may hear it.
     void owe(LobbyId lobby, MatchEventKind kind);
     void keep(const MatchRecord& match);
@@ -76,15 +77,15 @@ private:
     const Registry& registry_;
     const SlotJudge& slots_;
     const VerdictJudge& verdicts_;
-    std::map<LobbyId, Lobby> lobbies_;
-    std::map<LobbyId, MatchEventKind> due_;     // the latest that was not told
+    IdMap<LobbyId, Lobby> lobbies_;
+    IdMap<LobbyId, MatchEventKind> due_;        // the latest that was not told
     std::map<std::string, Waiting> may_leave_;  // of these, those whose success may have left, by matchmaker
     std::vector<Told> told_;                    // in this pass, ahead of its event
-    std::map<LobbyId, MatchEventKind> latest_;  // that came about
-    std::map<LobbyId, Last> last_told_;
-    std::map<LinkNumber, std::set<LobbyId>> told_on_;  // whatever was told on a link since it opened
+    IdMap<LobbyId, MatchEventKind> latest_;     // that came about
+    IdMap<LobbyId, Last> last_told_;
+    IdMap<LinkNumber, std::vector<LobbyId>> told_on_;  // whatever was told on a link since it opened, once or more
     Time looked_at_{};
-    std::map<LobbyId, MatchRecord> durable_;  // those of which a new run may have to tell something
+    IdMap<LobbyId, MatchRecord> durable_;  // those of which a new run may have to tell something
 };
 
 }  // namespace muster::sim

@@ -10,11 +10,12 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/events.h"
 #include "protocol/messages.h"
+#include "sim/id_map.h"
 #include "sim/judge.h"
 #include "sim/rules.h"
 
@@ -115,14 +116,14 @@ private:
 
     Objections& objections_;
     const Rules rules_;
-    std::map<LinkNumber, Place> places_;
-    std::map<std::string, KnownSession> sessions_;           // by name
-    std::unordered_map<LinkNumber, KnownSession*> by_link_;  // those that have one
-    std::unordered_map<AccountId, KnownSession*> by_player_;
+    IdMap<LinkNumber, Place> places_;
+    std::map<std::string, KnownSession> sessions_;  // by name
+    IdMap<LinkNumber, KnownSession*> by_link_;      // those that have one
+    IdMap<AccountId, KnownSession*> by_player_;
     std::vector<LinkNumber> touched_;              // whose place or session changed since the last pass ended
     Time grace_over_from_ = Time::max();           // nobody's grace is over before
     std::set<std::uint64_t> entities_;             // of this run
-    std::set<std::string> tokens_;                 // ever
+    std::unordered_set<std::string> tokens_;       // ever
     std::map<std::string, AccountId> kept_;        // on the disk
     std::map<std::string, AccountId> told_;        // ever
     std::map<AccountId, std::string> told_names_;  // the same

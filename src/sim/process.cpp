@@ -55,7 +55,7 @@ LoopConfig Process::loop_config(Random& random) {
     return config;
 }
 
-Process::Process(Parts parts, std::uint64_t seed, const RecoveredState& recovered)
+Process::Process(Parts parts, std::uint64_t seed, RecoveredState recovered)
     : parts_(std::move(parts)),
       random_(seed),
       log_(parts_.clock, no_log_, LogLevel::error),
@@ -63,7 +63,8 @@ Process::Process(Parts parts, std::uint64_t seed, const RecoveredState& recovere
       loop_(parts_.clock, log_, loop_config(random_)),
       loop_events_(&loop_.events()),
       core_(config(parts_.rules),
-            Core::Parts{loop_, log_, *this, *this, parts_.entropy, parts_.clock, parts_.clock.wall()}, recovered),
+            Core::Parts{loop_, log_, *this, *this, parts_.entropy, parts_.clock, parts_.clock.wall()},
+            std::move(recovered)),
       commands_("commands", commands_max, waiter_,
                 [this](const Pass& pass, Command& command) {
                     parts_.at_point(PassPoint::message);
@@ -222,7 +223,7 @@ void Process::answered_over_http(const Pass& pass, const AnsweredQuestion& answe
 
 bool Process::turn() {
     loop_.turn();
-    loop_wake_ = loop_.next_wake();
+    loop_wake_ = loop_.planned();
     if (const LinkNumber cut = gateway_.cut_while_reading(); cut != 0) {
         parts_.court.object(
             {"fault 71", "a link is cut for what Muster sends it, though its peer reads", {}, {}, parts_.clock.now()});

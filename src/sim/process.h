@@ -24,6 +24,7 @@
 #include "sim/court.h"
 #include "sim/disk.h"
 #include "sim/gateway.h"
+#include "sim/id_map.h"
 #include "sim/network.h"
 #include "sim/rules.h"
 #include "sim/sabotage.h"
@@ -55,7 +56,7 @@ public:
     // Runs on the game thread, inside a pass.
     using Command = Function<void(const Pass&), 64>;
 
-    Process(Parts parts, std::uint64_t seed, const RecoveredState& recovered);
+    Process(Parts parts, std::uint64_t seed, RecoveredState recovered);
 
     // What the world tells it, to be handled in its next pass.
     Gateway& gateway() { return gateway_; }
@@ -150,7 +151,7 @@ private:
     Mailbox<Command> commands_;
     Mailbox<BatchOutcome> outcomes_;
     std::array<std::unique_ptr<MessageSource>, ports.size()> sources_;  // by port
-    std::unordered_map<std::uint32_t, Known> known_;                    // by slot
+    IdMap<std::uint32_t, Known> known_;                                 // by slot
     struct Asked {
         LobbyId lobby;
         bool list = false;

@@ -42,7 +42,7 @@ void PromiseJudge::durable(Time, const RecordBatch& batch) {
             used_.erase({released->lobby, released->account});
         } else if (const auto* list = std::get_if<PlayersRecord>(&record)) {
             players_[list->lobby] = list->accounts;
-            listed_[list->lobby].insert(as_kept(list->accounts));
+            listed_.insert(list->lobby);
         } else if (const auto* void_list = std::get_if<PlayersForgotten>(&record)) {
             players_.erase(void_list->lobby);
         }
@@ -107,8 +107,7 @@ void PromiseJudge::said(const Scene& scene, LinkNumber, const MatchPlayersRespon
         return object(scene, "invariant 3", "a list of players is taken that is not on the disk", accepted->lobby);
     }
     // Which of several lists in flight this one answers is not told; the disk has the latest.
-    const auto kept = players_.find(accepted->lobby);
-    if (kept != players_.end()) lists_told_[accepted->lobby] = as_kept(kept->second);
+    if (players_.contains(accepted->lobby)) lists_told_.insert(accepted->lobby);
 }
 
 void PromiseJudge::heard(const Scene&, LinkNumber link, const ReadyForMatch& report) {
@@ -184,9 +183,11 @@ void PromiseJudge::run_began(const Scene& scene, const Core& core) {
         if (const auto promised = promised_.find(lobby); promised != promised_.end())
             judge_recovered_match(scene, core, promised->second);
     }
-    for (const auto& [lobby, told] : lists_told_) {
+    std::erase_if(lists_told_, [this](LobbyId lobby) {
         const auto match = matches_.find(lobby);
-        if (match != matches_.end() && is_over(match->second.state)) continue;  // of the past
+        return match != matches_.end() && is_over(match->second.state);
+    });
+    for (const LobbyId lobby : lists_told_) {
         const auto kept = players_.find(lobby);
         if (kept == players_.end()) {
             object(scene, "invariant 14", "a list of players that was taken is gone from the disk", lobby);

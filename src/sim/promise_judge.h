@@ -7,10 +7,12 @@
 #include <map>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "protocol/messages.h"
+#include "sim/id_map.h"
 #include "sim/registry.h"
 
 namespace muster::sim {
@@ -50,18 +52,18 @@ private:
     const Registry& registry_;
 
     // On the disk now.
-    std::map<LobbyId, MatchRecord> matches_;
+    IdMap<LobbyId, MatchRecord> matches_;
     std::set<LobbyId> unsettled_;  // those that a new run has to be asked about: the record changed, or is not over
-    std::map<LobbyId, std::set<AccountId>> uses_;
-    std::map<LobbyId, std::vector<AccountId>> players_;
+    IdMap<LobbyId, std::set<AccountId>> uses_;
+    IdMap<LobbyId, std::vector<AccountId>> players_;
     // Was on the disk at some time, and was not taken back.
-    std::map<std::string, MatchRecord> offered_;  // by token, as it stood last
+    std::unordered_map<std::string, MatchRecord> offered_;  // by token, as it stood last
     std::set<std::pair<LobbyId, AccountId>> used_;
-    std::map<LobbyId, std::set<std::vector<AccountId>>> listed_;
+    std::set<LobbyId> listed_;
     // What matchmakers and game servers were told.
-    std::map<LobbyId, AllocationResponse::Accepted> promised_;
-    std::map<LobbyId, std::set<AccountId>> let_in_;
-    std::map<LobbyId, std::vector<AccountId>> lists_told_;
+    IdMap<LobbyId, AllocationResponse::Accepted> promised_;
+    IdMap<LobbyId, std::set<AccountId>> let_in_;
+    std::set<LobbyId> lists_told_;  // of lobbies that are not over
     // What servers have reported and not been answered, in their order.
     std::map<std::pair<LinkNumber, LobbyId>, std::deque<MatchState>> reported_;
     std::set<std::pair<LinkNumber, LobbyId>> cancels_;  // not answered yet

@@ -3,15 +3,14 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/events.h"
 #include "protocol/messages.h"
+#include "sim/id_map.h"
 #include "sim/judge.h"
 
 namespace muster::sim {
@@ -85,12 +84,14 @@ public:
     const KnownServer* speaker(LinkNumber number) const;
     // The link of a matchmaker that can be told something now; 0 when it is away.
     LinkNumber matchmaker_link(const std::string& matchmaker) const;
-    const std::map<ServerId, KnownServer>& servers() const { return servers_; }
+    const IdMap<ServerId, KnownServer>& servers() const { return servers_; }
     // The server that was removed last, as it was then.
     const KnownServer& last_removed() const { return last_removed_; }
-    // Servers whose state may have changed since the last pass ended.
-    const std::set<ServerId>& touched() const { return touched_; }
-    void touch(ServerId id) { touched_.insert(id); }
+    // Servers whose state may have changed since the last pass ended; it may name one twice.
+    const std::vector<ServerId>& touched() const { return touched_; }
+    void touch(ServerId id) {
+        if (touched_.empty() || touched_.back() != id) touched_.push_back(id);
+    }
     void clear_touched() { touched_.clear(); }
 
     // Load reports so far, of all servers: what came first.
@@ -102,14 +103,14 @@ private:
     void detach(const Scene& scene, LinkNumber number, const KnownLink& link);
 
     Objections& objections_;
-    std::unordered_map<LinkNumber, KnownLink> links_;
-    std::map<ServerId, KnownServer> servers_;
+    IdMap<LinkNumber, KnownLink> links_;
+    IdMap<ServerId, KnownServer> servers_;
     std::map<std::string, LinkNumber> matchmaker_links_;
     KnownServer last_removed_;
-    std::set<ServerId> touched_;
+    std::vector<ServerId> touched_;
     // Across runs: an id is never another endpoint's, an epoch only grows (invariant 13).
     std::map<ServerId, std::string> endpoints_;
-    std::map<ServerId, std::int64_t> epochs_;
+    IdMap<ServerId, std::int64_t> epochs_;
     std::map<ServerId, ServerRecord> durable_;
     std::uint64_t registrations_ = 0;
     std::uint64_t reports_ = 0;

@@ -269,8 +269,14 @@ void SlotJudge::happened(const Scene&, const event::ServerRemoved& event) {
 
 void SlotJudge::durable(Time, const RecordBatch& batch) {
     for (const Record& record : batch.records) {
-        if (const auto* match = std::get_if<MatchRecord>(&record)) durable_[match->lobby] = *match;
         if (const auto* forgotten = std::get_if<MatchForgotten>(&record)) durable_.erase(forgotten->lobby);
+        const auto* match = std::get_if<MatchRecord>(&record);
+        if (!match) continue;
+        if (is_over(match->state)) {
+            durable_.erase(match->lobby);
+        } else {
+            durable_[match->lobby] = *match;
+        }
     }
 }
 
@@ -284,7 +290,6 @@ void SlotJudge::run_began(const Scene& scene, const Core& core) {
     requests_ = 0;
     taken_ = freed_ = 0;
     for (const auto& [id, record] : durable_) {
-        if (is_over(record.state)) continue;
         SeenLobby& lobby = lobbies_[id];
         lobby.matchmaker = record.matchmaker;
         lobby.region = record.region;

@@ -7,10 +7,12 @@
 #include <map>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "core/events.h"
+#include "sim/id_map.h"
 #include "sim/registry.h"
 
 namespace muster::sim {
@@ -127,13 +129,13 @@ private:
     Objections& objections_;
     Registry& registry_;
     std::map<LobbyId, SeenLobby> lobbies_;
-    std::map<ServerId, Count> counts_;
+    IdMap<ServerId, Count> counts_;
     std::map<ServerId, std::set<LobbyId>> on_server_;
     // Offers that were taken back and whose answer is still owed: nothing is offered there again until it came.
     std::set<std::pair<LinkNumber, LobbyId>> unanswered_;
     std::set<LobbyId> seeking_;
-    std::set<std::string> tokens_;  // ever
-    std::map<LobbyId, MatchRecord> durable_;
+    std::unordered_set<std::string> tokens_;  // ever
+    std::map<LobbyId, MatchRecord> durable_;  // of matches that live
     std::uint64_t requests_ = 0;
     std::uint64_t retries_ = 0;
     std::uint64_t allocations_ = 0;

@@ -3,14 +3,15 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/events.h"
+#include "sim/id_map.h"
 #include "sim/registry.h"
 #include "sim/slot_judge.h"
 
@@ -78,12 +79,12 @@ private:
     Objections& objections_;
     const Registry& registry_;
     const SlotJudge& slots_;
-    std::map<std::string, std::set<AccountId>> used_;  // by token, of all runs
-    std::map<std::string, int> unanswered_;            // questions by token, those on links that were lost too
-    std::map<std::string, Time> acknowledged_;         // real time, of all runs
-    std::map<std::string, Time> offered_;              // the same, when a server heard of it first
-    std::map<LobbyId, Lists> lists_;
-    std::map<LobbyId, Time> mentioned_;  // the last word of a lobby
+    std::unordered_map<std::string, std::set<AccountId>> used_;  // by token, of all runs
+    std::unordered_map<std::string, int> unanswered_;     // questions by token, those on links that were lost too
+    std::unordered_map<std::string, Time> acknowledged_;  // real time, of all runs
+    std::unordered_map<std::string, Time> offered_;       // the same, when a server heard of it first
+    IdMap<LobbyId, Lists> lists_;
+    IdMap<LobbyId, Time> mentioned_;  // the last word of a lobby
     std::set<LobbyId> started_;
     bool nothing_goes_wrong_ = false;
     std::uint64_t accepted_count_ = 0;

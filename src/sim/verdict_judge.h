@@ -9,9 +9,9 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "sim/id_map.h"
 #include "sim/registry.h"
 #include "sim/slot_judge.h"
 #include "sim/token_judge.h"
@@ -80,7 +80,7 @@ private:
     const Registry& registry_;
     const SlotJudge& slots_;
     TokenJudge& tokens_;
-    std::unordered_map<LinkNumber, Queue> queues_;
+    IdMap<LinkNumber, Queue> queues_;
     // An answer out of order is wrong unless it was the link's last word, which is known when the pass ends.
     std::map<LinkNumber, Objection> out_of_order_;
     bool last_notice_answered_cancel_ = false;

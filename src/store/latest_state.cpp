@@ -137,7 +137,7 @@ void LatestState::apply_one(const AccountRecord& account, UnixMs) {
 void LatestState::apply_one(const EventRecord& event, UnixMs) {
     if (event.id <= last_event_) return;
     last_event_ = event.id;
-    events_.emplace(event.id, event);
+    events_.emplace_hint(events_.end(), event.id, event);
     oldest_event_ = std::min(oldest_event_, event.time);
 }
 
