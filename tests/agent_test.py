@@ -461,6 +461,24 @@ class Agent(AgentCase):
         self.soon(lambda: self.ask("POST", "/matches", {"lobby_id": 97, "region": 2, "player_count": 2})[0] == 200,
                   "the next life takes matches")
 
+    def test_fault_92_G_10_a_match_whose_end_is_lost_with_the_link_is_told_as_ended(self):
+        """Muster is killed with the end unread: once before the next life of the process begins, and once after."""
+        self.up(1)
+        for lobby, waits in ((720, False), (721, True)):
+            port = self.allocate(lobby)["port"]
+            self.soon(lambda: self.match(lobby)["state"] == "ready", "the match is ready")
+            before = self.games()
+            self.daemon.process.send_signal(signal.SIGSTOP)
+            self.say(port, b"end")
+            self.soon(lambda: self.games() != before, "it has ended")
+            if waits:
+                self.soon(lambda: self.games() and self.games() != before, "the next life has begun")
+            self.daemon.process.kill()
+            self.daemon.process.wait()
+            self.daemon.start()
+            self.soon(lambda: self.match(lobby)["state"] == "ended", "Muster hears that it has ended")
+            self.soon(lambda: len(self.connected()) == 1 and self.connected()[0]["status"] == "available", "the next life is free")
+
     def test_fault_92_G_1_the_next_life_takes_matches_though_the_last_was_drained_when_muster_went(self):
         self.up(1)
         port = self.allocate(98)["port"]

@@ -17,6 +17,7 @@ GameServerOptions options_of(const muster_game_server_options& given) {
     set_time(options.heartbeat_timeout, given.heartbeat_timeout_us);
     set_time(options.offer_timeout, given.offer_timeout_us);
     set_time(options.validate_timeout, given.validate_timeout_us);
+    set_time(options.goodbye_timeout, given.goodbye_timeout_us);
     return options;
 }
 

@@ -173,8 +173,12 @@ int c_drives_a_client_itself(void) {
     CHECK(muster_client_take_output(client, bytes, sizeof bytes) == 0);
     CHECK(!muster_client_wants_connection(client));
     muster_game_server_goodbye(server);
+    /* The end of the match is not answered: that is waited for, for two seconds. */
     muster_client_tick(client, 4 * second);
+    CHECK(muster_client_link_state(client) != MUSTER_LEFT);
+    muster_client_tick(client, 5 * second);
     CHECK(muster_client_link_state(client) == MUSTER_LEFT);
+    muster_client_tick(client, 5 * second);
     CHECK(muster_client_next_tick(client) == MUSTER_NEVER);
     muster_game_server_free(server);
     return 0;

@@ -178,14 +178,24 @@ int c_refuses_null(void) {
 
 int c_refuses_short_options(void) {
     char why[64] = "";
+    muster_game_server* made = NULL;
     muster_game_server_options server = server_options();
     muster_matchmaker_options matchmaker;
     muster_player_options player;
     server.size = 0;
     CHECK(muster_game_server_new(&server, why, sizeof why) == NULL);
     CHECK(strcmp(why, "size must be sizeof the struct") == 0);
-    server.size = sizeof server - sizeof server.on_error;
+    server.size = offsetof(muster_game_server_options, on_error);
     CHECK(muster_game_server_new(&server, NULL, 0) == NULL);
+    /* Those of 0.1 are enough. */
+    server.size = offsetof(muster_game_server_options, goodbye_timeout_us);
+    server.goodbye_timeout_us = -1;
+    made = muster_game_server_new(&server, NULL, 0);
+    CHECK(made != NULL);
+    muster_game_server_free(made);
+    server.size = sizeof server;
+    CHECK(muster_game_server_new(&server, why, sizeof why) == NULL);
+    CHECK(strcmp(why, "goodbye_timeout must be longer than 0") == 0);
 
     memset(&matchmaker, 0, sizeof matchmaker);
     CHECK(muster_matchmaker_new(&matchmaker, why, sizeof why) == NULL);

@@ -34,6 +34,7 @@ public:
     void receive(std::span<const std::byte> bytes, Time now);
     void tick(Time now);
     std::optional<Time> next_tick() const;
+    virtual bool leaving() const { return false; }
 
     Link& link() { return link_; }
     LinkState link_state() const { return link_state_; }

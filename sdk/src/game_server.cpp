@@ -22,6 +22,7 @@ GameServerOptions checked(GameServerOptions options) {
     check_time(options.heartbeat_timeout, "heartbeat_timeout");
     check_time(options.offer_timeout, "offer_timeout");
     check_time(options.validate_timeout, "validate_timeout");
+    check_time(options.goodbye_timeout, "goodbye_timeout");
     return options;
 }
 

@@ -108,7 +108,7 @@ bool GameServer::State::may_host() const {
     const bool room = matches_.size() <= static_cast<std::size_t>(options_.max_matches);
     // Without an acknowledgement for so long, Muster may have given us up and be placing our matches anew (fault 30).
     const bool lease_holds = now_ < lease_end();
-    return room && lease_holds && !draining_.value_or(false);
+    return room && lease_holds && !draining_.value_or(false) && !farewell_;
 }
 
 void GameServer::State::take(const ReadyForMatchResponse& message) {

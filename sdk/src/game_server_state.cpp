@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "base/utf8.h"
 #include "protocol/error_texts.h"
@@ -78,7 +79,8 @@ void GameServer::State::validate(Validation validation) {
             if (done) done(outcome);
         });
     };
-    if (link_state_ == LinkState::closed) return fail(ErrorCode::closed, "The game server has left Muster");
+    if (link_state_ == LinkState::closed || farewell_)
+        return fail(ErrorCode::closed, "The game server has left Muster");
     // No such token was ever given out; Muster would take the message for a malformed one and close the link.
     if (!MatchTokenText::fits(validation.token) || !is_utf8(validation.token)) {
         return fail(ErrorCode::invalid_match_token, std::string(text(Refusal::invalid_match_token)));
@@ -89,25 +91,37 @@ void GameServer::State::validate(Validation validation) {
 }
 
 void GameServer::State::drain(bool draining) {
+    if (farewell_) return;
     draining_ = draining;
     send_draining();
 }
 
-template <Message M>
-void GameServer::State::leave() {
-    if (link_state_ == LinkState::closed) return;
-    if (link_.online()) link_.send(M{.server = wire_id()});
-    link_.close();
-    heartbeats_.stop();
-    matches_.clear();
+void GameServer::State::leave(Farewell how) {
+    if (link_state_ == LinkState::closed || farewell_) return;
+    for (const LobbyId lobby : matches_.give_up())
+        link_.send(AllocateMatchAck{.accepted = false, .lobby = wire(lobby)});
     for (auto& done : validations_.give_up()) {
         owe([done = std::move(done)] { done({ErrorCode::closed, "The game server has left Muster"}); });
     }
-    left(LinkState::closed);
+    farewell_ = how;
+    leave_by_ = now_ + options_.goodbye_timeout;
+    leave_if_due();
 }
 
-template void GameServer::State::leave<ServerGoodbye>();
-template void GameServer::State::leave<ServerCrashed>();
+void GameServer::State::leave_if_due() {
+    if (farewell_ && (matches_.ended().empty() || now_ >= leave_by_)) say_farewell(*std::exchange(farewell_, {}));
+}
+
+void GameServer::State::say_farewell(Farewell how) {
+    if (link_.online()) {
+        if (how == Farewell::goodbye) link_.send(ServerGoodbye{.server = wire_id()});
+        if (how == Farewell::crashed) link_.send(ServerCrashed{.server = wire_id()});
+    }
+    link_.close();
+    heartbeats_.stop();
+    matches_.clear();
+    left(LinkState::closed);
+}
 
 // The match, with its offer accepted if that was still open.
 HeldMatch* GameServer::State::held(LobbyId lobby) {
@@ -132,7 +146,9 @@ void GameServer::State::link_lost() {
 }
 
 std::optional<WireError> GameServer::State::hear(std::span<const std::byte> bytes) {
-    return link_.receive<Port::servers>(bytes, [this](const auto& message) { take(message); });
+    const auto fault = link_.receive<Port::servers>(bytes, [this](const auto& message) { take(message); });
+    leave_if_due();
+    return fault;
 }
 
 void GameServer::State::work(Time now) {
@@ -151,13 +167,16 @@ void GameServer::State::work(Time now) {
     if (link_.online() && reports_retry_at_ && now >= *reports_retry_at_) send_reports();
     if (link_.online() && heartbeats_.due(now)) send_heartbeat();
     if (id_ && link_state_ != LinkState::closed && now >= lease_end()) set_link_state(LinkState::isolated);
+    leave_if_due();
 }
 
 std::optional<Time> GameServer::State::next_work() const {
     std::optional<Time> lease;
     if (id_ && (link_state_ == LinkState::online || link_state_ == LinkState::connecting)) lease = lease_end();
+    std::optional<Time> leave_by;
+    if (farewell_) leave_by = leave_by_;
     const std::optional<Time> next =
-        earliest({link_.next_tick(), matches_.next_expiry(), validations_.next_expiry(), lease});
+        earliest({link_.next_tick(), matches_.next_expiry(), validations_.next_expiry(), lease, leave_by});
     return link_.online() ? earliest({next, heartbeats_.next_tick(), reports_retry_at_}) : next;
 }
 
@@ -227,6 +246,7 @@ void GameServer::State::send_draining() {
 // What was asked before anyone said what time it is, was asked now.
 void GameServer::State::time_known(Time now) {
     validations_.postpone(now - now_);
+    leave_by_ += now - now_;
 }
 
 }  // namespace muster::sdk

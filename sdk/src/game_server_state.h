@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -37,16 +38,21 @@ public:
     void take_over(const Offer& match, MatchStage stage);
     void validate(Validation validation);
     void drain(bool draining);
-    void goodbye() { leave<ServerGoodbye>(); }
-    void crashed() { leave<ServerCrashed>(); }
+    void goodbye() { leave(Farewell::goodbye); }
+    void crashed() { leave(Farewell::crashed); }
     void report_load(Load load) { load_ = load; }
 
     std::optional<ServerId> id() const { return id_; }
     const MatchTable& matches() const { return matches_; }
+    bool leaving() const override { return farewell_.has_value(); }
 
 private:
-    template <Message M>
-    void leave();
+    enum class Farewell : std::uint8_t { goodbye, crashed };
+
+    void leave(Farewell how);
+    // Leaves, if that was asked for and Muster has answered all ends of matches, or has had its time.
+    void leave_if_due();
+    void say_farewell(Farewell how);
     void greet() override;
     std::string_view no_greeting() const override { return "No answer to the handshake"; }
     void link_lost() override;
@@ -101,7 +107,9 @@ private:
     MatchTable matches_;
     Validations validations_;
     std::optional<Time> reports_retry_at_;
-    std::optional<bool> draining_;  // none: never asked for
+    std::optional<bool> draining_;      // none: never asked for
+    std::optional<Farewell> farewell_;  // to be said once the ends of matches are answered
+    Time leave_by_{};
     Load load_{};
 };
 

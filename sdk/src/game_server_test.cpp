@@ -374,6 +374,7 @@ TEST_CASE("F-1: options that can never be right are refused at once") {
     refused([](auto& options) { options.max_matches = 0; }, "max_matches must be 1 or more");
     refused([](auto& options) { options.heartbeat_interval = {}; }, "heartbeat_interval must be longer than 0");
     refused([](auto& options) { options.validate_timeout = -1s; }, "validate_timeout must be longer than 0");
+    refused([](auto& options) { options.goodbye_timeout = 0s; }, "goodbye_timeout must be longer than 0");
     CHECK_NOTHROW(GameServer(GameServerFixture::options(), {}));
 }
 

@@ -47,5 +47,8 @@ void LinkedClient::tick(Time now) {
 std::optional<Time> LinkedClient::next_tick() const {
     return inside_->next_tick();
 }
+bool LinkedClient::leaving() const {
+    return inside_->leaving();
+}
 
 }  // namespace muster::sdk

@@ -36,6 +36,13 @@ void MatchTable::erase(LobbyId lobby) {
     matches_.erase(found);
 }
 
+std::vector<LobbyId> MatchTable::give_up() {
+    std::vector<LobbyId> open = offers();
+    matches_.clear();
+    offers_ = 0;
+    return open;
+}
+
 void MatchTable::clear() {
     matches_.clear();
     offers_ = 0;

@@ -34,6 +34,8 @@ public:
     void offer(LobbyId lobby, std::string token, Time answer_by);
     void accept(LobbyId lobby);
     void erase(LobbyId lobby);
+    // Nothing is held any more; what was said of it is still to be answered. Returns the offers.
+    std::vector<LobbyId> give_up();
     void clear();
 
     // Offers included, and without them.

@@ -109,8 +109,9 @@ public:
         server_.goodbye();
         muster_.forget();
         muster_.lose();
-        muster_.advance(1s);
+        muster_.advance(GameServerOptions{}.goodbye_timeout);  // what it waits for never comes
         CHECK(judged_ == asked_);
+        CHECK_FALSE(server_.leaving());
         CHECK_FALSE(server_.next_tick());
     }
 

@@ -21,6 +21,8 @@ namespace {
 // With more clients than this a pass is dear, and what they are due for, heartbeats above all, is done together.
 constexpr std::size_t few_clients = 64;
 constexpr Duration many_clients_step = std::chrono::milliseconds(100);
+// Of a runner that stops, for clients that wait for an answer before they leave.
+constexpr std::chrono::seconds leave_max{3};
 
 std::uint64_t random_seed() {
     std::random_device device;
@@ -145,9 +147,13 @@ void RunnerLoop::wait_for_work(std::optional<Time> until, std::unique_lock<std::
 // Does what was posted before the stop, and sends what the clients still have to say.
 void RunnerLoop::finish(std::unique_lock<std::recursive_mutex>& pass) noexcept {
     turn();
-    const Time give_up = now() + Connection::flush_max;
+    const Time stopped = now();
     const auto flushed = [](const auto& member) { return !member->client || member->connection->flushed(); };
-    while (!std::ranges::all_of(members_, flushed) && now() < give_up) {
+    const auto leaving = [](const auto& member) { return member->client && member->client->leaving(); };
+    for (;;) {
+        const bool some_leave = std::ranges::any_of(members_, leaving);
+        const Time give_up = stopped + (some_leave ? leave_max : Connection::flush_max);
+        if ((!some_leave && std::ranges::all_of(members_, flushed)) || now() >= give_up) break;
         wait_for_work(give_up, pass);
         turn();
     }

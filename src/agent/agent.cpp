@@ -230,6 +230,7 @@ private:
         while (!muster_.all_left() && clock_.now() < until) {
             std::array<epoll_event, 1> events{};
             epoll_wait(epoll_.number(), events.data(), 1, 50);
+            (void)muster_.take_said();
             muster_.tidy(clock_.now());
         }
     }

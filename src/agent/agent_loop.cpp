@@ -182,6 +182,8 @@ void AgentLoop::hear_muster(Moment at) {
             case MusterSaid::Kind::error:
                 log_.warning("Process {}: {}", name, said.text);
                 break;
+            case MusterSaid::Kind::closed:
+                break;
         }
     }
 }

@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <stdexcept>
@@ -18,11 +19,11 @@ namespace {
 using namespace std::chrono_literals;
 using Kind = MusterSaid::Kind;
 
-// A client that has said goodbye is given this long to get it out.
-constexpr Duration goodbye_time = 2s;
-// The same for one that was never online, such as that of a process that ended while no agent watched: Muster keeps its
-// server for about so long.
-constexpr Duration late_goodbye_time = 30s;
+// What a client that leaves still has to say of its matches is said within this time, once somebody listens: Muster
+// keeps a server without a link for about so long.
+constexpr Duration goodbye_time = 30s;
+// The goodbye itself is on its way by then.
+constexpr Duration flush_time = 500ms;
 // Things that were told of one client are kept up to this many.
 constexpr std::size_t told_max = 32;
 
@@ -65,8 +66,12 @@ std::vector<MusterSaid> MusterSide::take_said() {
         all.swap(said_);
     }
     for (const MusterSaid& each : all)
-        for (Client& leaving : leaving_)
-            if (leaving.number == each.client && each.kind == Kind::online) leaving.online = true;
+        for (Client& leaving : leaving_) {
+            if (leaving.number != each.client) continue;
+            if (each.kind == Kind::online) leaving.online = true;
+            if (each.kind == Kind::connecting) leaving.online = false;
+            if (each.kind == Kind::closed) leaving.closed = true;
+        }
     // What is said to a client that is leaving is nobody's business any more.
     std::erase_if(all, [this](const MusterSaid& each) {
         const auto client = clients_.find(each.process);
@@ -122,13 +127,15 @@ void MusterSide::join(Time now, ProcessId process, std::uint16_t port, const std
             said(
                 {.process = process, .client = number, .kind = Kind::online, .server = ServerId((*self)->id()->value)});
         if (state == sdk::LinkState::connecting) said({.process = process, .client = number, .kind = Kind::connecting});
+        if (state == sdk::LinkState::closed) said({.process = process, .client = number, .kind = Kind::closed});
     };
     client.server =
         std::make_unique<sdk::GameServer>(sdk::GameServerOptions{.token = options_.token,
                                                                  .ip = options_.address,
                                                                  .port = port,
                                                                  .region = sdk::RegionId(options_.region.value),
-                                                                 .max_matches = 1},
+                                                                 .max_matches = 1,
+                                                                 .goodbye_timeout = goodbye_time},
                                           std::move(callbacks));
     *self = client.server.get();
     // Said with each registration: at this port Muster may know a process that had ended before it could say so, and
@@ -153,10 +160,10 @@ void MusterSide::take_over(Client& client, const SdkMatch& match, sdk::GameServe
     client.match = match;
 }
 
-// The match of a process that ended in order on this port while nobody listened at Muster.
+// The match of a process that ended in order on this port, and Muster has not answered that.
 std::optional<SdkMatch> MusterSide::ended_untold(std::uint16_t port) const {
     for (const Client& each : leaving_)
-        if (each.port == port && each.owes_goodbye == false && each.match_ended) return each.match;
+        if (each.port == port && each.match_ended && !each.crashed && !each.closed) return each.match;
     return std::nullopt;
 }
 
@@ -171,21 +178,19 @@ void MusterSide::command(ProcessId process, Command command) {
 void MusterSide::leave(Time now, ProcessId process, bool crashed) {
     const auto client = clients_.find(process);
     if (client == clients_.end()) return;
-    if (client->second.online) {
-        say_goodbye(now, client->second, crashed);
-    } else {
-        // What it still has to report goes first, once somebody listens.
-        client->second.owes_goodbye = crashed;
-        client->second.gone_at = now + late_goodbye_time;
-    }
+    client->second.crashed = crashed;
+    client->second.gone_at = now + goodbye_time + flush_time;
+    client->second.owes_goodbye = true;
+    if (client->second.online) say_goodbye(client->second);
     leaving_.push_back(std::move(client->second));
     clients_.erase(client);
 }
 
-void MusterSide::say_goodbye(Time now, Client& client, bool crashed) {
-    client.gone_at = now + goodbye_time;
+// It waits by itself for answers to what it has reported, also when the link is lost now.
+void MusterSide::say_goodbye(Client& client) {
+    client.owes_goodbye = false;
     sdk::GameServer* server = client.server.get();
-    runner_.post(*server, [server, crashed] {
+    runner_.post(*server, [server, crashed = client.crashed] {
         if (crashed) return server->crashed();
         server->goodbye();
     });
@@ -228,8 +233,10 @@ void MusterSide::tell(const TellMatch& what) {
 }
 
 void MusterSide::tidy(Time now) {
-    for (Client& client : leaving_)
-        if (client.online && client.owes_goodbye) say_goodbye(now, client, *std::exchange(client.owes_goodbye, {}));
+    for (Client& client : leaving_) {
+        if (client.online && client.owes_goodbye) say_goodbye(client);
+        if (client.closed) client.gone_at = std::min(client.gone_at, now + flush_time);
+    }
     std::erase_if(leaving_, [now](const Client& client) { return client.gone_at <= now; });
     for (auto& [process, client] : clients_) {
         if (client.online) client.since = now;

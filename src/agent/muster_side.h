@@ -31,7 +31,7 @@ struct MusterSideOptions {
 
 // What Muster said to one of them.
 struct MusterSaid {
-    enum class Kind : std::uint8_t { offer, abort, online, connecting, no_link, error };
+    enum class Kind : std::uint8_t { offer, abort, online, connecting, no_link, error, closed };
     ProcessId process{};
     std::uint64_t client = 0;  // of its lives' clients, which one
     Kind kind = Kind::offer;
@@ -67,8 +67,8 @@ public:
     void tidy(Time now);
     bool all_left() const { return leaving_.empty(); }
 
-    // Waits for what is to be said, a second at most, and closes all links without a goodbye: the servers are kept for
-    // the next agent.
+    // Waits for what is to be said, three seconds at most, and closes all links without a goodbye: the servers are kept
+    // for the next agent.
     void close();
 
 private:
@@ -79,10 +79,13 @@ private:
         std::size_t address = 0;
         Time since{};  // it is not online
         bool online = false;
-        std::set<std::string> told{};        // what is wrong, since it was online
-        Time gone_at{};                      // of one that is leaving
-        std::optional<bool> owes_goodbye{};  // since it was not online; true: of a crash
-        std::optional<SdkMatch> match{};     // the latest that it took
+        std::set<std::string> told{};  // what is wrong, since it was online
+        Time gone_at{};                // of one that is leaving
+        // Of one that is leaving.
+        bool crashed = false;
+        bool owes_goodbye = false;        // since it was not online
+        bool closed = false;              // all is said
+        std::optional<SdkMatch> match{};  // the latest that it took
         bool match_ended = false;
     };
 
@@ -91,7 +94,7 @@ private:
     void ask_why(ProcessId process, const Client& client);
     static void take_over(Client& client, const SdkMatch& match, sdk::GameServer::MatchStage stage);
     std::optional<SdkMatch> ended_untold(std::uint16_t port) const;
-    void say_goodbye(Time now, Client& client, bool crashed);
+    void say_goodbye(Client& client);
     template <class Command>
     void command(ProcessId process, Command command);
 

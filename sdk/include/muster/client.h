@@ -66,6 +66,9 @@ public:
     // When to call tick() next, unless another call comes first.
     virtual std::optional<Time> next_tick() const = 0;
 
+    // It was told to leave, and waits for the answer to something that it said before. A runner that stops waits too.
+    virtual bool leaving() const { return false; }
+
 protected:
     // After this no runner calls the client: its connection is closed without a word to it, and functions posted for
     // it are dropped. On another thread than the runner's it waits for the callback that runs just then. A client class

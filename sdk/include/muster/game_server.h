@@ -29,6 +29,8 @@ struct GameServerOptions {
     Duration offer_timeout = std::chrono::seconds(5);
     // How long validate() waits for an answer, over a reconnect if need be.
     Duration validate_timeout = std::chrono::seconds(10);
+    // How long goodbye() waits for Muster to answer the ends of matches, over a reconnect if need be.
+    Duration goodbye_timeout = std::chrono::seconds(2);
 };
 
 // A match that Muster would like this server to run.
@@ -103,7 +105,9 @@ public:
 
     // True: no new matches, running ones finish. Stays in force until drain(false), also over reconnects.
     void drain(bool draining);
-    // Leaves for good: Muster aborts the matches that are still here, and the link is closed.
+    // Leaves for good: Muster aborts the matches that are still here, and the link is closed. An end() that Muster has
+    // not answered is waited for first, up to goodbye_timeout: a goodbye that overtakes it would make an aborted match
+    // of it. From this call on the server holds no match and takes none. on_link hears `closed` when it is over.
     void goodbye();
     // The same for a process that has crashed, by whoever speaks for it: its matches are aborted with "Server crashed".
     void crashed();

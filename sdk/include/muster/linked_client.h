@@ -38,6 +38,7 @@ public:
     std::vector<std::byte> take_output() final;
     void tick(Time now) final;
     std::optional<Time> next_tick() const final;
+    bool leaving() const final;
 
 protected:
     explicit LinkedClient(std::unique_ptr<ClientState> inside);

@@ -180,6 +180,7 @@ typedef struct muster_game_server_options {
     void (*on_status)(void* user, enum muster_server_status status);
     void (*on_load)(void* user, float* cpu_percent, float* memory_percent);
     muster_on_error on_error;
+    int64_t goodbye_timeout_us; /* so long goodbye waits for answers to the ends of matches */
 } muster_game_server_options;
 
 /* NULL when an option can never be right, or memory is short; then `why` (of `why_size` bytes, or NULL) says what. */
@@ -198,6 +199,7 @@ MUSTER_API bool muster_game_server_validate(
     muster_game_server* server, int32_t lobby, int32_t account, const char* token,
     void (*done)(void* user, int32_t lobby, int32_t account, int error, const char* text), void* user);
 MUSTER_API bool muster_game_server_drain(muster_game_server* server, bool draining);
+/* Waits for Muster's answers to the ends of matches first; on_link hears MUSTER_LEFT when it is over. */
 MUSTER_API bool muster_game_server_goodbye(muster_game_server* server);
 MUSTER_API bool muster_game_server_report_load(muster_game_server* server, float cpu_percent, float memory_percent);
 /* 0 before the first registration. */

@@ -47,9 +47,10 @@ public:
     // callback of the client itself, right after that.
     void remove(Client& client);
 
-    // Returns after stop(): what was posted before is done, what the clients had to say is sent (for at most a second),
-    // and their connections are closed. It can then be called again. invalid_call, and nothing done, when the runner
-    // runs already, be it on this thread (from within a callback) or on another.
+    // Returns after stop(): what was posted before is done, what the clients had to say is sent (for at most a second;
+    // three while one of them is leaving()), and their connections are closed. It can then be called again.
+    // invalid_call, and nothing done, when the runner runs already, be it on this thread (from within a callback) or on
+    // another.
     Outcome run();
     // The same on a thread of the runner's own. system_error when there can be none.
     [[nodiscard]] Outcome start();
