@@ -56,8 +56,12 @@ struct GameServerFixture {
     }
     void accept_handshake(std::int32_t id = 42) {
         muster.say(ServerHandshakeResponse{ServerHandshakeResponse::Accepted{muster::ServerId(id), time()}});
+        if (newcomer) said_draining = muster.heard<SetDraining>().draining;
     }
-    void acknowledge() { muster.say(ServerHeartbeatAck{ServerHeartbeatAck::Accepted{time()}}); }
+    void acknowledge() {
+        newcomer = false;
+        muster.say(ServerHeartbeatAck{ServerHeartbeatAck::Accepted{time()}});
+    }
     ServerHeartbeat beat() {
         const auto heartbeat = muster.heard<ServerHeartbeat>();
         acknowledge();
@@ -105,6 +109,8 @@ struct GameServerFixture {
 
     std::function<OfferAnswer(const Offer&)> decide;
     std::vector<std::string> lines;
+    bool newcomer = true;        // no heartbeat was acknowledged yet
+    bool said_draining = false;  // by a newcomer
     GameServer server{options(), callbacks()};
     TestLink<Port::servers> muster{server};
 };

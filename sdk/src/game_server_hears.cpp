@@ -68,6 +68,7 @@ void GameServer::State::take(const ServerHeartbeatAck& message) {
         return;
     }
     if (!sent) return;
+    newcomer_ = false;  // what was said before that heartbeat has arrived
     link_.proven();
     acknowledged(*sent, std::get<ServerHeartbeatAck::Accepted>(message.answer).time);
     if (now_ < lease_end()) set_link_state(LinkState::online);

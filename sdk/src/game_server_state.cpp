@@ -238,9 +238,11 @@ void GameServer::State::send_validation(Validation& validation) {
                              .token = validation.token});
 }
 
-// Muster keeps the flag over a reconnect, but not over a removal: so it is said at each registration.
+// Muster keeps the flag over a reconnect, but not over a removal: so it is said at each registration. It also keeps it
+// for another process at this address, which may be the one before this: so a newcomer says that it takes matches.
 void GameServer::State::send_draining() {
-    if (link_.online() && draining_) link_.send(SetDraining{.server = wire_id(), .draining = *draining_});
+    if (!link_.online() || (!draining_ && !newcomer_)) return;
+    link_.send(SetDraining{.server = wire_id(), .draining = draining_.value_or(false)});
 }
 
 // What was asked before anyone said what time it is, was asked now.

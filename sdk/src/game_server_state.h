@@ -110,6 +110,7 @@ private:
     std::optional<bool> draining_;      // none: never asked for
     std::optional<Farewell> farewell_;  // to be said once the ends of matches are answered
     Time leave_by_{};
+    bool newcomer_ = true;  // Muster may take it for an earlier process at this address
     Load load_{};
 };
 

@@ -82,6 +82,7 @@ TEST_CASE("F-4: a load callback is asked before each heartbeat, and figures that
     muster.heard<ServerHandshake>();
     muster.say(ServerHandshakeResponse{ServerHandshakeResponse::Accepted{muster::ServerId(1), {}}});
     const auto ack = ServerHeartbeatAck{ServerHeartbeatAck::Accepted{}};
+    muster.heard<SetDraining>();
     auto beat = muster.heard<ServerHeartbeat>();
     CHECK(beat.cpu_percent == 10);
     CHECK(beat.memory_percent == 0);
@@ -276,6 +277,31 @@ TEST_CASE_FIXTURE(GameServerFixture, "A-10: a refused STARTED drops the match, a
     greet();
     CHECK(muster.heard<ServerHeartbeat>().match_count == 0);
     CHECK(muster.silent());
+}
+
+TEST_CASE_FIXTURE(GameServerFixture, "F-5: a new process does not inherit the drain of the one before at its address") {
+    SUBCASE("it says so until Muster has heard it, and then leaves the flag alone") {
+        join();
+        CHECK_FALSE(said_draining);
+        muster.reconnect();
+        said_draining = true;
+        greet();
+        CHECK_FALSE(said_draining);
+        beat();
+        // What anybody has set since, such as the agent of its host, stays.
+        muster.reconnect();
+        greet();
+        muster.heard<ServerHeartbeat>();
+        CHECK(muster.silent());
+    }
+    SUBCASE("unless it is drained itself") {
+        server.drain(true);
+        join();
+        CHECK(said_draining);
+        beat();
+        offer(5);
+        CHECK_FALSE(acknowledged(5));
+    }
 }
 
 TEST_CASE_FIXTURE(GameServerFixture,

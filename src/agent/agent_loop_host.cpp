@@ -86,7 +86,7 @@ void AgentLoop::obey_host(Moment at, const ProcessMatches& told) {
     const Process* process = supervisor_.find(told.process.view());
     if (!process || process->run->sdk != SdkKind::muster) return;
     reports_.registered(process->id, process->pid ? told.server : ServerId{});
-    supervisor_.matches_held(at, process->id, told.matches);
+    supervisor_.matches_held(at, process->id, told.matches, told.server);
     report_process(*process, ReportedNews::none);
 }
 

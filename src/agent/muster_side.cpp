@@ -138,9 +138,6 @@ void MusterSide::join(Time now, ProcessId process, std::uint16_t port, const std
                                                                  .goodbye_timeout = goodbye_time},
                                           std::move(callbacks));
     *self = client.server.get();
-    // Said with each registration: at this port Muster may know a process that had ended before it could say so, and
-    // that took no more matches. An operator's drain stays.
-    client.server->drain(false);
     if (match && match->stage != MatchHeld::Stage::offered) take_over(client, match->match, stage_of(match->stage));
     // Two that speak for one port would push each other out. What the last one could not tell, the next one does.
     const std::optional<SdkMatch> ended = match ? std::nullopt : ended_untold(port);

@@ -81,6 +81,7 @@ struct Process {
     bool was_ready = false;        // in this life
     bool had_match = false;        // in this life
     std::int32_t own_matches = 0;  // of a process that registered itself, as is the next
+    ServerId own_server{};
     bool asked = false;            // Muster, how many matches it has, before it is ended
     std::optional<Time> ask_by{};  // the answer is waited for until then
     std::size_t ports_tried = 0;   // for this start

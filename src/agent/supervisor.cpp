@@ -212,6 +212,7 @@ void Supervisor::after_exit(Moment at, Process& process, Duration ran, bool fail
     process.end_is_wished = process.offers_off = process.was_ready = process.had_match = false;
     process.allocated_itself = process.drained = false;
     process.own_matches = 0;
+    process.own_server = {};
     process.asked = false;
     process.ask_by.reset();
 
@@ -269,6 +270,7 @@ void Supervisor::became_ready(Moment, Process& process) {
     set_state(process, ProcessState::ready);
     if (!std::exchange(process.was_ready, true)) tell(News::ready, process);
     register_at_muster(process);
+    if (process.run->sdk == SdkKind::muster) update_draining(process);
 }
 
 void Supervisor::register_at_muster(Process& process) {

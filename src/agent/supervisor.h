@@ -87,8 +87,8 @@ public:
     void aborted(Moment at, ProcessId id, LobbyId lobby, std::string_view reason);
     // The host could not tell the process of the match that it was offered: it is declined, and the process goes on.
     void not_told(ProcessId id, LobbyId lobby);
-    // How many matches a process that registered itself holds (sdk = "muster").
-    void matches_held(Moment at, ProcessId id, std::int32_t count);
+    // How many matches a process that registered itself holds, and as which server (sdk = "muster"); 0: as none yet.
+    void matches_held(Moment at, ProcessId id, std::int32_t count, ServerId server = {});
 
     // What operators wish. The failure is a sentence for them.
     Result<void, std::string> restart(Moment at, std::string_view process);

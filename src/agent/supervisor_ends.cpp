@@ -116,9 +116,12 @@ void Supervisor::aborted(Moment at, ProcessId id, LobbyId lobby, std::string_vie
     }
 }
 
-void Supervisor::matches_held(Moment at, ProcessId id, std::int32_t count) {
+void Supervisor::matches_held(Moment at, ProcessId id, std::int32_t count, ServerId server) {
     Process* process = find_process(id);
     if (!process || !process->pid || process->being_ended() || process->run->sdk != SdkKind::muster) return;
+    // What Muster was told before it had registered is void.
+    if (server.value != 0 && std::exchange(process->own_server, server) != server && process->drained)
+        orders_.push_back(DrainAtMuster{id, true});
     process->own_matches = count;
     process->ask_by.reset();
     if (!process->was_ready) return;

@@ -338,65 +338,6 @@ TEST_CASE_FIXTURE(SupervisorFixture,
     CHECK(count_of<OfferMatch>() == 2);
 }
 
-TEST_CASE_FIXTURE(SupervisorFixture, "G-6: a process with Muster's SDK is ended when its own matches are over") {
-    RunConfig run = arena();
-    run.sdk = SdkKind::muster;
-    configure({run});
-    bind_port();
-    CHECK(count_of<JoinMuster>() == 0);
-    supervisor.matches_held(now(), id(), 2);
-    CHECK(state() == ProcessState::allocated);
-    REQUIRE(supervisor.restart(now(), "arena-1"));
-    work();
-    CHECK(count_of<StopProcess>() == 0);
-    supervisor.matches_held(now(), id(), 1);
-    work();
-    CHECK(count_of<StopProcess>() == 0);
-    supervisor.matches_held(now(), id(), 0);
-    work();
-    CHECK(count_of<StopProcess>() == 1);
-}
-
-TEST_CASE_FIXTURE(SupervisorFixture,
-                  "G-6: before a process with Muster's SDK is ended, Muster is asked for its matches") {
-    RunConfig run = arena();
-    run.sdk = SdkKind::muster;
-    configure({run});
-    bind_port();
-    REQUIRE(supervisor.restart(now(), "arena-1"));
-    work();
-    CHECK(count_of<AskMatches>() == 1);
-    CHECK(count_of<StopProcess>() == 0);
-    SUBCASE("it has none") {
-        supervisor.matches_held(now(), id(), 0);
-        work();
-        CHECK(count_of<StopProcess>() == 1);
-    }
-    SUBCASE("it has one, which ends") {
-        supervisor.matches_held(now(), id(), 1);
-        work();
-        run_for(1min);
-        CHECK(count_of<StopProcess>() == 0);
-        supervisor.matches_held(now(), id(), 0);
-        work();
-        CHECK(count_of<StopProcess>() == 1);
-    }
-    SUBCASE("it has one, which takes too long") {
-        supervisor.matches_held(now(), id(), 1);
-        run_for(run.stop_grace_allocated);
-        CHECK(count_of<StopProcess>() == 1);
-    }
-    SUBCASE("nobody answers") {
-        run_for(Supervisor::ask_patience - 1ms);
-        CHECK(count_of<StopProcess>() == 0);
-        run_for(1ms);
-        CHECK(count_of<StopProcess>() == 1);
-    }
-    CHECK(count_of<AskMatches>() == 1);
-    exit({.signal = SIGTERM});
-    CHECK(alive() == 1);  // the next life
-}
-
 Adopted survivor(std::string name, std::uint16_t port) {
     return {.name = std::move(name),
             .run = "arena",

@@ -103,7 +103,8 @@ public:
     // by this call.
     void validate(LobbyId lobby, AccountId account, std::string_view token, std::function<void(const Outcome&)> done);
 
-    // True: no new matches, running ones finish. Stays in force until drain(false), also over reconnects.
+    // True: no new matches, running ones finish. Stays in force until drain(false), also over reconnects. Without a
+    // call, a drain of an earlier process at this address is lifted; an operator's is not.
     void drain(bool draining);
     // Leaves for good: Muster aborts the matches that are still here, and the link is closed. An end() that Muster has
     // not answered is waited for first, up to goodbye_timeout: a goodbye that overtakes it would make an aborted match
