@@ -422,6 +422,12 @@ class Https(TlsDaemon):
                     plain.sendall(piece)
                 self.assertTrue(self.ready_by(plain, client, incoming, outgoing))
 
+    def own_share(self):
+        """Pages for one that the daemon asks for. ThreadSanitizer keeps notes of each byte: the same server holds 6.3 KiB for such
+        a connection without it and 38.6 KiB with it. A handshake would take 100 KiB without it."""
+        with open(f"/proc/{self.daemon.process.pid}/maps", encoding="utf-8") as maps:
+            return 7 if "libtsan" in maps.read() else 1
+
     def test_half_a_hello_takes_next_to_no_memory_fault_75(self):
         half = self.hello()[0][:-1]
         huge = b"\x16\x03\x01\x40\x00\x01\x00\x3f\xfc"  # says that it is 16 KiB long
@@ -438,7 +444,7 @@ class Https(TlsDaemon):
                 peers[-1].sendall(half if i % 2 else huge)
             for _ in range(3):  # answered after those before
                 self.metric("muster_tls_handshakes_total")
-            self.assertLess((resident() - before) / count, 32, "KiB for each")
+            self.assertLess((resident() - before) / count, 32 * self.own_share(), "KiB for each")
             self.assertEqual(self.metric("muster_tls_failures_total", port="http"), 0)
         finally:
             for peer in peers:
