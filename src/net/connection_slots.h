@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/ids.h"
+#include "base/planted.h"
 #include "protocol/port.h"
 
 namespace muster {
@@ -61,7 +62,9 @@ public:
 private:
     static constexpr bool is_used(std::uint32_t generation) { return generation % 2 == 1; }
 
-    std::vector<std::uint32_t>& free_of(Port port) { return free_[static_cast<std::size_t>(port)]; }
+    std::vector<std::uint32_t>& free_of(Port port) {
+        return free_[planted(Bug::slot_reuse_aborts) ? 0 : static_cast<std::size_t>(port)];
+    }
 
     // Makes room in the port's list for every slot, so that releasing takes no memory.
     void add_block(Port port) {

@@ -23,6 +23,8 @@
 namespace muster::storm {
 namespace {
 
+constexpr const char* planted_bug_variable = "MUSTER_PLANTED_BUG";
+
 std::string text_of(const std::filesystem::path& path) {
     std::ifstream in(path);
     return {std::istreambuf_iterator<char>(in), {}};
@@ -91,6 +93,8 @@ void DaemonProcess::start(const Settings& settings) {
     all["MUSTER_STORE_PATH"] = (folder_ / "muster.db").string();
     for (const char* port : {"SERVERS", "MATCHMAKERS", "PLAYERS", "HTTP"})
         all[std::string("MUSTER_LISTEN_") + port] = "127.0.0.1:0";
+    // Of all that the storm itself was started with, only the zoo's switch is meant for the daemon (docs/ZOO.md).
+    if (const char* bug = std::getenv(planted_bug_variable); bug && *bug != '\0') all[planted_bug_variable] = bug;
 
     const ProgramImage program({program_.string(), "serve", "--ports-file", ports_file_.string()}, all,
                                ProgramImage::Inherit::not_musters);
