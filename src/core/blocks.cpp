@@ -65,10 +65,27 @@ bool Blocks::has_name(std::string_view name, UnixMs now) const {
 void Blocks::expire(UnixMs now) {
     while (!ends_.empty() && ends_.begin()->first <= now.value) {
         const Key key = ends_.begin()->second;
+        forget(key);
+        if (follows_) continue;
         ledger_.write(BlockRemoved{key.first, key.second});
         events_.publish(event::BlockExpired{std::string(to_string(key.first)), key.second});
-        forget(key);
     }
+}
+
+void Blocks::follow(const std::vector<BlockRecord>& all) {
+    follows_ = true;
+    const std::map<Key, BlockRecord> before = blocks_;
+    std::set<Key> stay;
+    for (const BlockRecord& block : all) {
+        const Key key{block.kind, block.value};
+        stay.insert(key);
+        const auto known = before.find(key);
+        if (known != before.end() && known->second == block) continue;
+        keep(block);
+        new_.push_back(block);
+    }
+    for (const auto& [key, block] : before)
+        if (!stay.contains(key)) forget(key);
 }
 
 void Blocks::keep(const BlockRecord& block) {

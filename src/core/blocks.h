@@ -57,6 +57,9 @@ public:
     // Forgets those that have ended.
     void expire(UnixMs now);
 
+    // Another cell keeps them (N-11), and these are all. From now on those that end are its to remove.
+    void follow(const std::vector<BlockRecord>& all);
+
     std::size_t size() const { return blocks_.size(); }
 
 private:
@@ -85,6 +88,7 @@ private:
     std::map<std::uint64_t, Change> changes_;
     std::uint64_t last_change_ = 0;
     std::vector<BlockRecord> new_;
+    bool follows_ = false;
 };
 
 }  // namespace muster

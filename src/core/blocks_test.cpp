@@ -164,3 +164,30 @@ TEST_CASE("S-6: a value is written in one way only") {
     CHECK_FALSE(block_value(BlockKind::name, "\xFF"));
     CHECK_FALSE(block_value(BlockKind::name, std::string(1'000, 'x')));
 }
+
+TEST_CASE_FIXTURE(BlocksWorld,
+                  "S-6, N-11: blocks of another cell hold here, hit who is here, and end without a word of ours") {
+    const TestPlayer ann = log_in(*this, "ann");
+    const TestPlayer bob = log_in(*this, "bob");
+    const auto hear = [&](std::vector<BlockRecord> blocks) {
+        CellNews news;
+        news.rules = SharedRules{{}, std::move(blocks)};
+        in_pass([&](const Pass& pass) { core->take_news(pass, news); });
+    };
+    const UnixMs end{clock.wall().value + 60'000};
+    const BlockRecord name{BlockKind::name, "ann", "", "alice", clock.wall(), UnixMs{0}};
+    const BlockRecord address{BlockKind::ip, "203.0.113.7", "", "alice", clock.wall(), end};
+    hear({address, name});
+    CHECK(closed(ann.link));
+    CHECK_FALSE(closed(bob.link));
+    CHECK(closed(connect(Port::servers, "203.0.113.7")));
+    CHECK_FALSE(login_error("ann").empty());
+    // Taken back there: taken back here.
+    hear({address});
+    CHECK(login_error("ann").empty());
+    advance(60s);
+    look_at_the_date();
+    CHECK(core->blocks().size() == 0);
+    CHECK(events_named("block.expired") == 0);
+    for (const Record& record : store.durable) CHECK_FALSE(std::holds_alternative<BlockRemoved>(record));
+}

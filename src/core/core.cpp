@@ -31,7 +31,7 @@ Core::Core(CoreConfig config, const Parts& parts, RecoveredState recovered)
       fleet_(config.fleet, {parts.loop.timers(), parts.loop.events(), parts.log, ledger_, numbers_}),
       players_(config.players, {parts.loop.time(), parts.loop.timers(), parts.loop.events(), parts.log, links_, issued_,
                                 parts.entropy}),
-      notices_(links_, players_),
+      notices_(links_, players_, config.others_have_players ? &ledger_ : nullptr),
       matches_(config.matches, {parts.loop.time(), parts.loop.timers(), parts.loop.events(), parts.log, ledger_, links_,
                                 replies_, fleet_, matchmakers_, issued_, parts.entropy, notices_}),
       accounts_(ledger_, recovered.accounts, config.share.accounts),
@@ -416,6 +416,17 @@ Blocks::Verdict Core::block(const Pass& pass, std::uint64_t question, BlockRecor
 
 void Core::set_clock(const Pass& pass, std::optional<GameTime> time, std::optional<std::int32_t> speed) {
     world_.set(pass, time, speed);
+}
+
+void Core::take_news(const Pass& pass, const CellNews& news) {
+    if (news.clock) world_.follow(pass, news.clock->as_of, news.clock->shown);
+    if (news.rules) blocks_.follow(news.rules->blocks);
+    for (const BlockRecord& block : blocks_.take_new()) enforce(pass, block);
+    for (const CellNews::Notice& one : news.notices) {
+        notices_.take(one.notice);
+        // One that is ready stays, for the next owner of this cell, until the match has begun.
+        if (one.notice.kind != PlayerNotice::Kind::ready) ledger_.write(NoticeTold{one.number});
+    }
 }
 
 void Core::shut_down(const Pass& pass) {

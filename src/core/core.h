@@ -21,6 +21,7 @@
 #include "core/accounts.h"
 #include "core/address_minutes.h"
 #include "core/blocks.h"
+#include "core/cell_news.h"
 #include "core/cell_share.h"
 #include "core/event_history.h"
 #include "core/fleet.h"
@@ -60,7 +61,8 @@ struct CoreConfig {
     PlayersConfig players;
     WorldConfig world;
     LedgerLimits ledger;
-    CellShare share{};  // of the numbers, where there are several cells
+    CellShare share{};                 // of the numbers, where there are several cells
+    bool others_have_players = false;  // other cells: what players hear of a match is for them, too
     ByteOrder player_order = ByteOrder::big;
     std::int32_t wrong_secrets_per_minute = 10;  // of one address; from this one on they are answered slower
     ServerPort::TokenCheck server_token;
@@ -176,6 +178,9 @@ public:
     // For a program that embeds the library: the players' own messages, and who keeps an entity's heartbeat (H-1).
     void on_game_message(PlayerPort::GameHandler handler) { player_port_.on_game_message(std::move(handler)); }
     bool set_authority(AccountId player, bool here) { return players_.set_authority(player, here); }
+
+    // What other cells have written for this one.
+    void take_news(const Pass& pass, const CellNews& news);
 
     // N-6: another owner goes on from what is written. Says nothing to anybody.
     void hand_over(const Pass& pass) { world_.save(pass); }

@@ -166,5 +166,93 @@ TEST_CASE("A-10: after a restart the players of a ready match are still told") {
     CHECK(world.next<PlayerMatchStart>(log_in(world, "ann").link).token == "MATCH_7_x_1");
 }
 
+// A cell with regions and players of its own, where others have players, too.
+struct OneOfCells : CoreWorld {
+    OneOfCells() : CoreWorld({}, [](CoreConfig& config) { config.others_have_players = true; }) {}
+
+    template <class R>
+    std::vector<R> written() const {
+        std::vector<R> all;
+        for (const Record& record : store.durable)
+            if (const auto* one = std::get_if<R>(&record)) all.push_back(*one);
+        return all;
+    }
+    void hear(std::vector<CellNews::Notice> notices) {
+        CellNews news;
+        news.notices = std::move(notices);
+        in_pass([&](const Pass& pass) { core->take_news(pass, news); });
+    }
+};
+
+TEST_CASE_FIXTURE(OneOfCells,
+                  "N-8, A-10: what players hear of a match is written for the other cells in the same batch") {
+    TestServer server = join(*this, 5000);
+    const ConnectionId matchmaker = join_matchmaker(*this, "chat");
+    send(matchmaker, MatchPlayers{LobbyId(7), {{AccountId(1), AccountId(99)}}});
+    next<MatchPlayersResponse>(matchmaker);
+    const TestMatch match = allocate(*this, matchmaker, server, 7);
+    CHECK(written<PlayerNotice>().empty());
+    send(server.link, ReadyForMatch{server.id, match.lobby, MatchTokenText(match.token)});
+    const PlayerNotice ready{LobbyId(7), PlayerNotice::Kind::ready,    "10.0.0.1", 5000, match.token,
+                             "",         {AccountId(1), AccountId(99)}};
+    CHECK(written<PlayerNotice>() == std::vector<PlayerNotice>{ready});
+    // Beside the match that is ready.
+    for (std::size_t i = 0; i < store.durable.size(); ++i)
+        if (std::holds_alternative<PlayerNotice>(store.durable[i]))
+            CHECK(std::get<MatchRecord>(store.durable[i - 1]).state == MatchState::ready);
+    send(server.link, MatchStartedReport{server.id, match.lobby});
+    REQUIRE(written<PlayerNotice>().size() == 2);
+    CHECK(written<PlayerNotice>()[1].kind == PlayerNotice::Kind::begun);
+    // Who ends it has been told of its start: nobody waits any more.
+    in_pass([&](const Pass& pass) { core->abort_match(pass, LobbyId(7), "bye"); });
+    REQUIRE(written<PlayerNotice>().size() == 3);
+    CHECK(written<PlayerNotice>()[2] ==
+          PlayerNotice{LobbyId(7), PlayerNotice::Kind::fell_through, "", 0, "", "bye", {AccountId(1), AccountId(99)}});
+}
+
+TEST_CASE_FIXTURE(OneOfCells, "N-8, A-10: a match without listed players, and a world of one cell, write nothing") {
+    TestServer server = join(*this, 5000);
+    const ConnectionId matchmaker = join_matchmaker(*this, "chat");
+    const TestMatch match = allocate(*this, matchmaker, server, 7);
+    send(server.link, ReadyForMatch{server.id, match.lobby, MatchTokenText(match.token)});
+    in_pass([&](const Pass& pass) { core->abort_match(pass, LobbyId(7), "bye"); });
+    CHECK(written<PlayerNotice>().empty());
+}
+
+TEST_CASE_FIXTURE(OneOfCells,
+                  "N-8, A-10, A-11: what another cell says of its match is told here once, and then settled") {
+    const TestPlayer ann = log_in(*this, "ann");
+    const PlayerNotice ready{LobbyId(9), PlayerNotice::Kind::ready, "10.0.0.9", 7000, "token",
+                             "",         {ann.id, AccountId(2)}};
+    hear({{"us", 1, ready}});
+    const auto start = next<PlayerMatchStart>(ann.link);
+    CHECK(start.lobby == LobbyId(9));
+    CHECK(start.endpoint.port == 7000);
+    // The other cell was taken over, and says it again; who comes later is told, too.
+    hear({{"us", 2, ready}});
+    CHECK(quiet(ann.link));
+    const TestPlayer bob = log_in(*this, "bob");
+    CHECK(next<PlayerMatchStart>(bob.link).lobby == LobbyId(9));
+    // It is kept for the next owner of this cell.
+    CHECK(written<NoticeTold>().empty());
+    hear({{"us", 3, {LobbyId(9), PlayerNotice::Kind::fell_through, "", 0, "", "lost", {ann.id, bob.id}}}});
+    CHECK(next<PlayerMatchAborted>(ann.link).lobby == LobbyId(9));
+    CHECK(next<PlayerMatchAborted>(bob.link).lobby == LobbyId(9));
+    CHECK(written<NoticeTold>() == std::vector<NoticeTold>{{3}});
+    CHECK(quiet(log_in(*this, "bob").link));
+    // It is written nowhere as if the match were this cell's.
+    CHECK(written<PlayerNotice>().empty());
+    hear({{"us", 4, ready}, {"us", 5, {LobbyId(9), PlayerNotice::Kind::begun}}});
+    next<PlayerMatchStart>(ann.link);
+    CHECK(written<NoticeTold>() == std::vector<NoticeTold>{{3}, {5}});
+    const TestPlayer again = log_in(*this, "ann");
+    CHECK(quiet(again.link));
+    // What cannot be a match is nobody's.
+    hear({{"us",
+           6,
+           {LobbyId(9), PlayerNotice::Kind::ready, "no address", 7000, std::string(5'000, 't'), "", {ann.id}}}});
+    CHECK(quiet(again.link));
+}
+
 }  // namespace
 }  // namespace muster

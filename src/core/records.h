@@ -256,11 +256,36 @@ struct HostProcessForgotten {
     friend bool operator==(const HostProcessForgotten&, const HostProcessForgotten&) = default;
 };
 
+// What players in other cells are to hear of a match (N-8): each other cell with players tells its own.
+struct PlayerNotice {
+    // The numbers are stored: never renumber.
+    enum class Kind : std::uint8_t {
+        ready = 0,         // its players may come; replaces an earlier one of the lobby
+        begun = 1,         // or over: nobody needs to come any more
+        fell_through = 2,  // its players hear why
+    };
+
+    LobbyId lobby;
+    Kind kind = Kind::ready;
+    std::string server_ip{};  // of one that is ready, as are the next two
+    std::int32_t server_port = 0;
+    std::string token{};
+    std::string reason{};               // of one that fell through
+    std::vector<AccountId> accounts{};  // of both
+    friend bool operator==(const PlayerNotice&, const PlayerNotice&) = default;
+};
+
+// A notice of another cell was told here, and nobody needs it any more.
+struct NoticeTold {
+    std::int64_t number = 0;
+    friend bool operator==(const NoticeTold&, const NoticeTold&) = default;
+};
+
 using Record =
     std::variant<ServerRecord, ServerRemoved, MatchRecord, MatchForgotten, PlayersRecord, TokenUsed, NumbersReserved,
                  ClockRecord, AccountRecord, EventRecord, PlayersForgotten, TokenReleased, EventTold, AbortOwed,
                  AbortsTold, OperatorRecord, OperatorRemoved, BlockRecord, BlockRemoved, HostRecord, HostForgotten,
-                 HostProcessRecord, HostProcessForgotten, AbortSettled>;
+                 HostProcessRecord, HostProcessForgotten, AbortSettled, PlayerNotice, NoticeTold>;
 
 // The records of one pass or of several: all of them become durable, in order, or none.
 struct RecordBatch {

@@ -27,11 +27,13 @@ World::World(const WorldConfig& config, const Parts& parts, const RecoveredState
       log_(parts.log),
       ledger_(parts.ledger),
       links_(parts.links),
-      configured_speed_(config.speed),
+      config_(config),
       clock_(clock_at_start(parts.time.now(), config, recovered)),
       told_(clock_.minute_at(parts.time.now())),
       broadcast_(parts.links, parts.sessions) {
     plan_next(parts.time.now());
+    // Those that follow can do so from now on.
+    if (config.part == WorldConfig::Part::leads) save({parts.time.now(), parts.time.running()});
 }
 
 void World::tell(const Pass& pass, ConnectionId player) {
@@ -50,10 +52,21 @@ void World::set(const Pass& pass, std::optional<GameTime> time, std::optional<st
     plan_next(pass.now);
 }
 
+void World::follow(const Pass& pass, Time as_of, const ClockRecord& shown) {
+    const bool is_clock = shown.elapsed_game_ms >= 0 && shown.speed >= 1 && shown.speed <= WorldClock::speed_max;
+    if (config_.part != WorldConfig::Part::follows || !is_clock) return;
+    if (shown.speed == clock_.speed() && clock_.difference(as_of, shown) <= unseen_difference) return;
+    clock_ = WorldClock(as_of, shown, shown.speed);
+    told_ = clock_.minute_at(pass.now);
+    announce_whole(game_time_of(told_));
+    plan_next(pass.now);
+}
+
 void World::save(const Pass& pass) {
+    if (config_.part == WorldConfig::Part::follows) return;
     saved_at_ = pass.now;
     ClockRecord record = clock_.record(pass.now);
-    record.configured_speed = configured_speed_;
+    record.configured_speed = config_.speed;
     ledger_.write(record);
 }
 

@@ -23,6 +23,9 @@ namespace muster {
 struct WorldConfig {
     GameTime start;          // unless a clock was stored
     std::int32_t speed = 1;  // unless an operator set another since the config had this one
+    // Where several cells share one clock: who stores it.
+    enum class Part : std::uint8_t { alone, leads, follows };
+    Part part = Part::alone;
 };
 
 // Game thread only.
@@ -53,7 +56,11 @@ public:
     // An operator's word: another time, another speed, or both.
     void set(const Pass& pass, std::optional<GameTime> time, std::optional<std::int32_t> speed);
 
-    // The time as it is goes to the store, for the next start.
+    // Another cell leads, and its clock showed that at `as_of`. What differs too little to be seen is left alone.
+    void follow(const Pass& pass, Time as_of, const ClockRecord& shown);
+    static constexpr std::chrono::milliseconds unseen_difference{250};
+
+    // The time as it is goes to the store, for the next start; not from a cell that follows.
     void save(const Pass& pass);
 
     // Once in a pass, after the timers. Returns how many it told something.
@@ -75,7 +82,7 @@ private:
     Log& log_;
     Ledger& ledger_;
     LinkTable& links_;
-    const std::int32_t configured_speed_;
+    const WorldConfig config_;
     WorldClock clock_;
     GameMinute told_;  // the minute that was announced last
     Broadcast broadcast_;

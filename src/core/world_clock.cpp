@@ -1,5 +1,8 @@
 #include "core/world_clock.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "base/check.h"
 
 namespace muster {
@@ -59,6 +62,13 @@ void WorldClock::set_speed(Time now, std::int32_t speed) {
     elapsed_ = static_cast<std::int64_t>(elapsed_at(now) % week_ns);
     known_at_ = now;
     speed_ = speed;
+}
+
+Duration WorldClock::difference(Time now, const ClockRecord& other) const {
+    constexpr std::int64_t week_ms = week_ns / ms_ns;
+    const auto own = static_cast<std::int64_t>(elapsed_at(now) % week_ns / ms_ns);
+    const std::int64_t apart = std::abs(own - other.elapsed_game_ms % week_ms);
+    return std::chrono::milliseconds(std::min(apart, week_ms - apart) / speed_);
 }
 
 ClockRecord WorldClock::record(Time now) const {

@@ -52,6 +52,8 @@ public:
     void set_speed(Time now, std::int32_t speed);
 
     ClockRecord record(Time now) const;
+    // How far what it shows at `now` is from that, in real time; from Saturday to Sunday is not far.
+    Duration difference(Time now, const ClockRecord& other) const;
 
 private:
     // Game nanoseconds outgrow 64 bits within a month at the highest speed.

@@ -160,6 +160,41 @@ TEST_CASE("C-3: a speed that an operator set holds over a restart and a move, un
     CHECK(CoreWorld(recovered, with_speed(3)).core->world().speed() == 3);
 }
 
+TEST_CASE("N-8, C-3: a cell follows the clock of the one that leads, tells a jump at once, and stores nothing") {
+    CoreWorld world({}, [](CoreConfig& config) { config.world = {{1, 0, 0}, 1, WorldConfig::Part::follows}; });
+    const TestPlayer ann = log_in(world, "ann");
+    const auto hear = [&](std::int64_t elapsed_ms, std::int32_t speed, Duration ago = Duration{0}) {
+        CellNews news;
+        news.clock = {world.clock.now() - ago, {elapsed_ms, speed, 1}};
+        world.in_pass([&](const Pass& pass) { world.core->take_news(pass, news); });
+    };
+    // What nobody can see is left alone, on both sides and over the end of the week.
+    hear(250, 1);
+    CHECK(world.quiet(ann.link));
+    hear(std::int64_t{7} * 24 * 3'600'000 - 250, 1);
+    CHECK(world.quiet(ann.link));
+    hear(600'000, 1);
+    CHECK(world.next<TimeUpdate>(ann.link) == TimeUpdate{1, 0, 10});
+    hear(660'000, 60, 2s);
+    CHECK(world.next<TimeUpdate>(ann.link) == TimeUpdate{1, 0, 13});
+    CHECK(world.core->world().speed() == 60);
+    world.advance(1s);
+    CHECK(world.next<TimeChange>(ann.link) == TimeChange{TimeUnit::minute, 14});
+    for (const auto& [elapsed, speed] : {std::pair<std::int64_t, std::int32_t>(-1, 1), {0, 0}, {0, 3'601}})
+        hear(elapsed, speed);
+    CHECK(world.core->world().shown() == GameTime{1, 0, 14});
+    world.advance(120s);
+    world.in_pass([&](const Pass& pass) { world.core->hand_over(pass); });
+    for (const Record& record : world.store.durable) CHECK_FALSE(std::holds_alternative<ClockRecord>(record));
+    // The one that leads stores it at once, so that others can follow, and follows nobody.
+    CoreWorld leader({}, [](CoreConfig& config) { config.world = {{1, 0, 5}, 1, WorldConfig::Part::leads}; });
+    CHECK(left_by(leader).clock.elapsed_game_ms == 300'000);
+    CellNews news;
+    news.clock = {leader.clock.now(), {0, 1, 1}};
+    leader.in_pass([&](const Pass& pass) { leader.core->take_news(pass, news); });
+    CHECK(leader.core->world().shown() == GameTime{1, 0, 5});
+}
+
 TEST_CASE("C-3: after a restart the clock goes on where it stood, whatever start is configured") {
     RecoveredState recovered;
     {

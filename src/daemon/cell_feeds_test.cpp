@@ -76,7 +76,7 @@ TEST_CASE("N-11: the feeds of all cells are one, and each event's id is a place 
     CHECK(next_of(feeds) == ": still here\n\n");
 }
 
-TEST_CASE("N-11: a cell whose owner is lost is asked again, from where it was; the others go on") {
+TEST_CASE("N-11: a cell whose owner is lost is asked again, from where it was, and the others go on") {
     VirtualClock clock;
     Owners owners;
     CellFeeds feeds(clock, {"eu", "us"}, {}, {3, std::nullopt}, owners.ask());

@@ -17,7 +17,7 @@ namespace muster {
 
 // Any thread, but for begin().
 struct CellPast {
-    // Before the store starts. What it is given outlives it.
+    // Before the store starts. The books know the recovered state already. What it is given outlives it.
     void begin(Store& store, const RecoveredState& recovered, OperatorBook& operators, BlockBook& blocks,
                const Clock& clock) {
         auto newest = store.events_before(std::numeric_limits<std::int64_t>::max(), EventRing::capacity_usual);
@@ -27,8 +27,6 @@ struct CellPast {
         for (const PastMatches::Use& use : past.uses) over.note(use.used, use.at);
         for (const MatchRecord& match : past.matches) over.note(match);
         for (const TokenUsed& used : recovered.tokens_used) over.note(used);
-        operators.begin_with(recovered.operators);
-        blocks.begin_with(recovered.blocks);
         store.on_durable([this, &operators, &blocks, &clock](const RecordBatch& batch) {
             const UnixMs now = clock.wall();
             for (const Record& record : batch.records) {

@@ -45,11 +45,10 @@ NetworkConfig network_without_sockets(const Config& config) {
 
 // The order of its members is that in which they come and, backwards, go.
 struct CellRunner::Term {
-    Term(CellRunner& runner, NodeCell& of)
+    Term(CellRunner& runner, NodeCell& of, const Config& config)
         : cell(of),
-          ports(runner.parts_.clock, network_without_sockets(runner.config_), false),
-          game(runner.config_, ports, runner.parts_.clock, runner.parts_.log, of.store(), runner.health_,
-               runner.cell_) {}
+          ports(runner.parts_.clock, network_without_sockets(config), false),
+          game(config, ports, runner.parts_.clock, runner.parts_.log, of.store(), runner.health_, runner.cell_) {}
 
     NodeCell& cell;
     CellPast past;
@@ -58,14 +57,15 @@ struct CellRunner::Term {
     std::unique_ptr<CellApi> api;
     CellDoor* door = nullptr;
     Duration recovery{0};
+    std::unique_ptr<PgNews> news;
 };
 
 CellRunner::CellRunner(const Parts& parts, CellNumber number)
     : parts_(parts),
-      config_(parts.config),
       number_(number),
       cell_(parts.node.plans()[number].name),
-      health_(parts.clock) {}
+      health_(parts.clock),
+      config_(parts.config) {}
 
 void CellRunner::start() {
     thread_ = std::thread([this] { run(); });
@@ -129,13 +129,18 @@ void CellRunner::own(NodeCell& cell) {
     RecoveredState recovered = cell.store().recover();
     if (const auto damage = damage_of(recovered))
         throw StoreError(exit_damaged, fmt::format("cell {} is damaged: {}", cell_, *damage));
-    Term term(*this, cell);
+    const Config begun_with = config();
+    Term term(*this, cell, begun_with);
     term.recovery = parts_.clock.now() - begun;
     parts_.log.with(LogLevel::info,
                     {{"servers", recovered.servers.size()},
                      {"matches", recovered.matches.size()},
                      {"seconds", to_seconds(term.recovery)}},
                     "Opened cell {}", cell_);
+    if (number_ == 0 || !parts_.leads()) {
+        parts_.operators.begin_with(recovered.operators);
+        parts_.blocks.begin_with(recovered.blocks);
+    }
     term.past.begin(cell.store(), recovered, parts_.operators, parts_.blocks, parts_.clock);
     term.api = parts_.http.open_cell({term.game, parts_.node, cell.store(), health_, term.past,
                                       [this](const MoveWish& wish) { return ask_to_move(wish); }});
@@ -159,10 +164,26 @@ void CellRunner::own(NodeCell& cell) {
     {
         const std::lock_guard lock(mutex_);
         term_ = &term;
+        // A reload may have come since it was begun.
+        term.game.configure(config_, TlsPorts{}, [] {});
     }
     is_owned_.store(true, std::memory_order_release);
+    term.news = parts_.node.open_news(parts_.node.plans()[number_], [this, &game = term.game](CellNews&& news) {
+        return take_news(game, std::move(news));
+    });
     parts_.relay.set_target(RelayTarget{parts_.node.name(), parts_.node.node_address(), cell.term()}, number_);
     serve(term);
+}
+
+// On the thread of the news.
+bool CellRunner::take_news(Game& game, CellNews&& news) {
+    if (news.rules && !parts_.leads()) {
+        parts_.operators.begin_with(news.rules->operators);
+        parts_.blocks.begin_with(news.rules->blocks);
+    }
+    return game.ask([taken = std::make_shared<CellNews>(std::move(news))](const Pass& pass, Game::Inside& inside) {
+        inside.core.take_news(pass, *taken);
+    });
 }
 
 void CellRunner::serve(Term& term) {
@@ -177,14 +198,16 @@ void CellRunner::serve(Term& term) {
 }
 
 void CellRunner::give_away(Term& term, bool hands_over) {
-    const Time deadline = parts_.clock.now() + config_.shutdown.deadline;
+    const Duration limit = config().shutdown.deadline;
+    const Time deadline = parts_.clock.now() + limit;
     is_owned_.store(false, std::memory_order_release);
+    term.news.reset();
     {
         const std::lock_guard lock(mutex_);
         term_ = nullptr;
     }
-    const bool has_ended = hands_over ? term.game.stop(config_.shutdown.deadline / 2, GameEnd::hands_over)
-                                      : term.game.stop(Duration{0}, GameEnd::abandons);
+    const bool has_ended =
+        hands_over ? term.game.stop(limit / 2, GameEnd::hands_over) : term.game.stop(Duration{0}, GameEnd::abandons);
     if (!has_ended) parts_.die(StoreError(exit_io, fmt::format("the game loop of cell {} did not end in time", cell_)));
     term.ports.network().set_node_worker(nullptr);
     generation_ = parts_.port.close(*term.door);
@@ -219,6 +242,19 @@ MoveVerdict CellRunner::ask_to_move(const MoveWish& wish) {
         term_->game.ask([done](const Pass&, Game::Inside& inside) { static_cast<void>(inside.events.publish(done)); }));
     term_->cell.ask_to_move(wish.node);
     return verdict;
+}
+
+Config CellRunner::config() const {
+    const std::lock_guard lock(mutex_);
+    return config_;
+}
+
+void CellRunner::configure(const Config& config, std::function<void()> held) {
+    const std::lock_guard lock(mutex_);
+    config_ = config;
+    if (!term_) return held();
+    term_->cell.store().keep_history(history_limits_of(config));
+    term_->game.configure(config, TlsPorts{}, std::move(held));
 }
 
 std::vector<Metric> CellRunner::metrics() const {

@@ -47,6 +47,8 @@ public:
         HttpFront& http;
         OperatorBook& operators;
         BlockBook& blocks;
+        // This node owns the first cell, whose records are what the books hold. On any thread.
+        std::function<bool()> leads;
         // What cannot go on: the process ends. On any thread.
         std::function<void(const StoreError&)> die;
     };
@@ -73,6 +75,8 @@ public:
     std::optional<std::string> unreadiness() const { return is_owned() ? health_.unreadiness() : std::nullopt; }
     // An operator wants another node to own the cell.
     MoveVerdict ask_to_move(const MoveWish& wish);
+    // New figures from a reload. `held` is called once they hold, on any thread.
+    void configure(const Config& config, std::function<void()> held);
     // With the label of the cell.
     std::vector<Metric> metrics() const;
 
@@ -87,14 +91,16 @@ private:
     bool stand_by(NodeCell& cell);
     void own(NodeCell& cell);
     void serve(Term& term);
+    bool take_news(Game& game, CellNews&& news);
     void give_away(Term& term, bool hands_over);
     void follow_successor();
     // False once the runner is to end.
     bool wait(Duration at_most);
     bool is_stopping() const { return stop_asked_.load(std::memory_order_acquire); }
 
+    Config config() const;
+
     const Parts parts_;
-    const Config config_;
     const CellNumber number_;
     const std::string cell_;
     Health health_;
@@ -109,6 +115,7 @@ private:
 
     mutable std::mutex mutex_;
     Term* term_ = nullptr;  // guarded by mutex_
+    Config config_;         // the same
 
     std::thread thread_;  // last: it uses the others
 };

@@ -1,6 +1,7 @@
 #include "daemon/cells_daemon.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -11,9 +12,12 @@
 
 #include <fmt/format.h>
 
+#include "config/config_reload.h"
 #include "config/config_serving.h"
+#include "daemon/accepted_reload.h"
 #include "daemon/cell_runner.h"
 #include "daemon/descriptor_plan.h"
+#include "daemon/game_config.h"
 #include "daemon/game_metrics.h"
 #include "daemon/http_front.h"
 #include "daemon/node.h"
@@ -43,7 +47,13 @@ class CellsDaemon {
 public:
     CellsDaemon(const Config& config, const ServeOptions& options, LogOutput& output, ClusterFigures& figures,
                 KeptSockets& kept)
-        : config_(config), kept_(kept), clock_(kept.clock), output_(output), figures_(figures), log_(kept.log) {
+        : config_(config),
+          options_(options),
+          kept_(kept),
+          clock_(kept.clock),
+          output_(output),
+          figures_(figures),
+          log_(kept.log) {
         tls_.read(config_);
         if (options.ports_file) ports_file_.emplace(*options.ports_file);
         if (descriptors_.warning) log_.warning("{}", *descriptors_.warning);
@@ -92,6 +102,7 @@ private:
                 http_,
                 operators_,
                 blocks_,
+                [this] { return runners_.front()->is_owned(); },
                 [this](const StoreError& error) { die(error); }};
     }
 
@@ -114,7 +125,7 @@ private:
             tell_health();
             const auto signal = signals.wait(looks_every);
             if (signal == Signal::stop) return;
-            if (signal == Signal::reload) log_.warning("A node of several cells does not reload; restart it");
+            if (signal == Signal::reload) reload();
             const bool hangs =
                 std::ranges::any_of(runners_, [](const auto& runner) { return runner->hang().has_value(); });
             if (!hangs) {
@@ -125,6 +136,26 @@ private:
             tls_.look();
             refused_.look_at(kept_.ports->network(), config_, clock_.now(), log_, health_);
         }
+    }
+
+    void reload() {
+        manager_.reloading(clock_.now());
+        if (auto reload = accepted_reload(config_, options_.source, tls_, log_)) apply(*reload);
+        manager_.reloaded("Serving");
+    }
+
+    void apply(ConfigReload& reload) {
+        config_ = std::move(reload.config);
+        http_.configure(config_, tls_.ports().http);
+        configure_network(kept_.ports->network(), config_, tls_.ports());
+        // Whoever reads that it has changed can rely on it, in all cells.
+        const auto left = std::make_shared<std::atomic<std::size_t>>(runners_.size());
+        for (const auto& runner : runners_)
+            runner->configure(config_, [this, left, changes = reload.now, least = config_.log.level] {
+                if (left->fetch_sub(1) > 1) return;
+                for (const std::string& change : changes) log_.info("Changed {}", change);
+                log_.set_least(least);
+            });
     }
 
     // Ready is a node that is linked to the owner of each cell, itself or another, and can serve its own.
@@ -180,7 +211,8 @@ private:
         std::_Exit(error.exit_code);
     }
 
-    const Config config_;
+    Config config_;
+    const ServeOptions& options_;
     KeptSockets& kept_;
     const SystemClock& clock_;
     LogOutput& output_;

@@ -17,6 +17,7 @@
 #include "config/config_reload.h"
 #include "config/config_serving.h"
 #include "core/recovery_check.h"
+#include "daemon/accepted_reload.h"
 #include "daemon/cell_past.h"
 #include "daemon/cells_daemon.h"
 #include "daemon/descriptor_plan.h"
@@ -255,6 +256,8 @@ private:
     GameEnd way_to_end() const { return node_->is_member() ? GameEnd::abandons : GameEnd::closes; }
 
     void remember_the_past() {
+        operators_.begin_with(recovered_.operators);
+        blocks_.begin_with(recovered_.blocks);
         past_.begin(node_->store(), recovered_, operators_, blocks_, clock_);
         if (!recovered_.operators.empty() && !config_.auth.admin_token.is_set())
             log_.warning(
@@ -295,23 +298,11 @@ private:
 
     void reload() {
         manager_.reloading(clock_.now());
-        auto reload = reload_config(config_, options_.source);
-        std::vector<std::string> files;
-        if (!reload) {
-            for (const std::string& problem : reload.error()) log_.error("Reload refused: {}", problem);
-        } else if (const auto problem = tls_.take_new(reload->config, files)) {
-            log_.error("Reload refused: {}", *problem);
-        } else {
-            reload->now.insert(reload->now.end(), files.begin(), files.end());
-            apply(*reload);
-        }
+        if (auto reload = accepted_reload(config_, options_.source, tls_, log_)) apply(*reload);
         manager_.reloaded("Serving");
     }
 
     void apply(ConfigReload& reload) {
-        for (const std::string& warning : reload.warnings) log_.warning("{}", warning);
-        for (const std::string& change : reload.at_restart) log_.warning("Changes at the next restart: {}", change);
-        if (reload.now.empty() && reload.at_restart.empty()) log_.info("Reloaded; nothing changed");
         if (reload.config.limits.connections_per_port != config_.limits.connections_per_port) {
             const auto warning = plan_descriptors(reload.config, open_files_max_).warning;
             if (warning) log_.warning("{}", *warning);

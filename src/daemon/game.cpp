@@ -212,11 +212,7 @@ void Game::end_when_written() {
 }
 
 void Game::configure(const Config& config, const TlsPorts& tls, std::function<void()> held) {
-    for (const Port port : ports) {
-        network_.set_limits(port, port_limits_of(config, port));
-        if (tls.of(port)) network_.set_tls(port, tls.of(port));
-    }
-    network_.set_total_buffers(static_cast<std::size_t>(config.limits.total_buffers.bytes));
+    configure_network(network_, config, tls);
     struct Reload {
         Config config;
         std::function<void()> held;

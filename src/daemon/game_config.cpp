@@ -77,6 +77,8 @@ CoreConfig core_config_of(const Config& config, const std::string& cell) {
     core.matches.lobby_memory = config.fleet.lobby_memory;
     core.matches.ready_timeout = config.fleet.ready_timeout;
     core.share = share_of(plans, plan.name);
+    for (const CellPlan& other : plans)
+        core.others_have_players = core.others_have_players || (other.players && other.name != plan.name);
     core.players.ping_interval = config.players.ping_interval;
     core.players.ping_timeout = config.players.ping_timeout;
     core.players.idle_after = config.players.idle_after;
@@ -87,6 +89,8 @@ CoreConfig core_config_of(const Config& config, const std::string& cell) {
     core.players.heartbeats.interval = config.players.heartbeat_interval;
     core.players.heartbeats.failures_max = config.players.max_failed_heartbeats;
     core.world.speed = config.clock.speed;
+    if (plans.size() > 1)
+        core.world.part = plan.name == plans.front().name ? WorldConfig::Part::leads : WorldConfig::Part::follows;
     core.world.start = {static_cast<std::uint8_t>(config.clock.start_day),
                         static_cast<std::uint8_t>(config.clock.start_hour),
                         static_cast<std::uint8_t>(config.clock.start_minute)};
@@ -145,6 +149,14 @@ NetworkConfig network_config_of(const Config& config, const TlsPorts& tls, std::
     network.threads = static_cast<std::size_t>(config.net.threads);
     network.total_buffers = static_cast<std::size_t>(config.limits.total_buffers.bytes);
     return network;
+}
+
+void configure_network(Network& network, const Config& config, const TlsPorts& tls) {
+    for (const Port port : ports) {
+        network.set_limits(port, port_limits_of(config, port));
+        if (tls.of(port)) network.set_tls(port, tls.of(port));
+    }
+    network.set_total_buffers(static_cast<std::size_t>(config.limits.total_buffers.bytes));
 }
 
 }  // namespace muster

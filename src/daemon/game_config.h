@@ -23,5 +23,7 @@ PortLimits port_limits_of(const Config& config, Port port);
 // `connections_max` is what the process may have open of them. The log, which outlives the network, is told of peers
 // that are refused for their TLS.
 NetworkConfig network_config_of(const Config& config, const TlsPorts& tls, std::size_t connections_max, Log& log);
+// What of it a reload may change. Any thread.
+void configure_network(Network& network, const Config& config, const TlsPorts& tls);
 
 }  // namespace muster

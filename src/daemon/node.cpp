@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <climits>
 #include <utility>
 
@@ -80,6 +81,17 @@ std::unique_ptr<NodeCell> Node::open_cell(const std::string& cell_name) const {
     PgStoreOptions options = shared_options_;
     options.cell = cell_name;
     return std::make_unique<NodeCell>(clock_, log_, cluster_figures_, options);
+}
+
+std::unique_ptr<PgNews> Node::open_news(const CellPlan& plan, PgNews::OnNews on_news) const {
+    PgNewsOptions options;
+    options.connection = connection_;
+    // A database that hangs does not hold up the end of the cell.
+    options.connection.connect_limit = options.connection.statement_limit = std::chrono::seconds(1);
+    options.cell = plan.name;
+    options.leads = plan.name == plans_.front().name;
+    options.has_players = plan.players;
+    return std::make_unique<PgNews>(clock_, std::move(options), std::move(on_news));
 }
 
 void Node::join(const std::string& address, const SocketAddress& node_port, std::function<void()> on_name_lost) {

@@ -18,6 +18,7 @@
 #include "http/metrics_text.h"
 #include "net/socket_address.h"
 #include "postgres/pg_member.h"
+#include "postgres/pg_news.h"
 #include "postgres/pg_store.h"
 #include "relay/owner_link.h"
 #include "store/history_limits.h"
@@ -58,6 +59,8 @@ public:
 
     // One of several cells, for one life. Throws StoreError. Any thread.
     std::unique_ptr<NodeCell> open_cell(const std::string& cell_name) const;
+    // What other cells have for one that this node owns. Before the game ends.
+    std::unique_ptr<PgNews> open_news(const CellPlan& plan, PgNews::OnNews on_news) const;
 
     // Of the only cell, as NodeCell has them.
     bool try_to_own() { return shared_->try_to_own(*member_); }

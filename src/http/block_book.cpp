@@ -4,6 +4,7 @@ namespace muster {
 
 void BlockBook::begin_with(const std::vector<BlockRecord>& recovered) {
     const std::lock_guard lock(mutex_);
+    blocks_.clear();
     for (const BlockRecord& block : recovered) blocks_.insert_or_assign({block.kind, block.value}, block);
 }
 

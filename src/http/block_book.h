@@ -15,6 +15,7 @@ namespace muster {
 // Any thread. The store's thread notes the records that have become durable.
 class BlockBook {
 public:
+    // These are all.
     void begin_with(const std::vector<BlockRecord>& recovered);
     void note(const Record& record);
 

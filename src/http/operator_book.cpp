@@ -8,6 +8,7 @@ namespace muster {
 
 void OperatorBook::begin_with(const std::vector<OperatorRecord>& recovered) {
     const std::lock_guard lock(mutex_);
+    by_name_.clear();
     for (const OperatorRecord& known : recovered) by_name_.insert_or_assign(known.name, known);
 }
 

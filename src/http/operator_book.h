@@ -17,6 +17,7 @@ namespace muster {
 // whoever was told that an operator is removed finds it gone.
 class OperatorBook {
 public:
+    // These are all.
     void begin_with(const std::vector<OperatorRecord>& recovered);
     void note(const Record& record);
 

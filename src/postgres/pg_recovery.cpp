@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "postgres/pg_clock.h"
 #include "store/store.h"
 #include "store/stored_row.h"
 
@@ -34,13 +35,25 @@ std::vector<AccountId> accounts(const Row& row, std::string_view list) {
 
 class Reader {
 public:
-    Reader(PgConnection& connection, const std::string& cell, const KeptPast& kept)
-        : connection_(connection), cell_(quoted(cell)), kept_(kept) {}
+    Reader(PgConnection& connection, const std::string& cell, const KeptPast& kept, bool shares_clock)
+        : connection_(connection), cell_(quoted(cell)), kept_(kept), shares_clock_(shares_clock) {}
 
     RecoveredState read() {
+        return read_by([this] { read_all(); });
+    }
+    RecoveredState read_rules() {
+        return read_by([this] {
+            read_operators();
+            read_blocks();
+        });
+    }
+
+private:
+    template <class Read>
+    RecoveredState read_by(Read read) {
         connection_.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
         try {
-            read_all();
+            read();
             connection_.run("COMMIT");
         } catch (const PgError& error) {
             if (!error.is_unreachable()) connection_.run("ROLLBACK");
@@ -52,7 +65,6 @@ public:
         return std::move(state_);
     }
 
-private:
     // COPY takes no parameters.
     static std::string quoted(const std::string& name) {
         std::string text = "'";
@@ -93,7 +105,8 @@ private:
     }
 
     void read_clock() {
-        connection_.copy(fmt::format("SELECT {} FROM muster.world_clock", clock_columns), [&](PgCopyRow& fields) {
+        const std::string stored = fmt::format("SELECT {} FROM muster.world_clock", clock_columns);
+        connection_.copy(shares_clock_ ? pg_clock_now() : stored, [&](PgCopyRow& fields) {
             state_.has_clock = true;
             state_.clock = clock_of(row_of(fields, "muster.world_clock"));
         });
@@ -190,14 +203,21 @@ private:
     PgConnection& connection_;
     const std::string cell_;
     const KeptPast& kept_;
+    const bool shares_clock_;
     std::int64_t lobbies_since_ = 0;
     RecoveredState state_;
 };
 
 }  // namespace
 
-RecoveredState read_pg_state(PgConnection& connection, const std::string& cell, const KeptPast& kept) {
-    return Reader(connection, cell, kept).read();
+RecoveredState read_pg_state(PgConnection& connection, const std::string& cell, const KeptPast& kept,
+                             bool shares_clock) {
+    return Reader(connection, cell, kept, shares_clock).read();
+}
+
+SharedRules read_pg_rules(PgConnection& connection) {
+    RecoveredState state = Reader(connection, {}, KeptPast(UnixMs{0}), false).read_rules();
+    return {std::move(state.operators), std::move(state.blocks)};
 }
 
 }  // namespace muster

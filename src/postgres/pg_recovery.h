@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/cell_news.h"
 #include "core/records.h"
 #include "postgres/pg_connection.h"
 #include "store/kept_past.h"
@@ -10,6 +11,11 @@
 namespace muster {
 
 // As LatestState::recovered() has it. In one snapshot. Throws PgError, or StoreError 65 when a row cannot be ours.
-RecoveredState read_pg_state(PgConnection& connection, const std::string& cell, const KeptPast& kept);
+// With `shares_clock` it is the clock of several cells, and has gone on with the others (pg_clock.h).
+RecoveredState read_pg_state(PgConnection& connection, const std::string& cell, const KeptPast& kept,
+                             bool shares_clock);
+
+// Operators and blocks as they are now. Throws the same.
+SharedRules read_pg_rules(PgConnection& connection);
 
 }  // namespace muster

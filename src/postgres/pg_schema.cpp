@@ -210,8 +210,33 @@ constexpr const char* version_8 = R"sql(
 ALTER TABLE muster.world_clock ADD COLUMN configured_speed integer NOT NULL DEFAULT 0;
 )sql";
 
-constexpr std::array<const char*, pg_schema_version> steps{version_1, version_2, version_3, version_4,
-                                                           version_5, version_6, version_7, version_8};
+// What several cells share. Nodes of an older version know one cell only, and need none of it.
+constexpr const char* version_9 = R"sql(
+ALTER TABLE muster.world_clock
+    ADD COLUMN at_ms bigint NOT NULL DEFAULT 0;          -- when it showed that, by the engine's clock; 0: nobody knows
+CREATE TABLE muster.shared_changes (                     -- of operators and blocks
+    one integer PRIMARY KEY CHECK (one = 1),
+    number bigint NOT NULL
+);
+INSERT INTO muster.shared_changes VALUES (1, 0);
+CREATE TABLE muster.outbox (                             -- what a cell's players are to hear of another cell's matches
+    to_cell text NOT NULL,
+    from_cell text NOT NULL,
+    number bigserial,                                    -- grows with each row of a cell: one owner at a time writes them
+    lobby integer NOT NULL,
+    kind integer NOT NULL,                               -- 0 ready, 1 begun or over, 2 fell through
+    server_ip text NOT NULL,
+    server_port integer NOT NULL,
+    token text NOT NULL,
+    reason text NOT NULL,
+    accounts integer[] NOT NULL,
+    PRIMARY KEY (to_cell, from_cell, number)
+);
+CREATE INDEX outbox_ready ON muster.outbox (from_cell, lobby) WHERE kind = 0;
+)sql";
+
+constexpr std::array<const char*, pg_schema_version> steps{version_1, version_2, version_3, version_4, version_5,
+                                                           version_6, version_7, version_8, version_9};
 
 bool has_table(PgConnection& connection, const char* name) {
     return !connection.run("SELECT 1 FROM pg_tables WHERE schemaname = 'muster' AND tablename = $1", PgValues(name))

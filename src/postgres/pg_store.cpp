@@ -152,7 +152,7 @@ RecoveredState PgStore::read_state() {
     writer_.begin_after(latest.integer(0, 0));
     const UnixMs known{latest.integer(0, 1)};
     date_ = std::make_unique<SettledDate>(clock_.now(), known.value > 0 ? known : clock_.wall());
-    return read_pg_state(*connection_, options_.cell, kept());
+    return read_pg_state(*connection_, options_.cell, kept(), options_.cells.size() > 1);
 }
 
 void PgStore::start(OnOutcome on_outcome, OnFatal on_fatal) {

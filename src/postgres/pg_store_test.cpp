@@ -303,7 +303,8 @@ TEST_CASE("N-7, fault 86: a store keeps the cells it was made with, and refuses 
     plain.url = older;
     PgConnection(plain, pg_hosts_of(older).value().front())
         .run_script(
-            "ALTER TABLE muster.world_clock DROP COLUMN configured_speed;"
+            "DROP TABLE muster.outbox, muster.shared_changes;"
+            "ALTER TABLE muster.world_clock DROP COLUMN configured_speed, DROP COLUMN at_ms;"
             "ALTER TABLE muster.accounts DROP COLUMN cell;"
             "DROP TABLE muster.host_processes, muster.hosts;"
             "ALTER TABLE muster.cells DROP COLUMN regions, DROP COLUMN players;"

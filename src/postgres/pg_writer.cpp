@@ -4,6 +4,7 @@
 #include <array>
 #include <variant>
 
+#include "postgres/pg_outbox.h"
 #include "store/latest_state.h"
 
 namespace muster {
@@ -85,10 +86,11 @@ void PgWriter::prepare(PgConnection& connection) {
                        " epochs_below = greatest(kept.epochs_below, excluded.epochs_below),"
                        " event_ids_below = greatest(kept.event_ids_below, excluded.event_ids_below)");
     connection.prepare("put_clock",
-                       "INSERT INTO muster.world_clock (one, elapsed_game_ms, speed, configured_speed)"
-                       " VALUES (1, $1, $2, $3) ON CONFLICT (one) DO UPDATE SET"
+                       "INSERT INTO muster.world_clock (one, elapsed_game_ms, speed, configured_speed, at_ms)"
+                       " VALUES (1, $1, $2, $3, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)"
+                       " ON CONFLICT (one) DO UPDATE SET"
                        " elapsed_game_ms = excluded.elapsed_game_ms, speed = excluded.speed,"
-                       " configured_speed = excluded.configured_speed");
+                       " configured_speed = excluded.configured_speed, at_ms = excluded.at_ms");
     // A name that another cell has given an account keeps it, and comes back. An older version named no cell.
     connection.prepare("put_account",
                        "WITH put AS (INSERT INTO muster.accounts (name, account, cell) VALUES ($2, $3, $1)"
@@ -124,6 +126,8 @@ void PgWriter::prepare(PgConnection& connection) {
     connection.prepare("put_events",
                        "INSERT INTO muster.event_blocks VALUES ($1, $2, $3, $4, $5, $6, $7::bytea)"
                        " ON CONFLICT (cell, first_id) DO NOTHING");
+    connection.prepare("count_shared_change", "UPDATE muster.shared_changes SET number = number + 1");
+    prepare_outbox(connection);
 }
 
 void PgWriter::write(PgConnection& connection, const Record& record, UnixMs now) {
@@ -354,19 +358,23 @@ void PgWriter::write_one(PgConnection& to, const AccountRecord& account, UnixMs)
 void PgWriter::write_one(PgConnection& to, const OperatorRecord& added, UnixMs) {
     to.send("put_operator",
             PgValues(added.name, static_cast<int>(added.role), added.token_hash, added.added_by, added.added_at.value));
+    to.send("count_shared_change", PgValues());
 }
 
 void PgWriter::write_one(PgConnection& to, const OperatorRemoved& removed, UnixMs) {
     to.send("drop_operator", PgValues(removed.name));
+    to.send("count_shared_change", PgValues());
 }
 
 void PgWriter::write_one(PgConnection& to, const BlockRecord& block, UnixMs) {
     to.send("put_block", PgValues(static_cast<int>(block.kind), block.value, block.reason, block.blocked_by,
                                   block.blocked_at.value, block.until.value));
+    to.send("count_shared_change", PgValues());
 }
 
 void PgWriter::write_one(PgConnection& to, const BlockRemoved& removed, UnixMs) {
     to.send("drop_block", PgValues(static_cast<int>(removed.kind), removed.value));
+    to.send("count_shared_change", PgValues());
 }
 
 void PgWriter::write_one(PgConnection& to, const HostRecord& host, UnixMs) {
@@ -387,6 +395,14 @@ void PgWriter::write_one(PgConnection& to, const HostProcessRecord& process, Uni
 
 void PgWriter::write_one(PgConnection& to, const HostProcessForgotten& forgotten, UnixMs) {
     to.send("drop_host_process", PgValues(cell_, forgotten.host, forgotten.name));
+}
+
+void PgWriter::write_one(PgConnection& to, const PlayerNotice& notice, UnixMs) {
+    send_to_outbox(to, cell_, notice);
+}
+
+void PgWriter::write_one(PgConnection& to, const NoticeTold& told, UnixMs) {
+    send_told(to, cell_, told);
 }
 
 void PgWriter::write_one(PgConnection& to, const EventRecord& event, UnixMs) {

@@ -75,6 +75,8 @@ private:
     void write_one(PgConnection& to, const HostForgotten& forgotten, UnixMs now);
     void write_one(PgConnection& to, const HostProcessRecord& process, UnixMs now);
     void write_one(PgConnection& to, const HostProcessForgotten& forgotten, UnixMs now);
+    void write_one(PgConnection& to, const PlayerNotice& notice, UnixMs now);
+    void write_one(PgConnection& to, const NoticeTold& told, UnixMs now);
 
     // The lobby has come so far; what comes before that goes out first when it was further already.
     void reach(PgConnection& to, LobbyId lobby, Stage stage);

@@ -174,6 +174,10 @@ void LatestState::apply_one(const HostProcessForgotten& forgotten, UnixMs) {
     host_processes_.erase({forgotten.host, forgotten.name});
 }
 
+void LatestState::apply_one(const PlayerNotice&, UnixMs) {}
+
+void LatestState::apply_one(const NoticeTold&, UnixMs) {}
+
 bool LatestState::is_alive(LobbyId lobby) const {
     const auto match = matches_.find(lobby);
     return match != matches_.end() && !is_over(match->second.state);

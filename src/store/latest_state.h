@@ -82,6 +82,9 @@ private:
     void apply_one(const HostForgotten& forgotten, UnixMs now);
     void apply_one(const HostProcessRecord& process, UnixMs now);
     void apply_one(const HostProcessForgotten& forgotten, UnixMs now);
+    // Notices are for other cells, and a state is of one.
+    void apply_one(const PlayerNotice& notice, UnixMs now);
+    void apply_one(const NoticeTold& told, UnixMs now);
 
     bool is_alive(LobbyId lobby) const;
     UnixMs lobbies_since(const KeptPast& kept) const;

@@ -279,4 +279,8 @@ void RecordWriter::write_one(const HostProcessForgotten& forgotten, UnixMs) {
     drop_host_process_.run(forgotten.host, forgotten.name);
 }
 
+void RecordWriter::write_one(const PlayerNotice&, UnixMs) {}
+
+void RecordWriter::write_one(const NoticeTold&, UnixMs) {}
+
 }  // namespace muster

@@ -70,6 +70,9 @@ private:
     void write_one(const HostForgotten& forgotten, UnixMs now);
     void write_one(const HostProcessRecord& process, UnixMs now);
     void write_one(const HostProcessForgotten& forgotten, UnixMs now);
+    // A file is of one cell: it has nobody to tell.
+    void write_one(const PlayerNotice& notice, UnixMs now);
+    void write_one(const NoticeTold& told, UnixMs now);
 
     Database& database_;
     EventWriter events_;

@@ -223,6 +223,13 @@ Record random_record(Random& random, UnixMs now) {
             return HostProcessForgotten{random_text(random), random_text(random)};
         case 25:
             return AbortSettled{*IpAddress::parse("10.0.0.1"), port, lobby};
+        case 26:
+            return PlayerNotice{lobby,      static_cast<PlayerNotice::Kind>(random.below(3)),
+                                "10.0.0.1", 7'000,
+                                "token",    random_text(random),
+                                {account}};
+        case 27:
+            return NoticeTold{random.between(1, 50)};
         default:
             return random_match(random, now);
     }
