@@ -920,6 +920,8 @@ export interface components {
                 queue_depth: number;
             };
             matchmakers: number;
+            partial?: components["schemas"]["Partial"];
+            missing_cells?: components["schemas"]["MissingCells"];
         };
         ServerDetail: {
             id: number;
@@ -963,6 +965,8 @@ export interface components {
             servers: components["schemas"]["Server"][];
             /** @description Pass it as `after` to get the next page; null at the end */
             next: number | null;
+            partial?: components["schemas"]["Partial"];
+            missing_cells?: components["schemas"]["MissingCells"];
         };
         MatchDetail: {
             lobby_id: number;
@@ -996,28 +1000,44 @@ export interface components {
             matches: components["schemas"]["Match"][];
             /** @description Pass it as `after` to get the next page; null at the end */
             next: number | null;
+            partial?: components["schemas"]["Partial"];
+            missing_cells?: components["schemas"]["MissingCells"];
         };
         PlayerList: {
             players: components["schemas"]["Player"][];
             /** @description Pass it as `after` to get the next page; null at the end */
             next: number | null;
+            partial?: components["schemas"]["Partial"];
+            missing_cells?: components["schemas"]["MissingCells"];
         };
         MatchmakerList: {
             matchmakers: components["schemas"]["Matchmaker"][];
             /** @description Pass it as `after` to get the next page; null at the end */
             next: string | null;
+            partial?: components["schemas"]["Partial"];
+            missing_cells?: components["schemas"]["MissingCells"];
         };
         RegionList: {
             regions: components["schemas"]["Region"][];
             /** @description Always null: these are all */
             next: null;
+            partial?: components["schemas"]["Partial"];
+            missing_cells?: components["schemas"]["MissingCells"];
         };
+        /** @description Only there, and true, when a cell did not answer */
+        Partial: boolean;
+        /** @description Only there when some cells did not answer: which */
+        MissingCells: string[];
         EventList: {
             events: components["schemas"]["Event"][];
-            /** @description Pass it as `after` to get the next page; null at the end */
-            next: number | null;
-            /** @description Pass it as `before` to get the previous page; null at the beginning */
-            previous: number | null;
+            /** @description Pass it as `after` to get the next page; null at the end. A cursor where there are several cells */
+            next: number | string | null;
+            /** @description Pass it as `before` to get the previous page; null at the beginning. A cursor where there are several cells */
+            previous: number | string | null;
+            /** @description With several cells: pass it as `after` to get what happens later. Null of a page of older events */
+            latest?: string | null;
+            partial?: components["schemas"]["Partial"];
+            missing_cells?: components["schemas"]["MissingCells"];
         };
         Removed: {
             id: number;
@@ -1060,6 +1080,8 @@ export interface components {
             /** @description Upper bounds of player_counts */
             player_buckets_ms: number[];
             samples: components["schemas"]["OverviewSample"][];
+            partial?: components["schemas"]["Partial"];
+            missing_cells?: components["schemas"]["MissingCells"];
         };
         OverviewSample: {
             time_ms: number;
@@ -1124,6 +1146,8 @@ export interface components {
             hosts: components["schemas"]["Host"][];
             /** @description Pass it as `after` to get the next page; null at the end */
             next: string | null;
+            partial?: components["schemas"]["Partial"];
+            missing_cells?: components["schemas"]["MissingCells"];
         };
         DrainedHost: {
             name: string;
@@ -2395,9 +2419,9 @@ export interface operations {
             query?: {
                 /** @description Maximum number of rows */
                 limit?: number;
-                /** @description Only rows with a greater id */
+                /** @description Only events with a greater id. Where there are several cells, the cursor of an answer */
                 after?: number;
-                /** @description Only events with a smaller id */
+                /** @description Only events with a smaller id. Where there are several cells, the cursor of an answer, or `before` of an event */
                 before?: number;
                 /** @description Prefixes of event types, comma-separated: match.,server.offline */
                 type?: string;

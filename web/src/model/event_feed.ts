@@ -23,6 +23,9 @@ export class EventFeed {
         for (const event of batch) {
             const last = this.events.at(-1);
             if (last === undefined || event.id > last.id) this.events.push(event);
+            // Of several cells each has numbers of its own.
+            else if (event.cell !== undefined && !this.events.some((known) => known.id === event.id)) this.events.push(event);
+            else if (event.cell !== undefined) continue;
             // Later, yet numbered lower: the daemon counts from the start again, with a new store.
             else if (event.time_ms > last.time_ms) this.events = [event];
         }
@@ -33,7 +36,7 @@ export class EventFeed {
     addPast(batch: readonly FleetEvent[]): void {
         const known = new Set(this.events.map((event) => event.id));
         const missing = batch.filter((event) => !known.has(event.id));
-        this.events = [...missing, ...this.events].sort((left, right) => left.id - right.id);
+        this.events = [...missing, ...this.events].sort(inOrder);
         this.publish();
     }
 
@@ -44,6 +47,12 @@ export class EventFeed {
             this.shown.set(this.events.slice().reverse());
         }, PUBLISH_EVERY_MS);
     }
+}
+
+// By time where there are several cells, as the daemon has it; by number where there is one.
+function inOrder(left: FleetEvent, right: FleetEvent): number {
+    if (left.cell !== undefined && left.time_ms !== right.time_ms) return left.time_ms - right.time_ms;
+    return left.id - right.id;
 }
 
 export const NOTABLE = "notable";

@@ -33,6 +33,18 @@ it("takes what happened before and in between, whatever came first", () => {
     expect(ids(feed)).toEqual([13, 12, 11, 10, 9, 8]);
 });
 
+it("N-11: takes events of several cells, each with numbers of its own, once and by time", () => {
+    const of = (cell: string, id: number, time_ms: number): FleetEvent => ({ ...event(id, time_ms), cell });
+    const feed = new EventFeed();
+    feed.add([of("eu", 500, 1000), of("us", 7, 1001), of("eu", 502, 1002)]);
+    feed.add([of("us", 7, 1001), of("us", 9, 1003)]);
+    vi.advanceTimersByTime(PUBLISH_EVERY_MS);
+    expect(ids(feed)).toEqual([9, 502, 7, 500]);
+    feed.addPast([of("eu", 498, 900), of("us", 5, 950)]);
+    vi.advanceTimersByTime(PUBLISH_EVERY_MS);
+    expect(ids(feed)).toEqual([9, 502, 7, 500, 5, 498]);
+});
+
 it("begins anew when the daemon numbers from the start again", () => {
     const feed = new EventFeed();
     feed.add([event(500, 1000)]);

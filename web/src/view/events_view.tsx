@@ -114,7 +114,8 @@ function useOlder(shown: readonly FleetEvent[], kind: string, hold: (events: rea
         setBusy(true);
         try {
             const oldest = shown.at(-1);
-            const before = oldest === undefined ? "" : `&before=${oldest.id}`;
+            // Of several cells an event says by itself what comes before it.
+            const before = oldest === undefined ? "" : `&before=${String(oldest.before ?? oldest.id)}`;
             const types = typesOf(kind);
             const type = types === "" ? "" : `&type=${encodeURIComponent(types)}`;
             const page = await api.get<EventPage>(`events?limit=${OLDER_EVENTS}${before}${type}`);

@@ -14,7 +14,7 @@ const EVENTS_PAGE = 100;
 export function SubjectEvents({ filter, kind }: { filter: string; kind: string }) {
     const { api } = usePage();
     // Oldest first; `previous` is where to go on towards older ones, null at the end.
-    const [loaded, setLoaded] = useState<{ events: readonly FleetEvent[]; previous: number | null } | null>(null);
+    const [loaded, setLoaded] = useState<{ events: readonly FleetEvent[]; previous: EventPage["previous"] } | null>(null);
     const [olderError, setOlderError] = useState<string | null>(null);
     const [busy, setBusy] = useState(false);
     const types = typesOf(kind);
@@ -26,8 +26,9 @@ export function SubjectEvents({ filter, kind }: { filter: string; kind: string }
             const { events, previous } = await api.get<EventPage>(query, signal);
             // What was loaded from further back stays.
             setLoaded((before) => {
-                const first = events[0]?.id ?? Infinity;
-                const older = before?.events.filter((event) => event.id < first) ?? [];
+                const first = events[0]?.time_ms ?? Infinity;
+                const again = new Set(events.map((event) => event.id));
+                const older = before?.events.filter((event) => event.time_ms <= first && !again.has(event.id)) ?? [];
                 return { events: [...older, ...events], previous: before === null || older.length === 0 ? previous : before.previous };
             });
             setOlderError(null);

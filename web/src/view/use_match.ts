@@ -40,7 +40,7 @@ export function useMatch(lobby: number): LoadedMatch {
                 const { events: older, previous } = await api.get<EventPage>(`events?${filter}`, signal);
                 found.unshift(...older);
                 if (previous === null) break;
-                filter = `${filter.replace(/&before=\d+/, "")}&before=${previous}`;
+                filter = `${filter.replace(/&before=[^&]*/, "")}&before=${previous}`;
             }
             return found;
         };
