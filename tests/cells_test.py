@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
 """Several cells on one PostgreSQL: each has an owner of its own, and any node serves the peers of all (N-7, N-11, N-12).
 
-    cells_test.py PATH_TO_MUSTER PATH_TO_CELLS_STAND [unittest arguments]
+    cells_test.py PATH_TO_MUSTER [unittest arguments]
 """
 
 import http.client
 import json
-import os
 import struct
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -22,11 +20,14 @@ from served import Served, main
 
 SILENCE_S = 3
 US = 1
-PLAN = "eu:2,9,11:;us:0,1,15:players"
+PLAN = '[{ name = "eu", regions = [2, 9, 11] }, { name = "us", regions = [0, 1, 15], players = true }]'
+PLAN_OF_PLAYERS = '[{ name = "eu", regions = [2, 9, 11], players = true }, { name = "us", regions = [0, 1, 15], players = true }]'
 
 
-class Cells(Served):
-    stand = ""  # the program
+class CellsCase(Served):
+    """Nodes with cells on a PostgreSQL of their own."""
+
+    token = {}  # for the tool, where the nodes ask for one
 
     @classmethod
     def setUpClass(cls):
@@ -41,8 +42,8 @@ class Cells(Served):
     def node(self, name, plan=PLAN, wait=True, silence_s=SILENCE_S, **settings):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        node = Daemon(self.stand, folder.name, wait=wait, MUSTER_STORE_PATH=None, MUSTER_STORE_URL=self.url, MUSTER_CLUSTER_NODE=name,
-                      MUSTER_CLUSTER_SILENCE=f"{silence_s}s", CELLS_STAND_PLAN=plan, **settings)
+        node = Daemon(self.muster, folder.name, wait=wait, MUSTER_STORE_PATH=None, MUSTER_STORE_URL=self.url, MUSTER_CLUSTER_NODE=name,
+                      MUSTER_CLUSTER_SILENCE=f"{silence_s}s", MUSTER_CLUSTER_CELLS=plan, **settings)
         node.name = name
         self.addCleanup(node.end)
         return node
@@ -70,7 +71,7 @@ class Cells(Served):
         return one, two
 
     def cli(self, node, *arguments):
-        return subprocess.run([self.muster, *arguments], env=environment(MUSTER_URL="http://" + node.ports["http"]), text=True,
+        return subprocess.run([self.muster, *arguments], env=environment(MUSTER_URL="http://" + node.ports["http"], **self.token), text=True,
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=2 * PATIENCE_S)
 
     def move(self, through, cell, to):
@@ -103,6 +104,8 @@ class Cells(Served):
         self.assertEqual(status, 200, told)
         return told[name]
 
+
+class Cells(CellsCase):
     def test_N_11_lists_and_actions_through_either_node_are_of_all_cells(self):
         one, two = self.two_nodes()
         servers = [one.game_server(7000 + i, region=region, max_matches=100) for i, region in enumerate((EU, US, EU, US))]
@@ -270,7 +273,7 @@ class Cells(Served):
             matchmaker.receive(0.5)
 
     def test_N_7_players_of_any_node_are_in_the_cell_of_their_name(self):
-        one, two = (self.node(name, plan="eu:2,9,11:players;us:0,1,15:players") for name in ("one", "two"))
+        one, two = (self.node(name, plan=PLAN_OF_PLAYERS) for name in ("one", "two"))
         until(lambda: all(self.owners(one).values()), "nobody owns them")
         self.until_owners([one, two], **self.owners(one))
         ids = {}
@@ -373,11 +376,10 @@ class Cells(Served):
 
     def test_N_7_cells_that_differ_are_refused(self):
         self.node("one")
-        other = self.node("two", plan="eu:2,9,11:players;us:0,1,15:players", wait=False)
+        other = self.node("two", plan=PLAN_OF_PLAYERS, wait=False)
         self.assertEqual(other.process.wait(2 * PATIENCE_S), 78)
         self.assertIn("the cells of this node are not those of the store", other.log_text())
 
 
 if __name__ == "__main__":
-    Cells.stand = os.path.abspath(sys.argv.pop(2))
     main()

@@ -107,7 +107,15 @@ void check_store(ConfigDraft& draft) {
     }
 }
 
-// Every region and the players belong to one cell (N-7).
+// "eu", "people" and "us", each in quotes.
+std::string names_of(const CellPlans& cells) {
+    std::string text;
+    for (std::size_t i = 0; i < cells.size(); ++i)
+        text += fmt::format("{}\"{}\"", i == 0 ? "" : i + 1 == cells.size() ? " and " : ", ", cells[i].name);
+    return text;
+}
+
+// Every region belongs to one cell, and players to one at least (N-7). That no region is in two was judged before.
 void check_cells(ConfigDraft& draft) {
     const ConfigKey& cells = key_named("cluster.cells");
     const ConfigKey& prefer = key_named("cluster.prefer");
@@ -115,24 +123,26 @@ void check_cells(ConfigDraft& draft) {
     if (draft.refused(cells)) return;
     const auto problem = [&]() -> std::string {
         if (c.cluster.cells.empty()) return {};
-        if (c.cluster.cells.size() > 1)
-            return "several cells are not served yet; give one with all regions and players, or leave it out";
-        const CellPlan& only = c.cluster.cells.front();
-        if (!only.players) return "players are in no cell";
-        for (const Region& region : c.fleet.regions)
-            if (std::ranges::find(*only.regions, region.id) == only.regions->end())
+        const auto has_players = [](const CellPlan& cell) { return cell.players; };
+        if (std::ranges::none_of(c.cluster.cells, has_players)) return "players are in no cell";
+        for (const Region& region : c.fleet.regions) {
+            const auto has_region = [&region](const CellPlan& cell) {
+                return std::ranges::find(*cell.regions, region.id) != cell.regions->end();
+            };
+            if (std::ranges::none_of(c.cluster.cells, has_region))
                 return fmt::format("region {} is in no cell", region.id.value);
-        for (const RegionId region : *only.regions)
-            if (std::ranges::find(c.fleet.regions, region, &Region::id) == c.fleet.regions.end())
-                return fmt::format("there is no region {} in fleet.regions", region.value);
+        }
+        for (const CellPlan& cell : c.cluster.cells)
+            for (const RegionId region : *cell.regions)
+                if (std::ranges::find(c.fleet.regions, region, &Region::id) == c.fleet.regions.end())
+                    return fmt::format("there is no region {} in fleet.regions", region.value);
         return {};
     }();
     if (!problem.empty()) return draft.refuse(cells, problem);
     const CellPlans planned = planned_cells(c);
     for (const std::string& name : c.cluster.prefer)
         if (std::ranges::find(planned, name, &CellPlan::name) == planned.end() && !draft.refused(prefer))
-            return draft.refuse(prefer,
-                                fmt::format("there is no cell \"{}\"; there is \"{}\"", name, planned.front().name));
+            return draft.refuse(prefer, fmt::format("there is no cell \"{}\"; there is {}", name, names_of(planned)));
 }
 
 // What is allowed but hardly meant.

@@ -377,7 +377,7 @@ TEST_CASE_FIXTURE(Loading, "N-1: a store is a file or a database, never both, an
           "without a password, such as \"postgresql://muster@db1,db2/muster\"\n");
 }
 
-TEST_CASE_FIXTURE(Loading, "N-7: one cell holds every region and the players, and several are refused for now") {
+TEST_CASE_FIXTURE(Loading, "N-7: every region is in one cell, and players are in one at least") {
     const std::string store = "[store]\nurl = \"postgresql://db1/muster\"\n";
     const auto refusal = [&](const std::string& more) {
         const std::string all = problems(store + "[cluster]\n" + more + "\n");
@@ -395,8 +395,24 @@ TEST_CASE_FIXTURE(Loading, "N-7: one cell holds every region and the players, an
           std::string::npos);
     CHECK(refusal("cells = [{ name = \"eu\", regions = [0, 1, 2, 9, 11, 15, 77], players = true }]")
               .find("there is no region 77") != std::string::npos);
+    const auto several = load(
+        store + regions + "[cluster]\ncells = [{ name = \"us\", regions = [9] }, { name = \"eu\", regions = [2] }, " +
+        "{ name = \"people-1\", players = true }, { name = \"people-0\", players = true }]\nprefer = [\"us\"]\n");
+    REQUIRE(several);
+    const std::vector<RegionId> none;
+    CHECK(several->config.cluster.cells == CellPlans{{"eu", std::vector<RegionId>{RegionId(2)}, false},
+                                                     {"people-0", none, true},
+                                                     {"people-1", none, true},
+                                                     {"us", std::vector<RegionId>{RegionId(9)}, false}});
     CHECK(refusal("cells = [{ name = \"eu\", regions = [2] }, { name = \"us\", regions = [0] }]") ==
-          "cluster.cells: several cells are not served yet; give one with all regions and players, or leave it out\n");
+          "cluster.cells: players are in no cell\n");
+    CHECK(refusal("cells = [{ name = \"eu\", regions = [2], players = true }, { name = \"us\", regions = [0] }]") ==
+          "cluster.cells: region 1 is in no cell\n");
+    const std::string all_of_them =
+        "cells = [{ name = \"a\", regions = [0, 1, 2, 9, 11, 15] }, "
+        "{ name = \"b\", players = true }";
+    CHECK(refusal(all_of_them + "]\nprefer = [\"c\"]") ==
+          "cluster.prefer: there is no cell \"c\"; there is \"a\" and \"b\"\n");
     CHECK(problems("[cluster]\ncells = [{ name = \"eu\", players = true }]\n").find("means nothing without") !=
           std::string::npos);
 }
