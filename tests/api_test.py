@@ -311,7 +311,8 @@ class Brake(Api):
         for i in range(3):
             self.daemon.game_server(8000 + i)
         self.soon(lambda: brakes() == [], "the brake is off when all are back")
-        self.assertEqual([e["type"] for e in self.got("/events?type=brake.")["events"]], ["brake.on", "brake.off"])
+        told = lambda: [e["type"] for e in self.got("/events?type=brake.")["events"]]
+        self.soon(lambda: told() == ["brake.on", "brake.off"], lambda: f"an event is there once it is durable: {told()}")
         self.assertEqual(self.figure("muster_eviction_brake_total"), 1)
 
 

@@ -83,8 +83,8 @@ TEST_CASE_FIXTURE(SlowDisk, "F-5, invariant 3: a server's own drain holds at onc
     CHECK(state_of(*this, server).status() == ServerStatus::available);
 }
 
-TEST_CASE_FIXTURE(SlowDisk,
-                  "A-11, invariant 3: a cancel frees the slot at once; server and matchmaker hear when durable") {
+TEST_CASE_FIXTURE(
+    SlowDisk, "A-11, invariant 3: a cancel frees the slot at once, and server and matchmaker hear when it is durable") {
     send(server.link, MatchStartedReport{server.id, match.lobby});
     commit();
     next<MatchResponse>(server.link);
