@@ -100,6 +100,26 @@ TEST_CASE_FIXTURE(
     CHECK(next<MatchEventNotice>(matchmaker).reason == "Cancelled");
 }
 
+TEST_CASE_FIXTURE(SlowDisk, "A-7, W-8: a report or a cancel waits 25 s for the disk, and holds up nobody for longer") {
+    send(server.link, MatchStartedReport{server.id, match.lobby});
+    advance(24'999ms);
+    CHECK(quiet(server.link));
+    advance(1ms);
+    CHECK(error_of(next<MatchResponse>(server.link)) == "Store unavailable");
+    forget_frames(matchmaker);
+    send(matchmaker, CancelMatch{match.lobby});
+    send(matchmaker, request_for(1));
+    CHECK(quiet(matchmaker));
+    advance(25s);
+    CHECK(next<MatchEventNotice>(matchmaker).reason == "Cancelled");
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Invalid match lobby ID");
+    // Durable at last: nothing is said twice, and the server hears of the abort.
+    commit();
+    CHECK(quiet(matchmaker));
+    CHECK(next<AbortMatch>(server.link).lobby == match.lobby);
+    CHECK(quiet(server.link));
+}
+
 TEST_CASE_FIXTURE(SlowDisk, "A-11, X-4: without the disk a cancel is told to both at once") {
     send(matchmaker, CancelMatch{match.lobby});
     fail_store();

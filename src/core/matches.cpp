@@ -207,11 +207,12 @@ void Matches::over(const Pass& pass, Match& match, MatchState how, std::string_v
         offers_.drop_when_durable(record.server, lobby, record.reason);
     if (ending.cancelled) {
         // Durable before it is answered, and before it is told again on another link.
-        ledger_.promise_written(
-            [this, reply_to = *ending.cancelled, ended = std::make_unique<MatchRecord>(record)](Kept) {
-                answer_cancel(reply_to, ended->lobby);
-                news_.tell_over(time_.pass(), *ended, reply_to.link);
-            });
+        ledger_.promise_written([this, reply_to = *ending.cancelled, limit = limit_cancel(*ending.cancelled),
+                                 ended = std::make_unique<MatchRecord>(record)](Kept) {
+            timers_.cancel(limit);
+            answer_cancel(reply_to);
+            news_.tell_over(time_.pass(), *ended, reply_to.link);
+        });
     }
     lists_.match_over(lobby);
     forget(match);

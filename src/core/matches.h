@@ -154,6 +154,12 @@ public:
     void load_covered(const Pass& pass, const Server& server);
     void load_mismatch(const Pass& pass, const Server& server);
 
+    // A request's time, and the longest that an answer waits for the disk: those behind it about the same lobby have
+    // theirs. Timers round up to whole milliseconds: it is over at its very limit, not after it.
+    Duration limit_delay() const {
+        return std::max<Duration>(config_.deadline - std::chrono::nanoseconds(999'999), Timers::delay_least);
+    }
+
     // An operator's word. False when there is no such match.
     bool abort(const Pass& pass, LobbyId lobby, std::string_view reason);
 
@@ -198,10 +204,6 @@ private:
     void answer_success(const ReplyTo& reply_to, Match& match);
     void wait_for_answer(const ReplyTo& reply_to, Match& match);
     void refuse_who_waits(Match& match, Refusal why);
-    // A request's time. Timers round up to whole milliseconds: it is over at its very limit, not after it.
-    Duration limit_delay() const {
-        return std::max<Duration>(config_.deadline - std::chrono::nanoseconds(999'999), Timers::delay_least);
-    }
     void fail(const Pass& pass, Match& match, Refusal why);
     void withdraw(const Pass& pass, Match& match, Refusal why, Reason reason);
 
@@ -215,7 +217,9 @@ private:
     // Lives of matches (matches.cpp).
     Result<Match*, Refusal> reported(const Pass& pass, const Server& from, LobbyId lobby);
     void over(const Pass& pass, Match& match, MatchState how, std::string_view reason, const MatchEnding& ending = {});
-    void answer_cancel(const ReplyTo& reply_to, LobbyId lobby);
+    // Answers it in time, whatever the disk does.
+    TimerId limit_cancel(const ReplyTo& reply_to);
+    void answer_cancel(const ReplyTo& reply_to);
     void became_ready(const Pass& pass, Match& match);
     void look_whether_anybody_came(const Pass& pass, LobbyId lobby, std::uint64_t serial);
     void start_expiry(Match& match, Duration left);

@@ -235,17 +235,25 @@ void Matches::cancel(const Pass& pass, const ReplyTo& reply_to, const Matchmaker
         return replies_.answer(reply_to, MatchEventNotice{lobby, MatchEventKind::aborted, not_found});
     }
     // The event that tells of the abort is the answer. It leaves when it is durable, so that no crash undoes it;
-    // without the disk at once, since it has no form for a failure.
+    // without the disk at once, and in a request's time at the latest, since it has no form for a failure.
     if (!match->offering()) {
         return over(pass, *match, MatchState::aborted, text(Reason::cancelled),
                     {.to_who_waits = Refusal::allocation_cancelled, .cancelled = reply_to});
     }
     withdraw(pass, *match, Refusal::allocation_cancelled, Reason::cancelled);
-    ledger_.promise_written([this, reply_to, lobby](Kept) { answer_cancel(reply_to, lobby); });
+    ledger_.promise_written([this, reply_to, limit = limit_cancel(reply_to)](Kept) {
+        timers_.cancel(limit);
+        answer_cancel(reply_to);
+    });
 }
 
-void Matches::answer_cancel(const ReplyTo& reply_to, LobbyId lobby) {
-    replies_.answer(reply_to, MatchEventNotice{lobby, MatchEventKind::aborted, ReasonText(text(Reason::cancelled))});
+TimerId Matches::limit_cancel(const ReplyTo& reply_to) {
+    return after(TimeBase::real, limit_delay(), [this, reply_to](const Pass&) { answer_cancel(reply_to); });
+}
+
+void Matches::answer_cancel(const ReplyTo& reply_to) {
+    const ReasonText cancelled(text(Reason::cancelled));
+    replies_.answer(reply_to, MatchEventNotice{reply_to.lobby, MatchEventKind::aborted, cancelled});
 }
 
 void Matches::players(const Pass& pass, const ReplyTo& reply_to, const Matchmaker& from, const MatchPlayers& list) {

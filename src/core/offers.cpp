@@ -121,7 +121,11 @@ void Offers::unexpected(const Server& from, const AllocateMatchAck& ack) {
     if (!ack.accepted || holds_it || planted(Bug::late_ack_kept)) return;
     if (was_owed) return drop(from.id, ack.lobby, text(Reason::offer_withdrawn));
     // Asked for by nobody: it is told, and nothing is written down for it.
-    parts_.links.send(from.link, AbortMatch{ack.lobby, ReasonText(text(Reason::offer_withdrawn))});
+    if (match) return parts_.links.send(from.link, AbortMatch{ack.lobby, ReasonText(text(Reason::offer_withdrawn))});
+    // Perhaps its match was over a moment ago: then that is durable first, as with any match that it holds.
+    parts_.ledger.promise_written([&links = parts_.links, link = from.link, lobby = ack.lobby](Kept) {
+        links.send(link, AbortMatch{lobby, ReasonText(text(Reason::offer_withdrawn))});
+    });
 }
 
 }  // namespace muster

@@ -45,7 +45,7 @@ public:
     // Notes that an answer about the lobby is to come on the link. Later answers about that lobby wait for it there.
     ReplyTo expect(ConnectionId link, LobbyId lobby);
 
-    // The answer is known. It may come after its link is gone: then nothing happens.
+    // The answer is known. It may come after its link is gone, or after another answer: then nothing happens.
     template <class M>
     void answer(const ReplyTo& to, const M& message) {
         put(to, message, false);
@@ -102,7 +102,7 @@ private:
     template <class M>
     void put(const ReplyTo& to, const M& message, bool before_news) {
         Place* place = find(to);
-        if (!place) return;
+        if (!place || place->known) return;
         place->known = true;
         place->before_news = before_news;
         encode(message, links_.order(M::port), place->frame);

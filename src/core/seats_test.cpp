@@ -222,11 +222,11 @@ TEST_CASE(
     CHECK(world.quiet(world.server.link));
     world.advance(1ms);
     CHECK(error_of(world.next<ValidateTokenResponse>(world.server.link)) == "Store unavailable");
+    CHECK(error_of(world.next<ReadyForMatchResponse>(world.server.link)) == "Store unavailable");
     CHECK(world.core->matches().find(LobbyId(1))->used.empty());
 
     // Durable after all: nobody is let in by it, now or after a restart.
     world.commit();
-    CHECK(error_of(world.next<ReadyForMatchResponse>(world.server.link)) == "");
     CHECK(world.quiet(world.server.link));
     CHECK(let_in_on_disk(world.store).empty());
 

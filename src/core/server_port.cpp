@@ -81,17 +81,25 @@ struct ServerPort::Visitor {
         port.replies_.answer_at_once(link.id, request.lobby, ValidateTokenResponse{refused});
     }
 
-    // What a report changed holds at once. A yes leaves when it is durable, so that no crash undoes it; without
-    // the disk the server hears that, and says it again.
+    // What a report changed holds at once. A yes leaves when it is durable, so that no crash undoes it. Without
+    // the disk, or when it takes longer than a request may, the server hears that, and says it again.
     template <class M>
     void answer(LobbyId lobby, const Result<void, Refusal>& done) const {
         if (!done) return port.replies_.answer_at_once(link.id, lobby, M{LobbyRefused{lobby, error(done.error())}});
         const ReplyTo to = port.replies_.expect(link.id, lobby);
         if (planted(Bug::report_answered_before_disk)) return port.replies_.answer(to, M{LobbyAccepted{lobby}});
-        port.ledger_.promise_written([&replies = port.replies_, to](Kept kept) {
-            if (kept == Kept::durable) return replies.answer(to, M{LobbyAccepted{to.lobby}});
-            replies.answer(to, M{LobbyRefused{to.lobby, error(Refusal::store_unavailable)}});
+        const TimerId limit = port.timers_.start(
+            {.first_delay = port.matches_.limit_delay(), .base = TimeBase::real},
+            [&replies = port.replies_, to](const TimerFired&) { replies.answer(to, not_kept<M>(to.lobby)); });
+        port.ledger_.promise_written([&port = port, to, limit](Kept kept) {
+            port.timers_.cancel(limit);
+            if (kept == Kept::durable) return port.replies_.answer(to, M{LobbyAccepted{to.lobby}});
+            port.replies_.answer(to, not_kept<M>(to.lobby));
         });
+    }
+    template <class M>
+    static M not_kept(LobbyId lobby) {
+        return M{LobbyRefused{lobby, error(Refusal::store_unavailable)}};
     }
 };
 

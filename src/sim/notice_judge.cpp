@@ -108,6 +108,7 @@ void NoticeJudge::happened(const Scene& scene, const event::MatchAborted& event)
     if (scene.cause == CancelMatch::code && event.reason == text(Reason::cancelled)) {
         due_.erase(event.lobby);
         latest_[event.lobby] = MatchEventKind::aborted;
+        cancelled_.insert(event.lobby);
         return;
     }
     came_about(event.lobby, MatchEventKind::aborted);
@@ -147,6 +148,7 @@ void NoticeJudge::durable(Time, const RecordBatch& batch) {
 }
 
 void NoticeJudge::keep(const MatchRecord& match) {
+    if (is_over(match.state)) cancelled_.erase(match.lobby);
     if (is_over(match.state) && match.untold_event == 0) {
         durable_.erase(match.lobby);
     } else {
@@ -159,6 +161,7 @@ void NoticeJudge::run_began(const Scene&, const Core&) {
     may_leave_.clear();
     told_.clear();
     latest_.clear();
+    cancelled_.clear();
     last_told_.clear();
     told_on_.clear();
     looked_at_ = Time{};
@@ -202,7 +205,7 @@ void NoticeJudge::judge_withheld(const Scene& scene, Waiting& waiting) {
         }
         std::optional<Time>& since = next->second;
         ++next;
-        if (!since) since = scene.now;
+        if (!since || cancelled_.contains(lobby)) since = scene.now;
         if (scene.now - *since > withheld_most) {
             object(scene, fmt::format("event {} is withheld from a matchmaker that is there", to_string(due->second)),
                    lobby);

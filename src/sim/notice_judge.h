@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,7 @@ private:
     std::map<std::string, Waiting> may_leave_;  // of these, those whose success may have left, by matchmaker
     std::vector<Told> told_;                    // in this pass, ahead of its event
     IdMap<LobbyId, MatchEventKind> latest_;     // that came about
+    std::set<LobbyId> cancelled_;               // and not on the disk yet: nobody has to be told before
     IdMap<LobbyId, Last> last_told_;
     IdMap<LinkNumber, std::vector<LobbyId>> told_on_;  // whatever was told on a link since it opened, once or more
     Time looked_at_{};

@@ -12,6 +12,8 @@
 namespace muster::sim {
 namespace {
 
+using namespace std::chrono_literals;
+
 std::vector<AccountId> as_kept(std::vector<AccountId> accounts) {
     std::sort(accounts.begin(), accounts.end());
     accounts.erase(std::unique(accounts.begin(), accounts.end()), accounts.end());
@@ -122,8 +124,8 @@ void PromiseJudge::heard(const Scene&, LinkNumber link, const MatchEndedReport& 
     reported_[{link, report.lobby}].push_back(MatchState::ended);
 }
 
-void PromiseJudge::heard(const Scene&, LinkNumber link, const CancelMatch& wish) {
-    cancels_.insert({link, wish.lobby});
+void PromiseJudge::heard(const Scene& scene, LinkNumber link, const CancelMatch& wish) {
+    cancels_.try_emplace({link, wish.lobby}, scene.now);
 }
 
 void PromiseJudge::said(const Scene& scene, LinkNumber link, const ReadyForMatchResponse& answer) {
@@ -151,9 +153,13 @@ void PromiseJudge::report_answered(const Scene& scene, LinkNumber link,
 
 // So is an abort that its matchmaker asked for, as long as there is a disk to be waited for. A request that was
 // withdrawn may be asked again meanwhile: only a match that was promised is judged.
-void PromiseJudge::said(const Scene&, LinkNumber link, const MatchEventNotice& notice) {
-    const bool says_so = notice.event == MatchEventKind::aborted && notice.reason == text(Reason::cancelled);
-    const bool is_answer = says_so && cancels_.erase({link, notice.lobby}) != 0;
+void PromiseJudge::said(const Scene& scene, LinkNumber link, const MatchEventNotice& notice) {
+    if (notice.event != MatchEventKind::aborted || notice.reason != text(Reason::cancelled)) return;
+    const auto asked = cancels_.find({link, notice.lobby});
+    if (asked == cancels_.end()) return;
+    // It waits for the disk no longer than a request does.
+    const bool is_answer = scene.now - asked->second < 24'999ms;
+    cancels_.erase(asked);
     const auto kept = matches_.find(notice.lobby);
     if (is_answer && promised_.contains(notice.lobby) && kept != matches_.end() && !is_over(kept->second.state))
         cancelled_.push_back(notice.lobby);

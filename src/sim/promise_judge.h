@@ -66,8 +66,8 @@ private:
     std::set<LobbyId> lists_told_;  // of lobbies that are not over
     // What servers have reported and not been answered, in their order.
     std::map<std::pair<LinkNumber, LobbyId>, std::deque<MatchState>> reported_;
-    std::set<std::pair<LinkNumber, LobbyId>> cancels_;  // not answered yet
-    std::vector<LobbyId> cancelled_;                    // told so in this pass, and not over on the disk
+    std::map<std::pair<LinkNumber, LobbyId>, Time> cancels_;  // not answered yet, and when the first was heard
+    std::vector<LobbyId> cancelled_;                          // told so in this pass, and not over on the disk
 };
 
 }  // namespace muster::sim

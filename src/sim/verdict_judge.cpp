@@ -127,15 +127,20 @@ void VerdictJudge::said(const Scene& scene, LinkNumber link, const ValidateToken
 
 // Also sent when an operator changes the status: then nobody asked.
 void VerdictJudge::said(const Scene& scene, LinkNumber link, const ServerStatusNotice&) {
-    const auto queue = queues_.find(link);
-    const bool asked =
-        queue != queues_.end() && std::any_of(queue->second.begin(), queue->second.end(),
-                                              [](const Asked& one) { return one.answer == ServerStatusNotice::code; });
-    if (asked || scene.cause == SetDraining::code) answered(scene, link, ServerStatusNotice::code, {});
+    if (awaits_status(link) || scene.cause == SetDraining::code) answered(scene, link, ServerStatusNotice::code, {});
 }
 
+// A wish that waited for the disk may have been taken for answered by an operator's change meanwhile.
 void VerdictJudge::said(const Scene& scene, LinkNumber link, const ServerError& error) {
-    if (error.refused_code == SetDraining::code) answered(scene, link, ServerStatusNotice::code, {});
+    if (error.refused_code == SetDraining::code && awaits_status(link))
+        answered(scene, link, ServerStatusNotice::code, {});
+}
+
+bool VerdictJudge::awaits_status(LinkNumber link) const {
+    const auto queue = queues_.find(link);
+    return queue != queues_.end() && std::any_of(queue->second.begin(), queue->second.end(), [](const Asked& one) {
+               return one.answer == ServerStatusNotice::code;
+           });
 }
 
 std::optional<VerdictJudge::Asked> VerdictJudge::answered(const Scene& scene, LinkNumber link, Code code, LobbyId lobby,

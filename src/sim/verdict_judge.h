@@ -74,6 +74,7 @@ private:
     // one.
     std::optional<Asked> answered(const Scene& scene, LinkNumber link, Code code, LobbyId lobby,
                                   AccountId account = {});
+    bool awaits_status(LinkNumber link) const;
     void object(const Scene& scene, std::string rule, std::string what, LobbyId lobby);
 
     Objections& objections_;
