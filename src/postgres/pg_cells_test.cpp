@@ -8,10 +8,9 @@
 
 #include <doctest/doctest.h>
 
-#include "postgres/pg_store.h"
+#include "postgres/cell_owner_fixture.h"
 #include "postgres/test_engine.h"
 #include "store/hand_clock.h"
-#include "store/outcome_log.h"
 #include "store/sample_records.h"
 
 using namespace muster;
@@ -23,39 +22,16 @@ const CellPlans two_cells{{"eu", std::vector<RegionId>{RegionId(2)}, true},
                           {"us", std::vector<RegionId>{RegionId(0)}, true}};
 
 // The owner of one of the two cells.
-struct Owner {
-    Owner(const Clock& clock, const std::string& url, const std::string& cell) {
-        PgStoreOptions options;
-        options.connection.url = url;
-        options.cells = two_cells;
-        options.cell = cell;
-        options.node = "node-of-" + cell;
-        store = std::make_unique<PgStore>(clock, options);
-        REQUIRE(store->try_to_own().ours);
-        recovered = store->recover();
-        outcomes.start(*store);
-    }
-
-    void submit(std::vector<Record> records) { REQUIRE(store->submit({++number, std::move(records), 0})); }
-    // The records that were left out of a batch that was kept.
-    std::vector<std::size_t> write(std::vector<Record> records) {
-        submit(std::move(records));
-        REQUIRE(outcomes.wait_for(number));
-        REQUIRE(outcomes.last().fault == StoreFault::none);
-        return outcomes.last().anothers;
-    }
-
-    RecoveredState recovered;
-    OutcomeLog outcomes;
-    std::unique_ptr<PgStore> store;
-    std::uint64_t number = 0;
+struct OwnerOfTwo : CellOwner {
+    OwnerOfTwo(const Clock& clock, const std::string& url, const std::string& cell)
+        : CellOwner(clock, url, two_cells, cell) {}
 };
 
 // What the cell's next owner finds.
-RecoveredState found_in(const Clock& clock, const std::string& url, std::unique_ptr<Owner>& owner,
+RecoveredState found_in(const Clock& clock, const std::string& url, std::unique_ptr<OwnerOfTwo>& owner,
                         const std::string& cell) {
     REQUIRE(owner->store->stop(30s));
-    owner = std::make_unique<Owner>(clock, url, cell);
+    owner = std::make_unique<OwnerOfTwo>(clock, url, cell);
     return owner->recovered;
 }
 
@@ -72,8 +48,8 @@ TEST_CASE("N-8: a lobby and a name are one cell's, another's are left out, and t
     TestEngine engine;
     const std::string url = engine.url("cells");
     const HandClock clock;
-    auto eu = std::make_unique<Owner>(clock, url, "eu");
-    auto us = std::make_unique<Owner>(clock, url, "us");
+    auto eu = std::make_unique<OwnerOfTwo>(clock, url, "eu");
+    auto us = std::make_unique<OwnerOfTwo>(clock, url, "us");
     const AbortOwed owed{*IpAddress::parse("10.0.0.1"), 7777, LobbyId(7)};
     CHECK(eu->write({PlayersRecord{LobbyId(7), "chat", {AccountId(1)}}, match(7, MatchState::allocated),
                      TokenUsed{LobbyId(7), AccountId(1)}, AccountRecord{"Zoe", AccountId(1)}, owed,
@@ -120,12 +96,12 @@ TEST_CASE("N-8: of a lobby that two cells write at once, one has it") {
     TestEngine engine;
     const std::string url = engine.url("race");
     const HandClock clock;
-    auto eu = std::make_unique<Owner>(clock, url, "eu");
-    auto us = std::make_unique<Owner>(clock, url, "us");
+    auto eu = std::make_unique<OwnerOfTwo>(clock, url, "eu");
+    auto us = std::make_unique<OwnerOfTwo>(clock, url, "us");
     constexpr int batches = 100;
     constexpr int each = 20;
     for (int batch = 0; batch < batches; ++batch) {
-        for (Owner* owner : {eu.get(), us.get()}) {
+        for (OwnerOfTwo* owner : {eu.get(), us.get()}) {
             std::vector<Record> records;
             for (int i = 0; i < each; ++i) records.push_back(match(1 + batch * each + i));
             // One of them in the other order, as their passes would have it.
@@ -134,7 +110,7 @@ TEST_CASE("N-8: of a lobby that two cells write at once, one has it") {
         }
     }
     std::size_t got = 0;
-    for (Owner* owner : {eu.get(), us.get()}) {
+    for (OwnerOfTwo* owner : {eu.get(), us.get()}) {
         REQUIRE(owner->outcomes.wait_for(batches));
         for (const BatchOutcome& outcome : owner->outcomes.all()) {
             CHECK(outcome.fault == StoreFault::none);

@@ -10,11 +10,10 @@
 #include <doctest/doctest.h>
 
 #include "base/system_clock.h"
+#include "postgres/cell_owner_fixture.h"
 #include "postgres/pg_clock.h"
 #include "postgres/pg_outbox.h"
-#include "postgres/pg_store.h"
 #include "postgres/test_engine.h"
-#include "store/outcome_log.h"
 #include "store/sample_records.h"
 
 using namespace muster;
@@ -28,29 +27,10 @@ const CellPlans three_cells{{"eu", std::vector<RegionId>{RegionId(2)}, true},
                             {"people", std::vector<RegionId>{}, true},
                             {"us", std::vector<RegionId>{RegionId(0)}, false}};
 
-// The owner of one of the cells.
-struct CellOwner {
-    CellOwner(const Clock& clock, const std::string& url, const std::string& cell) {
-        PgStoreOptions options;
-        options.connection.url = url;
-        options.cells = three_cells;
-        options.cell = cell;
-        options.node = "node-of-" + cell;
-        store = std::make_unique<PgStore>(clock, options);
-        REQUIRE(store->try_to_own().ours);
-        recovered = store->recover();
-        outcomes.start(*store);
-    }
-    void write(std::vector<Record> records) {
-        REQUIRE(store->submit({++number, std::move(records), 0}));
-        REQUIRE(outcomes.wait_for(number));
-        REQUIRE(outcomes.last().fault == StoreFault::none);
-    }
-
-    RecoveredState recovered;
-    OutcomeLog outcomes;
-    std::unique_ptr<PgStore> store;
-    std::uint64_t number = 0;
+// The owner of one of the three cells.
+struct OwnerOfThree : CellOwner {
+    OwnerOfThree(const Clock& clock, const std::string& url, const std::string& cell)
+        : CellOwner(clock, url, three_cells, cell) {}
 };
 
 std::unique_ptr<PgConnection> connected(const std::string& url) {
@@ -80,8 +60,8 @@ TEST_CASE("N-8: a notice is a row for each other cell with players, in its batch
     TestEngine engine;
     const std::string url = engine.url("outbox");
     const SystemClock clock;
-    CellOwner eu(clock, url, "eu");
-    CellOwner us(clock, url, "us");
+    OwnerOfThree eu(clock, url, "eu");
+    OwnerOfThree us(clock, url, "us");
     const auto reader = connected(url);
     us.write({ready(7), ready(8)});
     eu.write({ready(9)});
@@ -96,7 +76,7 @@ TEST_CASE("N-8: a notice is a row for each other cell with players, in its batch
     us.write({PlayerNotice{LobbyId(7), Kind::begun}, fell_through(8)});
     const auto later = read_outbox(*reader, "people", {{"eu", of_people[0].number}});
     CHECK(notices_of(later) == std::vector<PlayerNotice>{{LobbyId(7), Kind::begun}, fell_through(8)});
-    CellOwner people(clock, url, "people");
+    OwnerOfThree people(clock, url, "people");
     people.write({NoticeTold{later[0].number}, NoticeTold{later[1].number}, NoticeTold{999'999}});
     CHECK(notices_of(read_outbox(*reader, "people", {})) == std::vector<PlayerNotice>{ready(9)});
     // The other cell's rows are its own.
@@ -108,7 +88,7 @@ TEST_CASE("N-8, C-3: the clock of several cells goes on while anybody looks, and
     TestEngine engine;
     const std::string url = engine.url("clock");
     const SystemClock clock;
-    auto eu = std::make_unique<CellOwner>(clock, url, "eu");
+    auto eu = std::make_unique<OwnerOfThree>(clock, url, "eu");
     const auto reader = connected(url);
     CHECK_FALSE(read_pg_clock(*reader));
     eu->write({ClockRecord{1'000'000, 60, 1}});
@@ -127,7 +107,7 @@ TEST_CASE("N-8, C-3: the clock of several cells goes on while anybody looks, and
     // A look has moved it: ten seconds later it is known that somebody ran.
     back(9'000);
     REQUIRE(eu->store->stop(30s));
-    eu = std::make_unique<CellOwner>(clock, url, "eu");
+    eu = std::make_unique<OwnerOfThree>(clock, url, "eu");
     REQUIRE(eu->recovered.has_clock);
     CHECK(near(eu->recovered.clock.elapsed_game_ms, 1'000'000 + 60 * 12'000));
     const std::int64_t before = read_pg_clock(*reader)->elapsed_game_ms;
@@ -140,8 +120,8 @@ TEST_CASE("N-8, N-11: a cell that follows hears of the clock, of operators and b
     TestEngine engine;
     const std::string url = engine.url("news");
     const SystemClock clock;
-    CellOwner eu(clock, url, "eu");
-    CellOwner us(clock, url, "us");
+    OwnerOfThree eu(clock, url, "eu");
+    OwnerOfThree us(clock, url, "us");
     eu.write(
         {ClockRecord{60'000, 1, 1}, OperatorRecord{"ann", OperatorRole::admin, std::string(64, 'a'), "x", sample_now}});
     std::mutex mutex;

@@ -174,7 +174,8 @@ constexpr std::array<Table, 13> tables{{
 bool is_known(std::string_view name) {
     for (const Table& table : tables)
         if (name == table.name) return true;
-    for (const char* other : {"match_players", "failed_requests", "version", "cells", "nodes"})
+    for (const char* other :
+         {"match_players", "failed_requests", "version", "cells", "nodes", "outbox", "shared_changes"})
         if (name == other) return true;
     return false;
 }
@@ -363,6 +364,9 @@ Moved move_to_file(const PgOptions& database, const std::string& path) {
             base->run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
             const PgRows names = base->run("SELECT tablename FROM pg_tables WHERE schemaname = 'muster'");
             for (std::size_t row = 0; row < names.size(); ++row) refuse_unknown(std::string(names.text(row, 0)));
+            // Each cell has numbers and lists of its own, which a file has no place for.
+            if (!base->run("SELECT 1 FROM muster.cells WHERE name <> 'main' LIMIT 1").empty())
+                throw StoreError(exit_config, "the store has several cells: only one with a single cell fits a file");
             StoreFile target({.path = draft});
             Database& file = target.database();
             file.run("BEGIN IMMEDIATE");

@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "base/random.h"
+#include "postgres/cell_owner_fixture.h"
 #include "postgres/pg_store.h"
 #include "postgres/test_engine.h"
 #include "store/hand_clock.h"
@@ -130,4 +131,22 @@ TEST_CASE("N-1: a store goes from a file into a database and back, and is the sa
     nowhere.url = "postgresql://127.0.0.1:1/x";
     CHECK(ended_with([&] { move_to_database(first, nowhere); }) == exit_io);
     CHECK_FALSE(std::filesystem::exists(folder.path() / "fourth.db"));
+}
+
+TEST_CASE("N-1, N-8: a store with several cells is not copied to a file, and no file is made") {
+    if (!TestEngine::is_installed()) return;
+    TestEngine engine;
+    const std::string url = engine.url("several");
+    const HandClock clock;
+    const CellPlans cells{{"eu", std::vector<RegionId>{RegionId(2)}, true},
+                          {"us", std::vector<RegionId>{RegionId(0)}, true}};
+    CellOwner eu(clock, url, cells, "eu");
+    REQUIRE(eu.store->stop(30s));
+    const ScratchDirectory folder;
+    const std::string path = (folder.path() / "copy.db").string();
+    PgOptions database;
+    database.url = url;
+    CHECK_THROWS_WITH_AS(move_to_file(database, path),
+                         "the store has several cells: only one with a single cell fits a file", StoreError);
+    CHECK(std::filesystem::is_empty(folder.path()));
 }
