@@ -170,7 +170,7 @@ class ClusterFaults(Cluster):
                                       "eu (regions 0, 1, 2, 9, 11 and 15, players); give all nodes the same cluster.cells"),
                                      ("one", {}, "another node named one runs already"),
                                      ("two", {"MUSTER_CLUSTER_CELLS": other[:-1] + ', { name = "us", regions = [77] }]'},
-                                      "several cells are not served yet")):
+                                      "there is no region 77 in fleet.regions")):
             with self.subTest(said):
                 refused = self.node(name, wait=False, **settings)
                 self.assertEqual(refused.process.wait(PATIENCE_S), 78)

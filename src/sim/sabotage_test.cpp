@@ -1,6 +1,7 @@
 // The judges can fail: each rule is broken on purpose between Muster and the world, and the right judge objects.
 #include "sim/sabotage.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,6 +24,22 @@ bool is_success(const AllocationResponse& answer) {
     return std::holds_alternative<AllocationResponse::Accepted>(answer.answer);
 }
 
+// A store that says yes to batches with a match in that state, and keeps none of them.
+class ForgedMatches final : public Sabotage {
+public:
+    explicit ForgedMatches(MatchState state) : state_(state) {}
+
+    bool forges(const RecordBatch& batch) override {
+        return std::ranges::any_of(batch.records, [this](const Record& record) {
+            const auto* match = std::get_if<MatchRecord>(&record);
+            return match && match->state == state_;
+        });
+    }
+
+private:
+    const MatchState state_;
+};
+
 }  // namespace
 
 TEST_CASE("nobody objects to a sabotage that breaks nothing") {
@@ -37,15 +54,7 @@ TEST_CASE("nobody objects to a sabotage that breaks nothing") {
 }
 
 TEST_CASE("invariant 3, fault 65: an offer that leaves before its commit is objected to") {
-    struct LyingStore final : Sabotage {
-        bool forges(const RecordBatch& batch) override {
-            for (const Record& record : batch.records) {
-                const auto* match = std::get_if<MatchRecord>(&record);
-                if (match && match->state == MatchState::offering) return true;
-            }
-            return false;
-        }
-    } lying;
+    ForgedMatches lying(MatchState::offering);
     CHECK(objection_to(lying) == "invariant 3");
 }
 
@@ -62,15 +71,7 @@ TEST_CASE("invariant 3: an account that is let in before its commit is objected 
 }
 
 TEST_CASE("invariant 3, A-10: an end that is answered before its commit is objected to") {
-    struct LyingStore final : Sabotage {
-        bool forges(const RecordBatch& batch) override {
-            for (const Record& record : batch.records) {
-                const auto* match = std::get_if<MatchRecord>(&record);
-                if (match && match->state == MatchState::ended) return true;
-            }
-            return false;
-        }
-    } lying;
+    ForgedMatches lying(MatchState::ended);
     CHECK(objection_to(lying) == "invariant 3");
 }
 
