@@ -67,7 +67,7 @@ class Agones(OtherSdk):
         in_the_way = os.path.join(self.folder, "state", "processes", "arena-1.json.new")
         os.mkdir(in_the_way)
         self.assertEqual(self.ask("POST", "/matches", wish)[0], 503)
-        self.assertTrue(self.logged("Match 35 is declined: it cannot be written down"))
+        self.soon(lambda: self.logged("Match 35 is declined: it cannot be written down"), "it says why")
         self.assertNotIn("match 35", self.game_log())
         os.rmdir(in_the_way)
         self.soon(lambda: self.ask("POST", "/matches", {**wish, "lobby_id": 36})[0] == 200, "it takes matches again")

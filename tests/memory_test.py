@@ -32,6 +32,9 @@ class Memory(served.Served):
             server.heartbeat()
             server.expect(0x1003)
             self.servers.append(server)
+            # What waits for a disk that others keep busy is no cost of a server.
+            if number % 100 == 99:
+                self.soon(lambda: self.figure("muster_store_queue_depth") == 0, "the store does not catch up")
         # The least of some looks: now and then a view of the fleet is there for a moment.
         looks = []
 
