@@ -18,7 +18,7 @@ function(muster_folder)
     target_link_libraries(${lib} PRIVATE muster_build PUBLIC ${F_LINKS})
     target_include_directories(${lib} PUBLIC ${CMAKE_SOURCE_DIR}/src)
     if(NOT "lib" IN_LIST F_ONE_BY_ONE)
-      muster_together(${lib})
+      muster_together(${lib} 24)
     endif()
   else()
     add_library(${lib} INTERFACE)
@@ -39,7 +39,7 @@ function(muster_folder)
     target_link_libraries(${F_NAME}_tests PRIVATE ${lib} ${F_TEST_LINKS})
     muster_unit_tests(${F_NAME}_tests)
     if(NOT "tests" IN_LIST F_ONE_BY_ONE)
-      muster_together(${F_NAME}_tests)
+      muster_together(${F_NAME}_tests 10)
     endif()
     doctest_discover_tests(${F_NAME}_tests TEST_PREFIX "${F_NAME}: " ADD_LABELS 0
       PROPERTIES LABELS unit TIMEOUT ${F_COST}
@@ -47,12 +47,13 @@ function(muster_folder)
   endif()
 endfunction()
 
-# muster_together(target): compiles several of its sources as one file. Parsing headers is most of a build's time, so this
-# takes about a fifth of it. The more files, the fewer times a header is parsed: the preset daemon takes 24, the others 10.
+# muster_together(target files): compiles so many of its sources as one file. Parsing headers is most of a build's time, so
+# this takes about a fifth of it. Libraries are joined in the same way in every preset, so that ./test sees every clash of
+# local names that ./run would stumble over.
 # Each header's standing alone is still seen by clang-tidy (./test --lint), file by file.
-function(muster_together target)
+function(muster_together target files)
   if(MUSTER_TOGETHER)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${MUSTER_TOGETHER_FILES})
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files})
   endif()
 endfunction()
 

@@ -17,7 +17,7 @@ namespace muster {
 namespace {
 
 using namespace std::chrono_literals;
-using Kind = MusterSaid::Kind;
+using Said = MusterSaid::Kind;
 
 // What a client that leaves still has to say of its matches is said within this time, once somebody listens: Muster
 // keeps a server without a link for about so long.
@@ -68,9 +68,9 @@ std::vector<MusterSaid> MusterSide::take_said() {
     for (const MusterSaid& each : all)
         for (Client& leaving : leaving_) {
             if (leaving.number != each.client) continue;
-            if (each.kind == Kind::online) leaving.online = true;
-            if (each.kind == Kind::connecting) leaving.online = false;
-            if (each.kind == Kind::closed) leaving.closed = true;
+            if (each.kind == Said::online) leaving.online = true;
+            if (each.kind == Said::connecting) leaving.online = false;
+            if (each.kind == Said::closed) leaving.closed = true;
         }
     // What is said to a client that is leaving is nobody's business any more.
     std::erase_if(all, [this](const MusterSaid& each) {
@@ -80,13 +80,13 @@ std::vector<MusterSaid> MusterSide::take_said() {
     std::erase_if(all, [this](const MusterSaid& each) { return !is_news(clients_.at(each.process), each); });
     for (const MusterSaid& each : all) {
         Client& client = clients_.at(each.process);
-        if (each.kind == Kind::online) {
+        if (each.kind == Said::online) {
             client.online = true;
             client.told.clear();
             address_ = client.address;
         }
-        if (each.kind == Kind::connecting) client.online = false;
-        if (each.kind == Kind::offer) {
+        if (each.kind == Said::connecting) client.online = false;
+        if (each.kind == Said::offer) {
             client.match = each.match;
             client.match_ended = false;
         }
@@ -96,7 +96,7 @@ std::vector<MusterSaid> MusterSide::take_said() {
 
 // Without a link the same goes wrong with each attempt: it is told once.
 bool MusterSide::is_news(Client& client, const MusterSaid& said) {
-    const bool may_repeat = said.kind == Kind::no_link || (said.kind == Kind::error && !client.online);
+    const bool may_repeat = said.kind == Said::no_link || (said.kind == Said::error && !client.online);
     if (!may_repeat) return true;
     if (client.told.size() >= told_max) client.told.clear();
     return client.told.insert(said.text).second;
@@ -107,27 +107,27 @@ void MusterSide::join(Time now, ProcessId process, std::uint16_t port, const std
     sdk::GameServerCallbacks callbacks;
     callbacks.on_offer = [this, process, number](const sdk::Offer& offer) {
         const SdkMatch offered{LobbyId(offer.lobby.value), offer.game_type, offer.game_mode, offer.token};
-        said({.process = process, .client = number, .kind = Kind::offer, .match = offered});
+        said({.process = process, .client = number, .kind = Said::offer, .match = offered});
         return sdk::OfferAnswer::later;
     };
     callbacks.on_abort = [this, process, number](sdk::LobbyId lobby, std::string_view reason) {
         said({.process = process,
               .client = number,
-              .kind = Kind::abort,
+              .kind = Said::abort,
               .match = {.lobby = LobbyId(lobby.value)},
               .text = std::string(reason)});
     };
     Client client;
     callbacks.on_error = [this, process, number](const sdk::Outcome& error) {
-        said({.process = process, .client = number, .kind = Kind::error, .text = error.text});
+        said({.process = process, .client = number, .kind = Said::error, .text = error.text});
     };
     const auto self = std::make_shared<sdk::GameServer*>(nullptr);
     callbacks.on_link = [this, process, number, self](sdk::LinkState state) {
         if (state == sdk::LinkState::online)
             said(
-                {.process = process, .client = number, .kind = Kind::online, .server = ServerId((*self)->id()->value)});
-        if (state == sdk::LinkState::connecting) said({.process = process, .client = number, .kind = Kind::connecting});
-        if (state == sdk::LinkState::closed) said({.process = process, .client = number, .kind = Kind::closed});
+                {.process = process, .client = number, .kind = Said::online, .server = ServerId((*self)->id()->value)});
+        if (state == sdk::LinkState::connecting) said({.process = process, .client = number, .kind = Said::connecting});
+        if (state == sdk::LinkState::closed) said({.process = process, .client = number, .kind = Said::closed});
     };
     client.server =
         std::make_unique<sdk::GameServer>(sdk::GameServerOptions{.token = options_.token,
@@ -251,7 +251,7 @@ void MusterSide::ask_why(ProcessId process, const Client& client) {
     const sdk::GameServer* server = client.server.get();
     runner_.post(*server, [this, server, process, number = client.number] {
         const sdk::Outcome& why = server->failure();
-        if (!why) said({.process = process, .client = number, .kind = Kind::no_link, .text = why.text});
+        if (!why) said({.process = process, .client = number, .kind = Said::no_link, .text = why.text});
     });
 }
 

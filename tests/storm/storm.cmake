@@ -19,7 +19,7 @@ endforeach()
 target_sources(storm PRIVATE ${CMAKE_SOURCE_DIR}/bench/peer_links.cpp ${CMAKE_SOURCE_DIR}/src/protocol/sample_frames.cpp)
 target_include_directories(storm PRIVATE ${storm_folder} ${CMAKE_SOURCE_DIR}/bench)
 target_link_libraries(storm PRIVATE muster_build muster::protocol muster::process muster::tls muster::base fmt::fmt OpenSSL::Crypto Threads::Threads)
-muster_together(storm)
+muster_together(storm 10)
 set_target_properties(storm storm_preload PROPERTIES
   RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 add_dependencies(storm muster storm_preload)
