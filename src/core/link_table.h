@@ -16,8 +16,8 @@
 #include "base/ids.h"
 #include "base/ip_address.h"
 #include "base/short_time.h"
-#include "core/link_output.h"
 #include "protocol/codec.h"
+#include "protocol/link_output.h"
 #include "protocol/port.h"
 
 namespace muster {

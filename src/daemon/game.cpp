@@ -49,7 +49,6 @@ Game::Game(const Config& config, GamePorts& ports, const Clock& clock, Log& log,
                     if (held_.waiting()) look_again_soon();
                 }),
       loop_(clock, log, loop_config_of(config)),
-      links_(network_.links(), book_),
       to_store_(store) {}
 
 Game::~Game() {
@@ -61,13 +60,14 @@ Game::~Game() {
 void Game::start(RecoveredState&& recovered, std::function<void()> on_ready, Store::OnFatal on_store_fatal) {
     on_ready_ = std::move(on_ready);
     core_.emplace(core_config_of(config_, cell_),
-                  Core::Parts{loop_, log_, links_, to_store_, entropy_, clock_, clock_.wall()}, std::move(recovered));
+                  Core::Parts{loop_, log_, link_output(), to_store_, entropy_, clock_, clock_.wall()},
+                  std::move(recovered));
     loop_.add_source(commands_);
     loop_.add_source(outcomes_);
-    peers_.emplace(*core_, book_, network_.node_worker_number());
+    if (book_) noted_peers_.emplace(*core_, *book_, network_.node_worker_number());
     for (const Port port : ports) {
         const auto index = static_cast<std::size_t>(port);
-        sources_[index] = std::make_unique<NetSource<GamePeers, Network>>(network_, port, *peers_);
+        sources_[index] = port_source(port);
         loop_.add_source(*sources_[index]);
     }
     park(true);
@@ -99,6 +99,17 @@ void Game::start(RecoveredState&& recovered, std::function<void()> on_ready, Sto
     thread_ = std::thread([this] { run(); });
 }
 
+// Peers that end with the game are core's own affair: nothing stands between net and core.
+LinkOutput& Game::link_output() {
+    if (!book_) return network_.links();
+    return noted_links_.emplace(network_.links(), *book_);
+}
+
+std::unique_ptr<PortSource> Game::port_source(Port port) {
+    if (!noted_peers_) return std::make_unique<NetSource<Core, Network>>(network_, port, *core_);
+    return std::make_unique<NetSource<NotedPeers, Network>>(network_, port, *noted_peers_);
+}
+
 void Game::run() {
     name_this_thread("game");
     turn_until_ready();
@@ -115,7 +126,7 @@ void Game::run() {
 }
 
 void Game::let_peers_in(const Pass& pass) {
-    peers_->tell_of_all(pass);
+    if (noted_peers_) noted_peers_->tell_of_all(pass);
     if (draining_) return;
     for (const Port port : {Port::servers, Port::players}) sources_[static_cast<std::size_t>(port)]->park(false);
     let_requests_in(pass.now + requests_wait_max);

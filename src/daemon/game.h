@@ -18,10 +18,10 @@
 #include "config/config.h"
 #include "core/core.h"
 #include "core/core_figures.h"
-#include "daemon/core_links.h"
 #include "daemon/figures_line.h"
-#include "daemon/game_peers.h"
 #include "daemon/held_outcomes.h"
+#include "daemon/noted_links.h"
+#include "daemon/noted_peers.h"
 #include "daemon/tls_ports.h"
 #include "http/health.h"
 #include "net/net_source.h"
@@ -117,6 +117,8 @@ private:
         Store& store_;
     };
 
+    LinkOutput& link_output();
+    std::unique_ptr<PortSource> port_source(Port port);
     void run();
     void turn_until_ready();
     void drain(const Pass& pass);
@@ -148,12 +150,12 @@ private:
 
     // The game thread's, once it runs.
     GameLoop loop_;
-    CoreLinks links_;
+    std::optional<NotedLinks> noted_links_;  // with a book
     ToStore to_store_;
     std::optional<Core> core_;
     std::optional<FiguresLine> figures_line_;
-    std::optional<GamePeers> peers_;
-    std::array<std::unique_ptr<NetSource<GamePeers, Network>>, 3> sources_;
+    std::optional<NotedPeers> noted_peers_;  // with a book
+    std::array<std::unique_ptr<PortSource>, 3> sources_;
     std::function<void()> on_ready_;
     std::function<bool()> all_here_;
     OnAnswered on_answered_;

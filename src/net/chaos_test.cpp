@@ -76,20 +76,20 @@ public:
                 REQUIRE(number_in(Bytes(payload.begin(), payload.end())) == link.next++);
                 ++frames;
                 if (random.chance(0.5)) links.send(item.connection, frame_of(0x1003, numbered(link.next)));
-                if (random.chance(0.005)) links.close_after_flush(item.connection);
+                if (random.chance(0.005)) links.close(item.connection);
                 if (random.chance(0.005)) links.cut(item.connection);
                 break;
             case InboundKind::malformed:
                 link.faulty = true;
                 links.send(item.connection, frame_of(0x1011));
-                links.close_after_flush(item.connection);
+                links.close(item.connection);
                 break;
             case InboundKind::closed:
                 link.closed = true;
                 ++closed;
                 break;
             default:
-                links.close_after_flush(item.connection);
+                links.close(item.connection);
         }
     }
     std::size_t opened() const { return lives_.size(); }

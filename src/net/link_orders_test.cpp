@@ -64,7 +64,7 @@ TEST_CASE_FIXTURE(WorkerFixture,
     auto [second, second_link] = join();
     REQUIRE(second_link.slot == first_link.slot);
     links->send(first_link, frame_of(0x1003, numbered(1)));
-    links->close_after_flush(first_link);
+    links->close(first_link);
     links->cut(first_link);
     links->greeted(first_link);
     turn(3);
@@ -83,7 +83,7 @@ TEST_CASE_FIXTURE(WorkerFixture,
     peer.send(frame_of(0x1002, numbered(2)));
     const Bytes words = frame_of(0x1011, numbered(3, 4'000));
     links->send(link, words);
-    links->close_after_flush(link);
+    links->close(link);
     links->send(link, frame_of(0x1003));
     turn(3);
     peer.send(frame_of(0x1002, numbered(4)));
@@ -101,7 +101,7 @@ TEST_CASE_FIXTURE(WorkerFixture,
 
 TEST_CASE_FIXTURE(WorkerFixture, "P-5: a peer that does not end its side is waited for one second") {
     auto [peer, link] = join();
-    links->close_after_flush(link);
+    links->close(link);
     turn(2);
     clock.advance(999ms);
     turn(2);
@@ -117,7 +117,7 @@ TEST_CASE_FIXTURE(WorkerFixture, "P-5: last words that the peer does not take ar
     auto [peer, link] = join(Port::servers, true, 4'096);
     change_limits(Port::servers, [](PortLimits& l) { l.unsent_bytes_max = 8 << 20; });
     links->send(link, Bytes(4 << 20));
-    links->close_after_flush(link);
+    links->close(link);
     turn(2);
     CHECK(budget.used() > 0);
     clock.advance(999ms);

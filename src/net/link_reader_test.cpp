@@ -93,7 +93,7 @@ TEST_CASE_FIXTURE(WorkerFixture, "W-7, fault 24: a length of 0, 1 or over the li
         CHECK(count(InboundKind::frame, link) == 1);
         CHECK(count(InboundKind::malformed, link) == 1);
         CHECK(count(InboundKind::closed, link) == 0);
-        links->close_after_flush(link);
+        links->close(link);
         peer.close();
         turn_until([&] { return count(InboundKind::closed, link) == 1; });
         CHECK(last(InboundKind::closed).item.reason() == CloseReason::asked);

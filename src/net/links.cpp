@@ -31,7 +31,7 @@ void Links::greeted(ConnectionId link) {
     order(link, OutboundAction::greeted);
 }
 
-void Links::close_after_flush(ConnectionId link) {
+void Links::close(ConnectionId link) {
     order(link, OutboundAction::close_after_flush);
 }
 

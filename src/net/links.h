@@ -14,6 +14,7 @@
 #include "net/link_worker.h"
 #include "net/outbox.h"
 #include "protocol/codec.h"
+#include "protocol/link_output.h"
 #include "protocol/message.h"
 #include "protocol/port.h"
 
@@ -23,7 +24,7 @@ namespace muster {
 //
 // Nothing leaves before flush(), which belongs at the end of a pass: each worker then gets all of it at once. Whatever
 // is for one connection arrives in the order it was given here. For a connection that is gone it has no effect.
-class Links {
+class Links final : public LinkOutput {
 public:
     static constexpr std::size_t default_waiting_max = std::size_t{256} << 20;
 
@@ -41,13 +42,13 @@ public:
     }
 
     // A whole frame: length, code, payload.
-    void send(ConnectionId to, std::span<const std::byte> frame) {
+    void send(ConnectionId to, std::span<const std::byte> frame) override {
         OutboundBatch* batch = batch_for(to, frame.size());
         if (batch) std::memcpy(batch->add_frame(to, frame.size()), frame.data(), frame.size());
     }
 
     // One frame for many. It is copied once for each worker, however many connections there are.
-    void send_to_all(std::span<const ConnectionId> to, std::span<const std::byte> frame);
+    void send_to_all(std::span<const ConnectionId> to, std::span<const std::byte> frame) override;
     template <Message M>
     void send_to_all(std::span<const ConnectionId> to, const M& message) {
         encoded_.clear();
@@ -56,14 +57,14 @@ public:
     }
 
     // The handshake was accepted: its deadline is over, even if it was missed meanwhile.
-    void greeted(ConnectionId link);
+    void greeted(ConnectionId link) override;
 
     // LinkEvents::drained() is called once, when all that was given before has left this process.
-    void report_drained(ConnectionId link) { order(link, OutboundAction::report_drained); }
+    void report_drained(ConnectionId link) override { order(link, OutboundAction::report_drained); }
 
     // Sends what was given before, for at most a second, then closes. Nothing given afterwards is sent, and no frame is
     // read any more; those in the inbox already still come.
-    void close_after_flush(ConnectionId link);
+    void close(ConnectionId link) override;
 
     // Closes at once.
     void cut(ConnectionId link);

@@ -50,9 +50,18 @@ concept PortInboxes = requires(T& network) {
     network.catch_up();
 };
 
+// Whoever handles the links of one port may pause, or leave them to somebody else. Game thread only.
+class PortSource : public MessageSource {
+public:
+    // Handles nothing more, or goes on. What is not handled waits.
+    virtual void park(bool parked) = 0;
+    // What was taken and not handled is for who handles the port's links next.
+    virtual void give_back() = 0;
+};
+
 // Game thread only, but for depth(). Network and handler outlive it.
 template <LinkHandler Handler, PortInboxes Net>
-class NetSource final : public MessageSource {
+class NetSource final : public PortSource {
 public:
     NetSource(Net& network, Port port, Handler& handler)
         : network_(network),
@@ -63,10 +72,8 @@ public:
 
     std::string_view name() const override { return to_string(port_); }
 
-    // Handles nothing more, or goes on. What is not handled waits.
-    void park(bool parked) { is_parked_ = parked; }
-    // What was taken and not handled is for who handles the port's links next.
-    void give_back() {
+    void park(bool parked) override { is_parked_ = parked; }
+    void give_back() override {
         batch_.drop_first(next_);
         next_ = 0;
         inbox_.put_back(batch_);

@@ -42,8 +42,8 @@ public:
         if (frame.code == 0xDEAD) throw std::runtime_error("a handler's fault");
         links_.send(link, frame_of(frame.code, Bytes(frame.payload.begin(), frame.payload.end())));
     }
-    void malformed(const Pass&, ConnectionId link, WireError) { links_.close_after_flush(link); }
-    void gave_up(const Pass&, ConnectionId link, LinkFault) { links_.close_after_flush(link); }
+    void malformed(const Pass&, ConnectionId link, WireError) { links_.close(link); }
+    void gave_up(const Pass&, ConnectionId link, LinkFault) { links_.close(link); }
     void paused(const Pass&, ConnectionId) {}
     void resumed(const Pass&, ConnectionId) {}
     void drained(ConnectionId) {}

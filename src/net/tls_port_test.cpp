@@ -138,7 +138,7 @@ TEST_CASE_FIXTURE(TlsFixture, "S-1, S-2: frames go both ways over TLS, and the l
     turn_until(peer, [&] { return peer.heard.size() == 2 * large.size(); });
     CHECK(std::equal(large.begin(), large.end(), peer.heard.begin()));
 
-    net.links->close_after_flush(link);
+    net.links->close(link);
     turn_until(peer, [&] { return peer.socket.ended; });
     CHECK(peer.link.state() == TlsLink::State::ended);
     peer.socket.close();
@@ -198,7 +198,7 @@ TEST_CASE_FIXTURE(TlsFixture, "fault 75: TLS to a plain port is told and closed 
         CHECK(net.insecure == std::vector{TlsFailure::unexpected_tls});
         CHECK(net.counts(port).tls_failed[TlsFailure::unexpected_tls].value() == 1);
         // The loop closes what is malformed.
-        net.links->close_after_flush(net.last(InboundKind::malformed).item.connection);
+        net.links->close(net.last(InboundKind::malformed).item.connection);
         net.turn_until([&] {
             peer.socket.receive();
             return peer.socket.ended;

@@ -155,7 +155,7 @@ TEST_CASE_FIXTURE(OpenPort, "N-7: a link is for one cell, and its peers reach th
 
     // What the loop has for the peer goes back the same way.
     us.network.set_node_worker(&of_us);
-    us.network.links().close_after_flush(came[0].connection);
+    us.network.links().close(came[0].connection);
     us.network.links().flush();
     CHECK(to_us.next() == NodeKind::close);
     us.network.set_node_worker(nullptr);

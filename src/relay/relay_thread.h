@@ -53,7 +53,7 @@ private:
         void send(ConnectionId to, std::span<const std::byte> frame) override { links_.send(to, frame); }
         void greeted(ConnectionId link) override { links_.greeted(link); }
         void report_drained(ConnectionId link) override { links_.report_drained(link); }
-        void close(ConnectionId link) override { links_.close_after_flush(link); }
+        void close(ConnectionId link) override { links_.close(link); }
         void cut(ConnectionId link) override { links_.cut(link); }
         ByteOrder order_of(Port port) const override { return links_.order_of(port); }
 

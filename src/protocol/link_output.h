@@ -1,4 +1,4 @@
-// What core does to connections. The daemon's network implements it, and so do the simulator and the tests.
+// What core does to connections. Net's links implement it, and so do the simulator and the tests.
 #pragma once
 
 #include <cstddef>

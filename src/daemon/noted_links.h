@@ -1,21 +1,20 @@
-// What core sends, on its way to net's links.
+// What core sends to peers that outlive the game (N-7), on its way to net's links.
 #pragma once
 
-#include "core/link_output.h"
 #include "net/links.h"
+#include "protocol/link_output.h"
 #include "relay/peer_book.h"
 
 namespace muster {
 
-// Game thread only. Links and book outlive it. Where peers outlive the game there is a book of them, and it says what a
-// peer that has returned from another owner is to hear (N-7).
-class CoreLinks final : public LinkOutput {
+// Game thread only. Links and book outlive it. The book says what a peer that has returned from another owner is to
+// hear.
+class NotedLinks final : public LinkOutput {
 public:
-    explicit CoreLinks(Links& links, PeerBook* book = nullptr) : links_(links), book_(book) {}
+    NotedLinks(Links& links, PeerBook& book) : links_(links), book_(book) {}
 
     void send(ConnectionId to, std::span<const std::byte> frame) override {
-        if (book_ && !may_pass(to, frame)) return;
-        links_.send(to, frame);
+        if (may_pass(to, frame)) links_.send(to, frame);
     }
     // What goes to many answers nobody.
     void send_to_all(std::span<const ConnectionId> to, std::span<const std::byte> frame) override {
@@ -24,21 +23,21 @@ public:
     void report_drained(ConnectionId link) override { links_.report_drained(link); }
     void greeted(ConnectionId link) override { links_.greeted(link); }
     void close(ConnectionId link) override {
-        if (PeerBook::Peer* peer = book_ ? book_->find(link) : nullptr) peer->is_ending = true;
-        links_.close_after_flush(link);
+        if (PeerBook::Peer* peer = book_.find(link)) peer->is_ending = true;
+        links_.close(link);
     }
 
 private:
     bool may_pass(ConnectionId to, std::span<const std::byte> frame) {
-        const PeerBook::Peer* peer = book_->find(to);
+        const PeerBook::Peer* peer = book_.find(to);
         if (!peer) return true;
-        switch (book_->told(to, frame, links_.order_of(peer->port))) {
+        switch (book_.told(to, frame, links_.order_of(peer->port))) {
             case PeerBook::Passing::pass:
                 return true;
             case PeerBook::Passing::swallow:
                 return false;
             case PeerBook::Passing::amend:
-                links_.send(to, book_->amended());
+                links_.send(to, book_.amended());
                 return false;
             case PeerBook::Passing::close:
                 close(to);
@@ -48,7 +47,7 @@ private:
     }
 
     Links& links_;
-    PeerBook* const book_;
+    PeerBook& book_;
 };
 
 }  // namespace muster
