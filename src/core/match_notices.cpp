@@ -48,6 +48,12 @@ void MatchNotices::match_fell_through(LobbyId lobby, std::string_view reason, st
                                     std::vector<AccountId>(accounts.begin(), accounts.end())});
 }
 
+void MatchNotices::request_refused(LobbyId lobby, std::string_view reason, std::span<const AccountId> accounts) {
+    if (!others_ || others_->store_up()) return match_fell_through(lobby, reason, accounts);
+    drop(lobby);
+    tell_it_fell_through({lobby, ReasonText::cut(reason)}, accounts);
+}
+
 void MatchNotices::tell_it_fell_through(const PlayerMatchAborted& notice, std::span<const AccountId> accounts) {
     const LobbyId lobby = notice.lobby;
     for (const AccountId account : accounts) {

@@ -33,6 +33,9 @@ public:
     void match_begun_or_over(LobbyId lobby);
     // It was aborted, or no server was found for it.
     void match_fell_through(LobbyId lobby, std::string_view reason, std::span<const AccountId> accounts);
+    // It was not even tried. A matchmaker may ask over and over, so other cells hear of it only while the store takes
+    // records: what waits for a full disk stays bounded (fault 4).
+    void request_refused(LobbyId lobby, std::string_view reason, std::span<const AccountId> accounts);
 
     // What another cell says of its match. The same again tells nobody twice.
     void take(const PlayerNotice& notice);

@@ -219,6 +219,29 @@ TEST_CASE_FIXTURE(OneOfCells, "N-8, A-10: a match without listed players, and a 
     CHECK(written<PlayerNotice>().empty());
 }
 
+TEST_CASE_FIXTURE(
+    OneOfCells, "N-8, fault 4: with the disk full, requests over and over leave nothing waiting for the other cells") {
+    const TestPlayer ann = log_in(*this, "ann");
+    const ConnectionId matchmaker = join_matchmaker(*this, "chat");
+    send(matchmaker, MatchPlayers{LobbyId(7), {{ann.id, AccountId(99)}}});
+    next<MatchPlayersResponse>(matchmaker);
+    store.fault = StoreFault::full;
+    send(matchmaker, MatchPlayers{LobbyId(8), {{ann.id}}});  // finds it out
+    next<MatchPlayersResponse>(matchmaker);
+    const auto waiting = [&] { return core->ledger().records_waiting() - core->ledger().events_waiting(); };
+    const std::size_t before = waiting();
+    for (int i = 0; i < 100; ++i) {
+        REQUIRE(request_error(*this, matchmaker, request_for(7)) == "Store unavailable");
+        CHECK(next<PlayerMatchAborted>(ann.link).lobby == LobbyId(7));  // who is here hears each
+    }
+    CHECK(waiting() <= before + 1);
+    store.fault = StoreFault::none;
+    advance(2s);
+    CHECK(request_error(*this, matchmaker, request_for(7)) == "No servers available");
+    REQUIRE(written<PlayerNotice>().size() == 1);
+    CHECK(written<PlayerNotice>()[0].reason == "No servers available");
+}
+
 TEST_CASE_FIXTURE(OneOfCells,
                   "N-8, A-10, A-11: what another cell says of its match is told here once, and then settled") {
     const TestPlayer ann = log_in(*this, "ann");

@@ -93,7 +93,7 @@ void Matches::refuse(const ReplyTo& reply_to, const AllocationRequest& request, 
     tell_refused({request.lobby, request.region, text(why), label(why), Duration{0}, std::string(id)});
     // Refused before it was known to be this matchmaker's lobby: its match may be well.
     const bool at_the_door = why == Refusal::invalid_match_lobby_id || why == Refusal::server_shutting_down;
-    if (!at_the_door) lists_.tell_it_fell_through(request.lobby, text(why));
+    if (!at_the_door) lists_.tell_it_was_refused(request.lobby, text(why));
 }
 
 // A flood is refused with as little work as can be: each is counted, one a second is told in the log.

@@ -155,8 +155,17 @@ void PlayerLists::tell_to_come(const Match& match) {
 }
 
 void PlayerLists::tell_it_fell_through(LobbyId lobby, std::string_view reason) {
+    parts_.notices.match_fell_through(lobby, reason, listed(lobby));
+}
+
+void PlayerLists::tell_it_was_refused(LobbyId lobby, std::string_view reason) {
+    parts_.notices.request_refused(lobby, reason, listed(lobby));
+}
+
+// Nobody when no list was given.
+std::span<const AccountId> PlayerLists::listed(LobbyId lobby) const {
     const auto* listed = accounts(lobby);
-    parts_.notices.match_fell_through(lobby, reason, listed ? *listed : std::vector<AccountId>{});
+    return listed ? std::span(*listed) : std::span<const AccountId>();
 }
 
 }  // namespace muster

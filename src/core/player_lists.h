@@ -77,6 +77,7 @@ public:
     // Its server is ready: who is listed is told to come.
     void tell_to_come(const Match& match);
     void tell_it_fell_through(LobbyId lobby, std::string_view reason);
+    void tell_it_was_refused(LobbyId lobby, std::string_view reason);
 
 private:
     struct InFlight {
@@ -92,6 +93,7 @@ private:
         Time mentioned;
     };
 
+    std::span<const AccountId> listed(LobbyId lobby) const;
     std::optional<Refusal> refusal(LobbyId lobby, const std::string& matchmaker) const;
     void settled(LobbyId lobby, std::uint64_t number, bool durable);
     void too_late(LobbyId lobby);
