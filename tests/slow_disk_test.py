@@ -8,13 +8,65 @@ import threading
 import time
 
 from faulty_machine import FaultyMachine
-from muster_peer import PATIENCE_S
+from muster_peer import PATIENCE_S, allocated, text
 from served import main
 
 REFUSALS_PER_S = 8_000
 CALM_S = 5
 STALL_S = 8
 LOOKS = 4
+# Of peers that repeat themselves: near what their ports allow.
+REPEATING_SERVERS = 6
+REPORTS_PER_S = 1_900
+CANCELS_PER_S = 10_000
+REPEATING_MB = 12
+
+
+class Repeater:
+    """Says one thing over and over at a steady rate, and counts the answers, in threads of its own."""
+
+    STEP_S = 0.01
+
+    def __init__(self, peer, frame, per_s, answers):
+        self.peer, self.frame, self.step, self.answers = peer, frame, round(per_s * self.STEP_S), answers
+        self.said = self.heard = 0
+        self.ends, self.over = threading.Event(), threading.Event()
+        self.threads = [threading.Thread(target=self.speak), threading.Thread(target=self.listen)]
+        peer.socket.settimeout(0.2)
+        for thread in self.threads:
+            thread.start()
+
+    def speak(self):
+        while not self.ends.is_set():
+            self.peer.socket.sendall(self.frame * self.step)
+            self.said += self.step
+            time.sleep(self.STEP_S)
+
+    def listen(self):
+        left = self.peer.buffer
+        while not self.over.is_set():
+            try:
+                part = self.peer.socket.recv(1 << 16)
+            except TimeoutError:
+                continue
+            if not part:
+                return
+            data, at = left + part, 0
+            while len(data) - at >= 4 and len(data) - at >= 2 + struct.unpack_from("<H", data, at)[0]:
+                size, code = struct.unpack_from("<HH", data, at)
+                self.heard += self.answers(code, data[at + 4:at + 2 + size])
+                at += 2 + size
+            left = data[at:]
+
+    def silence(self):
+        """Says nothing more; hears on."""
+        self.ends.set()
+        self.threads[0].join(PATIENCE_S)
+
+    def end(self):
+        self.silence()
+        self.over.set()
+        self.threads[1].join(PATIENCE_S)
 
 
 class SlowDisk(FaultyMachine):
@@ -91,6 +143,67 @@ class SlowDisk(FaultyMachine):
         server.expect(0x1004)
         server.acknowledge(7)
         self.assertEqual(other.expect(0x2003).take("b"), 1)
+
+    def test_fault_5_peers_that_repeat_themselves_while_the_disk_stalls_cost_no_memory(self):
+        owner, canceller = self.daemon.matchmaker("chat-1"), self.daemon.matchmaker("chat-2")
+        report = {"ready": (0x1006, 0x1007), "ended": (0x100B, 0x100C)}
+        reporting = []  # (server, its report, the answer's code)
+        states = {}
+        for lobby in range(1, REPEATING_SERVERS + 1):  # each is full before the next one comes
+            server = self.daemon.game_server(7000 + lobby, max_matches=1)
+            _, error, _, token = allocated(owner, server, lobby)
+            self.assertEqual(error, "")
+            states[lobby] = list(report)[lobby % 2]
+            code, answer = report[states[lobby]]
+            said = struct.pack("<ii", server.id, lobby) + (text(token) if code == 0x1006 else b"")
+            reporting.append((server, struct.pack("<HH", len(said) + 2, code) + said, answer))
+        holder = self.daemon.game_server(7000, max_matches=LOOKS)
+        to_cancel = range(101, 101 + LOOKS)
+        for lobby in to_cancel:
+            self.assertEqual(allocated(canceller, holder, lobby)[1], "")
+        honest = self.daemon.game_server(6999)
+
+        def repeat(cancelled):
+            all_of = [Repeater(server, said, REPORTS_PER_S, lambda code, _, wanted=answer: code == wanted)
+                      for server, said, answer in reporting]
+            is_abort = lambda code, payload: code == 0x2006 and payload[:5] == struct.pack("<ib", cancelled, 4)
+            return all_of + [Repeater(canceller, struct.pack("<HHi", 6, 0x2007, cancelled), CANCELS_PER_S, is_abort)]
+
+        def all_answered(repeaters):
+            for each in repeaters:
+                each.silence()
+            self.soon(lambda: all(each.heard == each.said for each in repeaters), "not all is answered")
+            for each in repeaters:
+                each.end()
+            return sum(each.said for each in repeaters)
+
+        p99 = lambda times: times[len(times) * 99 // 100]
+        seen, grown_mb = [], []
+        for cancelled in to_cancel:  # others on this machine come and go
+            repeaters = repeat(999)  # the same load on a quick disk, on this machine as busy as it is
+            calm = p99(self.ack_times(honest, CALM_S))
+            all_answered(repeaters)
+            calm_mb = self.resident_mb()
+            self.slow(10 * STALL_S * 1000)
+            repeaters = repeat(cancelled)
+            states[cancelled] = "aborted"
+            stalled = p99(self.ack_times(honest, 2 * STALL_S))
+            grown_mb.append(self.resident_mb() - calm_mb)
+            self.slow(0)
+            said = all_answered(repeaters)
+            seen.append((calm, stalled))
+            if good := stalled < max(50, 3 * calm):
+                break
+        told = "; ".join(f"p99 calm {calm:.1f} ms, stalled {stalled:.1f} ms" for calm, stalled in seen)
+        print(f"{told}; {said} repetitions in the last stall, {max(grown_mb):.1f} MB more")
+        self.assertTrue(good, told)
+        self.assertLess(max(grown_mb), REPEATING_MB)
+        # All was answered, so it is on the disk.
+        self.lose_power()
+        self.daemon.start()
+        matches = json.loads(self.get("/api/v1/matches?limit=100")[1])["matches"]
+        found = {each["lobby_id"]: each["state"] for each in matches}
+        self.assertEqual({lobby: found.get(lobby) for lobby in states}, states)
 
     def test_fault_5_an_event_is_shown_once_it_is_durable_and_not_before(self):
         shown = lambda server: '"server.registered"' in self.get(f"/api/v1/events?server={server.id}")[1]

@@ -1,6 +1,7 @@
 // Account ids in open mode, where credentials name none: each name keeps the id that it first got (P-1).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -40,8 +41,14 @@ public:
         return found->second.id;
     }
 
-    // Whether there is an id left for a new name.
-    bool has_room() const { return next_ < share_.below; }
+    // At most so many wait for one name: whoever logs in, leaves and comes back while the disk stalls.
+    static constexpr std::size_t waiting_max = 64;
+
+    // Whether there is an id left for a new name, or room to wait for the id of one that is being written.
+    bool has_room(std::string_view name) const {
+        const auto known = by_name_.find(name);
+        return known == by_name_.end() ? next_ < share_.below : known->second.waiting.size() < waiting_max;
+    }
 
     // Gives an id to a name that find() does not know; there is room. `tell` is called in a later pass.
     void keep(std::string_view name, WhenKept tell) {

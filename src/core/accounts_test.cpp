@@ -56,15 +56,15 @@ TEST_CASE("N-8: new names get ids of the cell's own share, whatever other cells 
         {"before", AccountId(9)}, {"own", AccountId(11)}, {"far", AccountId(99)}};
     Accounts accounts(ledger, recovered, {10, 13});
     CHECK(accounts.find("far") == AccountId(99));
-    REQUIRE(accounts.has_room());
+    REQUIRE(accounts.has_room("new"));
     std::optional<AccountId> told;
     accounts.keep("new", [&](std::optional<AccountId> id) { told = id; });
     ledger.end_of_pass(clock.now());
     ledger.outcome(clock.now(), store.answer_next());
     CHECK(told == AccountId(12));
-    CHECK_FALSE(accounts.has_room());
-    CHECK(Accounts(ledger, {}, {10, 13}).has_room());
-    CHECK_FALSE(Accounts(ledger, {}, {1, 1}).has_room());
+    CHECK_FALSE(accounts.has_room("newer"));
+    CHECK(Accounts(ledger, {}, {10, 13}).has_room("new"));
+    CHECK_FALSE(Accounts(ledger, {}, {1, 1}).has_room("new"));
 }
 
 TEST_CASE_FIXTURE(AccountsWorld,

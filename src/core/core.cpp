@@ -104,11 +104,13 @@ void Core::end_outlived(const Pass& pass, ConnectionId newer) {
 
 void Core::frame(const Pass& pass, ConnectionId id, const PeerFrame& frame) {
     take(pass, id, frame);
-    if (fleet_.has_facts() || matches_.has_listed() || matchmakers_.has_silent()) apply_facts(pass);
+    const bool found = fleet_.has_facts() || matches_.has_listed() || matchmakers_.has_silent();
+    if (found || replies_.has_flooding()) apply_facts(pass);
 }
 
 // Nothing calls back into core: what the fleet and the matchmakers found is applied here, in the order it happened.
 void Core::apply_facts(const Pass& pass) {
+    close_flooding(pass);
     for (const ConnectionId silent : matchmakers_.take_silent()) {
         if (Link* link = links_.find(silent)) links_.close(*link);
     }
@@ -136,6 +138,19 @@ void Core::apply_facts(const Pass& pass) {
                 if (server) matches_.load_mismatch(pass, *server);
                 break;
         }
+    }
+}
+
+// Answers that wait are bytes that cannot be sent: a peer that makes Muster keep too many is dropped, as one that does
+// not read (W-7).
+void Core::close_flooding(const Pass& pass) {
+    for (const ConnectionId id : replies_.take_flooding()) {
+        Link* link = links_.find(id);
+        if (!link || link->closing) continue;
+        log_.with(LogLevel::warning, {{"port", to_string(link->port)}, {"peer", link->peer.to_string()}},
+                  "Closed a connection: {} of its answers wait", replies_.size(id));
+        replies_.closed(id);
+        say_last(pass, *link, Reason::too_many_messages);
     }
 }
 
@@ -269,7 +284,10 @@ void Core::closed(const Pass& pass, ConnectionId id) {
 }
 
 void Core::end(const Pass& pass, const Link& link) {
-    if (link.port == Port::players) players_.link_lost(pass, link);
+    if (link.port == Port::players) {
+        player_port_.closed(link.id);
+        players_.link_lost(pass, link);
+    }
     const Link ended = link;
     links_.closed(ended.id);
     replies_.closed(ended.id);

@@ -195,6 +195,9 @@ public:
     const Matchmakers& matchmakers() const { return matchmakers_; }
     const Hosts& hosts() const { return hosts_; }
     const Ledger& ledger() const { return ledger_; }
+    const Replies& replies() const { return replies_; }
+    // Logins that wait for the disk.
+    std::size_t logins_waiting() const { return player_port_.logins_waiting(); }
     const RecentLosses& losses() const { return losses_; }
     const RefusedRegistrations& refused_registrations() const { return refused_registrations_; }
     const RegionFigures& region_figures() const { return region_figures_; }
@@ -211,6 +214,7 @@ private:
     void take(const Pass& pass, ConnectionId id, const PeerFrame& frame);
     const Matchmaker& matchmaker_of(const HttpAsker& asker);
     void apply_facts(const Pass& pass);
+    void close_flooding(const Pass& pass);
     void end_outlived(const Pass& pass, ConnectionId newer);
     void end(const Pass& pass, const Link& link);
     void refuse(const Pass& pass, Link& link, const PeerFrame& frame, WireError kind);

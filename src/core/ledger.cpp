@@ -130,7 +130,8 @@ Ledger::Made Ledger::make_batch() {
     // Nothing newer goes before what failed.
     if (returned_.empty()) add_waiting(made);
     made.batch.number = made.sent.number = next_number_;
-    made.sent.size = records.size();
+    const std::size_t without_record = made.sent.promises.size() - made.sent.promised.size();
+    made.sent.size = records.size() + without_record;
     for (const Record& record : records) made.sent.rows += rows_of(record);
     return made;
 }

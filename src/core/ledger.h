@@ -47,7 +47,8 @@ enum class Kept : std::uint8_t {
 struct LedgerLimits {
     std::size_t events_waiting = 50'000;
     std::size_t promises_waiting = 10'000;
-    // With this many records handed over and not answered, the store is congested.
+    // With this many records handed over and not answered, the store is congested. A promise without a record counts
+    // as one: it takes memory as well.
     std::size_t records_in_flight = 65'536;
 };
 
@@ -110,7 +111,7 @@ public:
 
     // Batches handed over and not answered.
     std::size_t in_flight() const { return in_flight_.size(); }
-    // Records that wait here, and those handed over and not answered.
+    // Records that wait here, and those handed over and not answered; and promises without one.
     std::size_t records_waiting() const;
     std::size_t records_in_flight() const { return records_in_flight_; }
     // Of those that wait here, the events and the promises.
@@ -128,7 +129,7 @@ private:
     // A batch without its records: those are the store's until it has answered.
     struct Sent {
         std::uint64_t number = 0;
-        std::size_t size = 0;  // in records
+        std::size_t size = 0;  // in records, and promises without one
         std::size_t rows = 0;
         std::vector<std::size_t> promised;  // positions in the batch, ascending
         std::vector<Promise> promises;      // of the same, and those without a record

@@ -330,3 +330,23 @@ TEST_CASE_FIXTURE(LedgerWorld, "fault 5: behind many batches a large one does no
     CHECK(ledger.in_flight() == Ledger::batches_in_flight_max + 1);
     CHECK(ledger.records_waiting() == 0);
 }
+
+TEST_CASE_FIXTURE(LedgerWorld, "fault 5: promises without a record are bounded as records are, the newest are broken") {
+    std::size_t kept = 0;
+    std::size_t broken = 0;
+    for (std::size_t i = 0; i < 4 * Ledger::in_flight_max; ++i) {
+        ledger.promise_written([&](Kept how) { ++(how == Kept::durable ? kept : broken); });
+        if (i % 100 == 0) end_pass();
+    }
+    end_pass();
+    CHECK(ledger.congested());
+    CHECK(ledger.records_in_flight() <= Ledger::in_flight_max + Ledger::batch_max);
+    CHECK(ledger.promises_waiting() <= Ledger::promises_waiting_max);
+    CHECK(kept == 0);
+    CHECK(broken == 4 * Ledger::in_flight_max - ledger.records_in_flight() - ledger.promises_waiting());
+    write_all();
+    CHECK(kept + broken == 4 * Ledger::in_flight_max);
+    CHECK(kept >= Ledger::in_flight_max);
+    CHECK(ledger.records_in_flight() == 0);
+    CHECK_FALSE(ledger.congested());
+}

@@ -48,29 +48,29 @@ void Matches::validate(const Pass& pass, const ReplyTo& reply_to, const Server& 
     seats_.take(reply_to, match, request.account, limit_delay());
 }
 
-Result<void, Refusal> Matches::ready(const Pass& pass, const Server& from, const ReadyForMatch& report) {
-    const auto found = reported(pass, from, report.lobby);
+Result<Reported, Refusal> Matches::ready(const Pass& pass, const Server& from, const ReadyForMatch& report) {
+    const auto found = match_of_report(pass, from, report.lobby);
     if (!found) return Failure(found.error());
     Match& match = **found;
     if (!same_text(report.token.view(), match.record.token)) return Failure(Refusal::invalid_match_token);
-    if (match.record.state != MatchState::allocated) return {};  // said before
+    if (match.record.state != MatchState::allocated) return Reported::again;
     match.record.state = MatchState::ready;
     match.record.ready_at = wall();
     save(match);
     became_ready(pass, match);
-    return {};
+    return Reported::news;
 }
 
-Result<void, Refusal> Matches::started(const Pass& pass, const Server& from, LobbyId lobby) {
+Result<Reported, Refusal> Matches::started(const Pass& pass, const Server& from, LobbyId lobby) {
     fleet_.speaks_of_matches(from.id);
-    const auto found = reported(pass, from, lobby);
+    const auto found = match_of_report(pass, from, lobby);
     if (!found) {
         const OverLobbies::Over* over = over_.find(lobby);
         const bool its_own = over && over->how == MatchState::ended && over->server == from.id;
         return Failure(its_own ? Refusal::match_already_ended : found.error());
     }
     Match& match = **found;
-    if (match.record.state == MatchState::started) return {};
+    if (match.record.state == MatchState::started) return Reported::again;
     match.record.state = MatchState::started;
     match.record.started_at = wall();
     timers_.cancel(match.look);
@@ -78,26 +78,26 @@ Result<void, Refusal> Matches::started(const Pass& pass, const Server& from, Lob
     save(match);
     events_.publish(event::MatchStarted{lobby, from.id});
     notices_.match_begun_or_over(lobby);
-    return {};
+    return Reported::news;
 }
 
-Result<void, Refusal> Matches::ended(const Pass& pass, const Server& from, LobbyId lobby) {
+Result<Reported, Refusal> Matches::ended(const Pass& pass, const Server& from, LobbyId lobby) {
     fleet_.speaks_of_matches(from.id);
-    const auto found = reported(pass, from, lobby);
+    const auto found = match_of_report(pass, from, lobby);
     if (!found) {
         const OverLobbies::Over* over = over_.find(lobby);
-        if (over && over->how == MatchState::ended && over->server == from.id) return {};  // said before
+        if (over && over->how == MatchState::ended && over->server == from.id) return Reported::again;
         return Failure(found.error());
     }
     Match& match = **found;
     fleet_.end_reported(from.id, match.reports_before);
     this->over(pass, match, MatchState::ended, "");
-    return {};
+    return Reported::news;
 }
 
 // The first three checks of A-10, in their order. The first one is the caller's: `from` is registered and speaks for
 // itself. A server that speaks of its match holds it.
-Result<Match*, Refusal> Matches::reported(const Pass& pass, const Server& from, LobbyId lobby) {
+Result<Match*, Refusal> Matches::match_of_report(const Pass& pass, const Server& from, LobbyId lobby) {
     Match* match = table_.find(lobby);
     if (!match || match->offering()) {
         const OverLobbies::Over* over = over_.find(lobby);

@@ -90,6 +90,9 @@ struct MatchesConfig {
     std::size_t news_portion = MatchNews::portion_bytes;  // fits a link's unsent bytes
 };
 
+// What a report of a game server was: it changed something, or it was said before.
+enum class Reported : std::uint8_t { news, again };
+
 // How those hear of a match's end who wait for something.
 struct MatchEnding {
     Refusal to_who_waits = Refusal::server_allocation_timeout;
@@ -142,9 +145,9 @@ public:
 
     // From game servers.
     void acknowledge(const Pass& pass, const Server& from, const AllocateMatchAck& ack);
-    Result<void, Refusal> ready(const Pass& pass, const Server& from, const ReadyForMatch& report);
-    Result<void, Refusal> started(const Pass& pass, const Server& from, LobbyId lobby);
-    Result<void, Refusal> ended(const Pass& pass, const Server& from, LobbyId lobby);
+    Result<Reported, Refusal> ready(const Pass& pass, const Server& from, const ReadyForMatch& report);
+    Result<Reported, Refusal> started(const Pass& pass, const Server& from, LobbyId lobby);
+    Result<Reported, Refusal> ended(const Pass& pass, const Server& from, LobbyId lobby);
     void validate(const Pass& pass, const ReplyTo& reply_to, const Server& from, const ValidateToken& request);
 
     // What became of servers, in the order it happened.
@@ -215,7 +218,7 @@ private:
     void given_up(const Pass& pass, Match& match);
 
     // Lives of matches (matches.cpp).
-    Result<Match*, Refusal> reported(const Pass& pass, const Server& from, LobbyId lobby);
+    Result<Match*, Refusal> match_of_report(const Pass& pass, const Server& from, LobbyId lobby);
     void over(const Pass& pass, Match& match, MatchState how, std::string_view reason, const MatchEnding& ending = {});
     // Answers it in time, whatever the disk does.
     TimerId limit_cancel(const ReplyTo& reply_to);

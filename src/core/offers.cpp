@@ -122,9 +122,24 @@ void Offers::unexpected(const Server& from, const AllocateMatchAck& ack) {
     if (was_owed) return drop(from.id, ack.lobby, text(Reason::offer_withdrawn));
     // Asked for by nobody: it is told, and nothing is written down for it.
     if (match) return parts_.links.send(from.link, AbortMatch{ack.lobby, ReasonText(text(Reason::offer_withdrawn))});
-    // Perhaps its match was over a moment ago: then that is durable first, as with any match that it holds.
-    parts_.ledger.promise_written([&links = parts_.links, link = from.link, lobby = ack.lobby](Kept) {
-        links.send(link, AbortMatch{lobby, ReasonText(text(Reason::offer_withdrawn))});
+    abort_late(from.link, ack.lobby);
+}
+
+// Perhaps its match was over a moment ago: then that is durable first, as with any match that it holds. One abort
+// answers all that is said of the lobby meanwhile.
+void Offers::abort_late(ConnectionId link, LobbyId lobby) {
+    std::set<LobbyId>& waiting = late_[link];
+    if (waiting.contains(lobby)) return;
+    const auto tell = [this, link, lobby] {
+        parts_.links.send(link, AbortMatch{lobby, ReasonText(text(Reason::offer_withdrawn))});
+    };
+    if (waiting.size() >= late_of_link_max) return tell();
+    waiting.insert(lobby);
+    parts_.ledger.promise_written([this, tell, link, lobby](Kept) {
+        const auto of = late_.find(link);
+        of->second.erase(lobby);
+        if (of->second.empty()) late_.erase(of);
+        tell();
     });
 }
 

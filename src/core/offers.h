@@ -3,8 +3,11 @@
 // knows of.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "base/entropy.h"
@@ -37,6 +40,10 @@ public:
         Entropy& entropy;
         MatchFigures& figures;
     };
+
+    // Late acknowledgements of one link whose abort waits for the disk. Beyond them it is told at once, as without the
+    // disk.
+    static constexpr std::size_t late_of_link_max = 256;
 
     explicit Offers(const Parts& parts) : parts_(parts) {}
 
@@ -71,9 +78,11 @@ public:
 private:
     void over(Match& match);
     void unexpected(const Server& from, const AllocateMatchAck& ack);
+    void abort_late(ConnectionId link, LobbyId lobby);
 
     const Parts parts_;
     OldOffers old_;
+    std::map<ConnectionId, std::set<LobbyId>> late_;  // lobbies whose abort waits
 };
 
 }  // namespace muster

@@ -88,7 +88,7 @@ void PlayerPort::login(const Pass& pass, Link& link, const PlayerLogin& login) {
     const auto account = judge(login);
     if (!account) return refuse_login(pass, link, account.error());
     if (*account) return begin_session(pass, link, **account, login.player_name, login.resume_token);
-    if (!accounts_.has_room()) return refuse_login(pass, link, Refusal::store_unavailable);
+    if (!accounts_.has_room(login.player_name.view())) return refuse_login(pass, link, Refusal::store_unavailable);
     links_.greeted(link);
     pending_[link.id] = {login.player_name, login.resume_token, {}};
     accounts_.keep(login.player_name.view(),

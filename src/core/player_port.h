@@ -69,6 +69,10 @@ public:
     // A frame of a greeted link, or a login: the caller has judged that much. Why its bytes are wrong, if they are.
     Result<void, WireError> frame(const Pass& pass, Link& link, const PeerFrame& frame);
 
+    // The link is gone: a login that waits there is forgotten, with what was said behind it.
+    void closed(ConnectionId link) { pending_.erase(link); }
+    std::size_t logins_waiting() const { return pending_.size(); }
+
     // At the very end of a pass: clock answers leave with a stamp that is as late as can be.
     void end_of_pass();
 

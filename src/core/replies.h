@@ -2,11 +2,15 @@
 //
 // An answer leaves as soon as it is known. One rule orders them: answers on one link that name the same lobby leave in
 // the order in which they were asked for.
+//
+// However long answers wait, and whatever a peer asks meanwhile, memory stays bounded (fault 5). Who asks the same
+// again joins the one that waits, and equal answers in a row are kept once, with a count. What cannot be joined waits
+// behind an answer about the same lobby, up to a limit for each link and for all.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <utility>
 #include <vector>
@@ -40,10 +44,20 @@ struct AnsweredQuestion {
 // Game thread only. The links outlive it.
 class Replies {
 public:
+    // So many answers of one link may wait behind others about their lobbies, and of all links. A matchmaker may have a
+    // list, a request and a cancel of each of its lobbies waiting; a game server the players of its matches.
+    static constexpr std::size_t behind_of_server_max = 16'384;
+    static constexpr std::size_t behind_of_matchmaker_max = 32'768;
+    static constexpr std::size_t behind_max = 262'144;
+
     explicit Replies(LinkTable& links) : links_(links) {}
 
     // Notes that an answer about the lobby is to come on the link. Later answers about that lobby wait for it there.
-    ReplyTo expect(ConnectionId link, LobbyId lobby);
+    // `kind` is what join() goes by.
+    ReplyTo expect(ConnectionId link, LobbyId lobby, Code kind = 0);
+    // The same is asked again. If an answer of this kind is the last that waits about the lobby on the link, it leaves
+    // once more when it is known. Else false, and nothing changed.
+    [[nodiscard]] bool join(ConnectionId link, LobbyId lobby, Code kind);
 
     // The answer is known. It may come after its link is gone, or after another answer: then nothing happens.
     template <class M>
@@ -65,7 +79,7 @@ public:
     // An answer about the lobby that is known in the moment it is asked for.
     template <class M>
     void answer_at_once(ConnectionId link, LobbyId lobby, const M& message) {
-        if (!waiting_.contains({link, lobby})) return links_.send(link, message);
+        if (!waits(link, lobby)) return links_.send(link, message);
         answer(expect(link, lobby), message);
     }
 
@@ -87,33 +101,58 @@ public:
     // The questions that were answered since the last call.
     std::vector<AnsweredQuestion> take_answered() { return std::exchange(answered_, {}); }
 
-    // Answers that wait, for their own outcome or for one before them.
-    std::size_t size() const;
+    // Links with more answers behind others than may wait: the caller closes them.
+    bool has_flooding() const { return !flooding_.empty(); }
+    std::vector<ConnectionId> take_flooding() { return std::exchange(flooding_, {}); }
+
+    // Answers that wait, for their own outcome or for one before them; joined ones count as one.
+    std::size_t size() const { return waiting_.size(); }
+    std::size_t size(ConnectionId link) const;
 
 private:
-    struct Place {
+    // The answers of a link about a lobby are neighbours, in the order in which they were asked for.
+    struct Key {
+        ConnectionId link;
+        LobbyId lobby;
         std::uint64_t number = 0;
+        friend auto operator<=>(const Key&, const Key&) = default;
+        bool is_beside(const Key& other) const { return link == other.link && lobby == other.lobby; }
+    };
+    struct Place {
+        Code kind = 0;
         bool known = false;
         bool before_news = false;  // news of the lobby wait for it
+        std::uint32_t times = 1;   // that it leaves
         std::vector<std::byte> frame{};
     };
-    using Order = std::pair<ConnectionId, LobbyId>;
+    using Places = std::map<Key, Place>;
+    struct OfLink {
+        std::size_t waiting = 0;
+        std::size_t behind = 0;  // of them, those that are not the first about their lobby
+    };
 
     template <class M>
     void put(const ReplyTo& to, const M& message, bool before_news) {
-        Place* place = find(to);
-        if (!place || place->known) return;
-        place->known = true;
-        place->before_news = before_news;
-        encode(message, links_.order(M::port), place->frame);
-        leave({to.link, to.lobby});
+        const auto place = waiting_.find({to.link, to.lobby, to.number});
+        if (place == waiting_.end() || place->second.known) return;
+        place->second.known = true;
+        place->second.before_news = before_news;
+        encode(message, links_.order(M::port), place->second.frame);
+        if (!merge(place)) leave(to.link, to.lobby);
     }
-    Place* find(const ReplyTo& to);
+    Places::const_iterator first(ConnectionId link, LobbyId lobby) const { return waiting_.lower_bound({link, lobby}); }
+    bool waits(ConnectionId link, LobbyId lobby) const;
     bool holds_back(ConnectionId link, LobbyId lobby) const;
-    void leave(const Order& order);
+    bool merge(Places::iterator place);
+    void leave(ConnectionId link, LobbyId lobby);
+    Places::iterator erase(Places::iterator place);
+    void look_for_flood(ConnectionId link, const OfLink& of);
 
     LinkTable& links_;
-    std::map<Order, std::deque<Place>> waiting_;  // only orders in which something waits
+    Places waiting_;
+    std::map<ConnectionId, OfLink> of_link_;  // only links on which something waits
+    std::size_t behind_ = 0;                  // of all
+    std::vector<ConnectionId> flooding_;
     std::vector<AnsweredQuestion> answered_;
     std::uint64_t next_number_ = 1;
     bool promised_ = false;

@@ -113,3 +113,64 @@ TEST_CASE_FIXTURE(Answering, "fault 25: of a hundred thousand answers about one 
     CHECK(replies.size() == 0);
     CHECK(sent().size() == asked);
 }
+
+TEST_CASE_FIXTURE(Answering, "W-8, fault 5: who asks the same again waits with the last one, and with no other") {
+    const ReplyTo first = replies.expect(link, LobbyId(1), 7);
+    CHECK_FALSE(replies.join(link, LobbyId(1), 8));
+    CHECK_FALSE(replies.join(link, LobbyId(2), 7));
+    CHECK(replies.join(link, LobbyId(1), 7));
+    CHECK(replies.join(link, LobbyId(1), 7));
+    const ReplyTo other = replies.expect(link, LobbyId(1), 8);
+    CHECK_FALSE(replies.join(link, LobbyId(1), 7));  // it would leave before the other one
+    CHECK(replies.size(link) == 2);
+    replies.answer(other, no(1));
+    CHECK_FALSE(replies.join(link, LobbyId(1), 8));  // known already
+    CHECK(sent().empty());
+    replies.answer(first, yes(1));
+    CHECK(sent() == std::vector{1, 1, 1, -1});
+    CHECK(replies.size() == 0);
+    CHECK(replies.size(link) == 0);
+    CHECK_FALSE(replies.join(link, LobbyId(1), 7));
+}
+
+TEST_CASE_FIXTURE(Answering, "W-8, fault 5: equal answers in a row are kept once, and leave as often as asked for") {
+    const ReplyTo first = replies.expect(link, LobbyId(1));
+    for (int i = 0; i < 1'000; ++i) replies.answer_at_once(link, LobbyId(1), no(1));
+    CHECK(replies.size() == 2);
+    replies.answer_at_once(link, LobbyId(1), yes(1));
+    replies.answer_at_once(link, LobbyId(1), no(1));
+    CHECK(replies.size() == 4);
+    replies.answer(first, yes(1));
+    std::vector<std::int32_t> expected(1'003, -1);
+    expected[0] = expected[1'001] = 1;
+    CHECK(sent() == expected);
+}
+
+TEST_CASE_FIXTURE(Answering,
+                  "W-7, fault 5: a link with too many answers behind others is named, and so is the worst of all") {
+    const auto fill = [&](ConnectionId on, LobbyId lobby, std::size_t count) {
+        replies.expect(on, lobby);
+        for (std::size_t i = 0; i < count; ++i) replies.expect(on, lobby);
+    };
+    for (std::int32_t lobby = 2; lobby < 100; ++lobby) replies.expect(link, LobbyId(lobby));  // the first ones are free
+    fill(link, LobbyId(1), Replies::behind_of_matchmaker_max);
+    CHECK_FALSE(replies.has_flooding());
+    replies.expect(link, LobbyId(1));
+    CHECK(replies.take_flooding() == std::vector{link});
+    replies.closed(link);
+    CHECK(replies.size() == 0);
+
+    // None has too many, all together do.
+    const std::size_t each = Replies::behind_of_matchmaker_max - 1;
+    std::uint32_t slot = 10;
+    for (std::size_t behind = 0; behind + each <= Replies::behind_max; behind += each)
+        fill(links.opened({slot++, 1}, Port::matchmakers, IpAddress())->id, LobbyId(1), each);
+    const ConnectionId server = links.opened({slot, 1}, Port::servers, IpAddress())->id;
+    fill(server, LobbyId(1), Replies::behind_max % each);
+    CHECK_FALSE(replies.has_flooding());
+    replies.expect(server, LobbyId(1));
+    CHECK(replies.take_flooding() == std::vector{ConnectionId{10, 1}});
+    replies.closed({10, 1});
+    replies.expect(server, LobbyId(1));
+    CHECK_FALSE(replies.has_flooding());
+}

@@ -57,20 +57,18 @@ struct ServerPort::Visitor {
     }
     void operator()(const ReadyForMatch& report) const {
         const Server* server = port.speaker(link, report.server);
-        const auto done = server ? port.matches_.ready(pass, *server, report) : Failure(Refusal::server_not_registered);
-        answer<ReadyForMatchResponse>(report.lobby, done);
+        answer<ReadyForMatchResponse>(
+            report, server ? port.matches_.ready(pass, *server, report) : Failure(Refusal::server_not_registered));
     }
     void operator()(const MatchStartedReport& report) const {
         const Server* server = port.speaker(link, report.server);
-        const auto done =
-            server ? port.matches_.started(pass, *server, report.lobby) : Failure(Refusal::server_not_registered);
-        answer<MatchResponse>(report.lobby, done);
+        answer<MatchResponse>(report, server ? port.matches_.started(pass, *server, report.lobby)
+                                             : Failure(Refusal::server_not_registered));
     }
     void operator()(const MatchEndedReport& report) const {
         const Server* server = port.speaker(link, report.server);
-        const auto done =
-            server ? port.matches_.ended(pass, *server, report.lobby) : Failure(Refusal::server_not_registered);
-        answer<MatchResponse>(report.lobby, done);
+        answer<MatchResponse>(report, server ? port.matches_.ended(pass, *server, report.lobby)
+                                             : Failure(Refusal::server_not_registered));
     }
     void operator()(const ValidateToken& request) const {
         if (const Server* server = port.speaker(link, request.server)) {
@@ -82,15 +80,23 @@ struct ServerPort::Visitor {
     }
 
     // What a report changed holds at once. A yes leaves when it is durable, so that no crash undoes it. Without
-    // the disk, or when it takes longer than a request may, the server hears that, and says it again.
-    template <class M>
-    void answer(LobbyId lobby, const Result<void, Refusal>& done) const {
-        if (!done) return port.replies_.answer_at_once(link.id, lobby, M{LobbyRefused{lobby, error(done.error())}});
-        const ReplyTo to = port.replies_.expect(link.id, lobby);
-        if (planted(Bug::report_answered_before_disk)) return port.replies_.answer(to, M{LobbyAccepted{lobby}});
-        const TimerId limit = port.timers_.start(
-            {.first_delay = port.matches_.limit_delay(), .base = TimeBase::real},
-            [&replies = port.replies_, to](const TimerFired&) { replies.answer(to, not_kept<M>(to.lobby)); });
+    // the disk, or when it takes longer than a request may, the server hears that, and says it again. Said again it
+    // writes nothing, so it waits with the first: a server that repeats itself while the disk stalls costs no memory.
+    template <class M, class Report>
+    void answer(const Report& report, const Result<Reported, Refusal>& done) const {
+        const LobbyId lobby = report.lobby;
+        Replies& replies = port.replies_;
+        if (!done) return replies.answer_at_once(link.id, lobby, M{LobbyRefused{lobby, error(done.error())}});
+        if (*done == Reported::again) {
+            if (replies.join(link.id, lobby, Report::code)) return;
+            if (replies.size(link.id) >= repeats_beside_max)
+                return replies.answer_at_once(link.id, lobby, not_kept<M>(lobby));
+        }
+        const ReplyTo to = replies.expect(link.id, lobby, Report::code);
+        if (planted(Bug::report_answered_before_disk)) return replies.answer(to, M{LobbyAccepted{lobby}});
+        const TimerId limit =
+            port.timers_.start({.first_delay = port.matches_.limit_delay(), .base = TimeBase::real},
+                               [&replies, to](const TimerFired&) { replies.answer(to, not_kept<M>(to.lobby)); });
         port.ledger_.promise_written([&port = port, to, limit](Kept kept) {
             port.timers_.cancel(limit);
             if (kept == Kept::durable) return port.replies_.answer(to, M{LobbyAccepted{to.lobby}});
@@ -150,12 +156,34 @@ void ServerPort::set_draining(const Pass& pass, Link& link, const SetDraining& w
         return links_.send(link.id, ServerError{SetDraining::code, error(Refusal::server_not_registered)});
     }
     fleet_.drain_by_server(wish.server, wish.draining, issued_.at(pass.now));
-    ledger_.promise_written([this, id = link.id, named = wish.server](Kept kept) {
-        const Server* server = fleet_.held_by(id, named);
-        if (!server) return;  // gone, or heard on another link since
-        if (kept == Kept::durable) return links_.send(id, ServerStatusNotice{named, server->status()});
-        links_.send(id, ServerError{SetDraining::code, error(Refusal::store_unavailable)});
-    });
+    DrainWishes& wishes = drains_[link.id];
+    if (wishes.promised > 0) {
+        ++wishes.later;
+        return;
+    }
+    wishes.promised = 1;
+    promise_status(link.id, wish.server);
+}
+
+// One promise of a link is under way at a time. The next one answers all wishes that came meanwhile.
+void ServerPort::promise_status(ConnectionId link, ServerId named) {
+    ledger_.promise_written([this, link, named](Kept kept) { tell_status(link, named, kept); });
+}
+
+void ServerPort::tell_status(ConnectionId link, ServerId named, Kept kept) {
+    DrainWishes& wishes = drains_.at(link);
+    const std::size_t answers = std::exchange(wishes.promised, std::exchange(wishes.later, 0));
+    const Server* server = fleet_.held_by(link, named);
+    if (wishes.promised == 0 || !server) drains_.erase(link);
+    if (!server) return;  // gone, or heard on another link since
+    for (std::size_t i = 0; i < answers; ++i) {
+        if (kept == Kept::durable) {
+            links_.send(link, ServerStatusNotice{named, server->status()});
+        } else {
+            links_.send(link, ServerError{SetDraining::code, error(Refusal::store_unavailable)});
+        }
+    }
+    if (drains_.contains(link)) promise_status(link, named);
 }
 
 void ServerPort::leave(const Pass& pass, Link& link, ServerId server, Code code, Reason reason) {

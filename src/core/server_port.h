@@ -1,7 +1,9 @@
 // What game servers say, and what they are answered: the server port's side of core.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -41,6 +43,10 @@ public:
         RefusedRegistrations& refused;
     };
 
+    // Of one link. With this many answers waiting there, a report that was made before waits no more: "Store
+    // unavailable".
+    static constexpr std::size_t repeats_beside_max = 1'024;
+
     ServerPort(const Parts& parts, TokenCheck token_check);
 
     void configure(TokenCheck token_check) { token_check_ = std::move(token_check); }
@@ -58,10 +64,17 @@ public:
 
 private:
     struct Visitor;
+    // Of one link: how many wishes the promise under way answers, and how many came since.
+    struct DrainWishes {
+        std::size_t promised = 0;
+        std::size_t later = 0;
+    };
 
     void handshake(const Pass& pass, Link& link, const ServerHandshake& hello);
     void heartbeat(const Pass& pass, Link& link, const ServerHeartbeat& beat, const PeerFrame& frame);
     void set_draining(const Pass& pass, Link& link, const SetDraining& wish);
+    void promise_status(ConnectionId link, ServerId named);
+    void tell_status(ConnectionId link, ServerId named, Kept kept);
     // It goes for good; `code` is of the message that said so.
     void leave(const Pass& pass, Link& link, ServerId server, Code code, Reason reason);
     // The server that the link speaks for, if it names itself rightly.
@@ -77,6 +90,7 @@ private:
     WrongSecrets& wrong_secrets_;
     RefusedRegistrations& refused_;
     TokenCheck token_check_;
+    std::map<ConnectionId, DrainWishes> drains_;  // whose promise is under way
 };
 
 }  // namespace muster
