@@ -1,6 +1,8 @@
 #include "store/settled_date.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 
 #include "base/planted.h"
 
@@ -12,10 +14,13 @@ UnixMs SettledDate::observe(Time now, UnixMs wall) {
     };
     const UnixMs expected{date_.value + in_ms(now - at_)};
     if (wall.value - expected.value > in_ms(step_max)) {
-        if (!ahead_since_) ahead_since_ = now;
-        if (now - *ahead_since_ < believed_after && !planted(Bug::date_believed_at_once)) return expected;
+        // Another date than the one that was ahead before has to last by itself.
+        const std::int64_t off = ahead_ ? wall.value - ahead_->date.value - in_ms(now - ahead_->at) : 0;
+        const bool runs_on = ahead_ && std::abs(off) <= in_ms(step_max);
+        ahead_ = Ahead{.since = runs_on ? ahead_->since : now, .at = now, .date = wall};
+        if (now - ahead_->since < believed_after && !planted(Bug::date_believed_at_once)) return expected;
     }
-    ahead_since_.reset();
+    ahead_.reset();
     at_ = now;
     date_ = wall;
     return wall;

@@ -14,7 +14,7 @@ class SettledDate {
 public:
     // A forward step up to this is followed at once; so is every backward one, by which nothing gets older.
     static constexpr std::chrono::hours step_max{1};
-    // A larger one is followed when the date has been ahead for so long.
+    // A larger one is followed when the date has run on for so long from where it jumped to.
     static constexpr std::chrono::minutes believed_after{10};
 
     // `known` is a date that has been: the latest that was written down.
@@ -24,9 +24,16 @@ public:
     UnixMs observe(Time now, UnixMs wall);
 
 private:
+    // A date that is ahead of the one believed.
+    struct Ahead {
+        Time since;
+        Time at;  // when it was looked at last
+        UnixMs date;
+    };
+
     Time at_;  // when `date_` was the date
     UnixMs date_;
-    std::optional<Time> ahead_since_;
+    std::optional<Ahead> ahead_;
 };
 
 // The date that had lasted when a store was left, by the dates of what was written: jumps ahead of the last ten minutes

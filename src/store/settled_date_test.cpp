@@ -57,6 +57,52 @@ TEST_CASE_FIXTURE(Dates, "fault 18: a date that stays ahead for ten minutes is b
     CHECK(seen() == wall);
 }
 
+TEST_CASE_FIXTURE(Dates, "fault 18: a date that is two hours ahead makes no other date believed before its time") {
+    seen();
+    const std::int64_t before = wall;
+    wall += 2 * hour_ms;
+    for (int i = 0; i < 9; ++i) {
+        CHECK(seen() == before + i * 60'000);
+        pass(1min);
+    }
+    // Days ahead for three minutes, while the smaller step has not lasted for ten yet.
+    wall += 200 * hour_ms;
+    for (int i = 9; i < 12; ++i) {
+        CHECK(seen() == before + i * 60'000);
+        pass(1min);
+    }
+    // Back at the smaller step: that has to last anew.
+    wall -= 200 * hour_ms;
+    for (int i = 12; i < 22; ++i) {
+        CHECK(seen() == before + i * 60'000);
+        pass(1min);
+    }
+    CHECK(seen() == wall);
+}
+
+TEST_CASE_FIXTURE(Dates, "fault 18: a date that came back and jumped elsewhere between two looks has not lasted") {
+    seen();
+    const std::int64_t before = wall;
+    for (int i = 0; i < 20; ++i) {
+        const std::int64_t ahead = (i % 2 == 0 ? 200 : 300) * hour_ms;
+        wall += ahead;
+        CHECK(seen() == before + i * 60'000);
+        wall -= ahead;
+        pass(1min);
+    }
+}
+
+TEST_CASE_FIXTURE(Dates, "fault 18: small steps of a date that is ahead do not keep it from being believed") {
+    seen();
+    wall += 200 * hour_ms;
+    for (int i = 0; i < 10; ++i) {
+        CHECK(seen() < wall);
+        pass(1min);
+        wall += i % 2 == 0 ? hour_ms : -hour_ms;
+    }
+    CHECK(seen() == wall);
+}
+
 TEST_CASE("fault 18: of what a store was left with, no jump of the last ten minutes counts, however many there were") {
     const std::int64_t start = 1'700'000'000'000;
     const auto lasted = [](std::initializer_list<std::int64_t> latest_first) {
