@@ -268,7 +268,11 @@ void Ledger::drop_returned_events(std::size_t& excess) {
         returned_events_ -= dropped;
         returned_records_ -= dropped;
     }
-    std::erase_if(returned_, [](const std::vector<Record>& unit) { return unit.empty(); });
+    // Batches that are still to fail come behind those of their row that are left.
+    const auto row_end = returned_.begin() + static_cast<std::ptrdiff_t>(std::min(failed_in_row_, returned_.size()));
+    const auto is_empty = [](const std::vector<Record>& unit) { return unit.empty(); };
+    failed_in_row_ -= static_cast<std::size_t>(std::count_if(returned_.begin(), row_end, is_empty));
+    std::erase_if(returned_, is_empty);
 }
 
 }  // namespace muster

@@ -159,6 +159,34 @@ TEST_CASE_FIXTURE(LedgerWorld,
 }
 
 TEST_CASE_FIXTURE(LedgerWorld,
+                  "fault 5, invariant 14: events dropped between two batches that fail leave the order as it was") {
+    Ledger small(store, log, LedgerLimits{.events_waiting = 1});
+    const auto pass = [&](std::int32_t lobby, std::int64_t id) {
+        if (lobby != 0) small.write(MatchForgotten{LobbyId(lobby)});
+        small.write(EventRecord{id, {}, "x", {}});
+        small.end_of_pass(clock.now());
+    };
+    const auto fail = [&] {
+        store.fault = StoreFault::transient;
+        small.outcome(clock.now(), store.answer_next());
+    };
+    store.room = 2;
+    pass(0, 1);
+    pass(1, 2);
+    pass(2, 3);  // made, and not taken by the store
+    fail();
+    small.end_of_pass(clock.now());  // drops what was in the first batch
+    CHECK(small.events_dropped() == 1);
+    fail();
+    store.fault = StoreFault::none;
+    clock.advance(Ledger::retry_every);
+    for (small.end_of_pass(clock.now()); !store.waiting.empty(); small.end_of_pass(clock.now()))
+        small.outcome(clock.now(), store.answer_next());
+    CHECK(durable_notes() == std::vector<std::int32_t>{1, 2});
+    CHECK(durable_events() == std::vector<std::int64_t>{2, 3});
+}
+
+TEST_CASE_FIXTURE(LedgerWorld,
                   "fault 4, invariant 14: what came while a batch was on its way is written after that batch") {
     note(1);
     end_pass();
