@@ -115,8 +115,10 @@ Duration Disk::sync_time() {
 }
 
 void Disk::crash() {
-    // The power went in the middle of the sync: the log's last transaction is whole, or it is not there.
-    const bool through = in_sync_ > 0 && !full_ && random_.chance(0.5);
+    // The power went in the middle of the sync: the log's last transaction is whole, or it is not there. What follows a
+    // batch that failed is never there.
+    const bool may_be_through = in_sync_ > 0 && !full_ && last_failed_.fault_of(waiting_.front()) == StoreFault::none;
+    const bool through = may_be_through && random_.chance(0.5);
     for (std::size_t i = 0; through && i < in_sync_; ++i) write(waiting_[i]);
     ++run_;
     on_outcome_ = nullptr;
@@ -125,8 +127,13 @@ void Disk::crash() {
 }
 
 void Disk::close() {
-    if (!full_) {
-        for (const RecordBatch& batch : waiting_) write(batch);
+    for (const RecordBatch& batch : waiting_) {
+        const StoreFault fault = full_ ? StoreFault::full : last_failed_.fault_of(batch);
+        if (fault == StoreFault::none) {
+            write(batch);
+        } else {
+            last_failed_ = {batch.number, fault};
+        }
     }
     ++run_;
     on_outcome_ = nullptr;

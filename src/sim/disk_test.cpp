@@ -103,6 +103,39 @@ TEST_CASE("fault 2: a crash keeps the transaction under way whole or not at all,
     CHECK(kept < 40);
 }
 
+TEST_CASE("faults 2 and 4: what follows a batch that failed is not written, by a crash or an orderly end neither") {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        for (const bool crashes : {true, false}) {
+            VirtualClock clock;
+            Agenda agenda(clock);
+            HeardDisk watcher;
+            Disk disk(agenda, clock, Random(seed), DiskConditions{}, watcher);
+            std::vector<BatchOutcome> outcomes;
+            disk.open([&](const BatchOutcome& outcome) {
+                outcomes.push_back(outcome);
+                // The next sync, of those that follow, is under way when Muster ends.
+                disk.set_full(false);
+            });
+            disk.set_full(true);
+            for (std::uint64_t number = 1; number <= 3; ++number) {
+                RecordBatch next{number, {NumbersReserved{static_cast<std::int32_t>(number + 1), 1, 1}}};
+                next.follows = number - 1;
+                CHECK(disk.submit(std::move(next)));
+            }
+            while (outcomes.empty()) REQUIRE(agenda.step(clock.now() + 1s));
+            REQUIRE(outcomes.size() == 1);
+            CHECK(disk.waiting() == 2);
+            if (crashes) {
+                disk.crash();
+            } else {
+                disk.close();
+            }
+            CHECK(watcher.numbers.empty());
+            CHECK(disk.open(nullptr).numbers.server_ids_below == 1);
+        }
+    }
+}
+
 TEST_CASE_FIXTURE(DiskFixture,
                   "fault 18: a date that is days ahead for a minute prunes nothing, and one that lasts does") {
     const auto event = [this](std::int64_t id) { return EventRecord{id, clock.wall(), "test", ""}; };
