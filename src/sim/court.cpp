@@ -52,7 +52,7 @@ Court::Court(Trace& trace, const Rules& rules)
       keepalive_(objections_, rules, players_),
       clock_(objections_, rules),
       invitations_(objections_, slots_, players_),
-      drops_(objections_, registry_),
+      drops_(objections_, registry_, slots_),
       history_(objections_),
       limits_(objections_, rules) {}
 

@@ -1,5 +1,7 @@
 #include "sim/drop_judge.h"
 
+#include <cstdint>
+#include <limits>
 #include <variant>
 
 #include <fmt/format.h>
@@ -13,6 +15,7 @@ using namespace std::chrono_literals;
 
 // Told for so long, on a link that still stands: heard.
 constexpr Duration heard_after = 1min;
+constexpr LobbyId least_lobby{std::numeric_limits<std::int32_t>::min()};
 
 }  // namespace
 
@@ -24,6 +27,20 @@ void DropJudge::holds(LinkNumber link, LobbyId lobby) {
 void DropJudge::holds_no_more(LinkNumber link, LobbyId lobby) {
     const KnownServer* server = registry_.speaker(link);
     if (server) may_hold_.erase(held(*server, lobby));
+}
+
+// A match that was ready or started stands after a restart when its server reports as many as it is known to hold
+// . Which ones it counts, nobody can know.
+void DropJudge::heard(const Scene&, LinkNumber link, const ServerHeartbeat& beat) {
+    const KnownServer* server = registry_.speaker(link);
+    if (!server || server->id != beat.server) return;
+    const bool makes_sense = server->report == registry_.reports();  // the registry has heard it already
+    if (!makes_sense || beat.match_count < slots_.held(server->id)) return;
+    auto one = doubted_.lower_bound({server->id, least_lobby});
+    while (one != doubted_.end() && one->first == server->id) {
+        dropped_.erase(*one);
+        one = doubted_.erase(one);
+    }
 }
 
 DropJudge::Held DropJudge::held(const KnownServer& server, LobbyId lobby) {
@@ -42,6 +59,10 @@ void DropJudge::heard(const Scene&, LinkNumber link, const MatchEndedReport& rep
 // By its count (F-7), or by its word.
 void DropJudge::happened(const Scene&, const event::MatchEnded& event) {
     if (const KnownServer* server = registry_.server(event.server)) may_hold_.erase(held(*server, event.lobby));
+}
+
+void DropJudge::happened(const Scene&, const event::MatchAborted& event) {
+    doubted_.erase({event.server, event.lobby});
 }
 
 void DropJudge::said(const Scene&, LinkNumber link, const AllocateMatch& offer) {
@@ -73,6 +94,7 @@ void DropJudge::heard(const Scene&, LinkNumber link, const ValidateToken& reques
 void DropJudge::said(const Scene& scene, LinkNumber link, const AbortMatch& abort) {
     if (const KnownServer* server = registry_.speaker(link)) {
         dropped_.insert({server->id, abort.lobby});
+        doubted_.erase({server->id, abort.lobby});
         const auto may_hold = may_hold_.find(held(*server, abort.lobby));
         // On a newer link the minute begins anew: the one before may be gone, and nobody knows it yet.
         if (may_hold != may_hold_.end() && may_hold->second.told_on != link) {
@@ -132,6 +154,10 @@ void DropJudge::run_began(const Scene& scene, const Core&) {
     to_hear_.clear();
     told_on_.clear();
     heard_in_turn_.clear();
+    doubted_.clear();
+    for (const auto& [lobby, match] : matches_) {
+        if (match.state >= MatchState::ready) doubted_.insert({match.server, lobby});
+    }
     owed_ = on_disk_;
     for (auto& [endpoint, lobbies] : owed_)
         std::erase_if(lobbies, [&, &at = endpoint](LobbyId lobby) { return is_known(at, lobby); });

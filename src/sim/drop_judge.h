@@ -13,17 +13,21 @@
 #include "core/events.h"
 #include "sim/id_map.h"
 #include "sim/registry.h"
+#include "sim/slot_judge.h"
 
 namespace muster::sim {
 
+// Judges after the judge of slots.
 class DropJudge final : public Judge {
 public:
-    DropJudge(Objections& objections, const Registry& registry) : objections_(objections), registry_(registry) {}
+    DropJudge(Objections& objections, const Registry& registry, const SlotJudge& slots)
+        : objections_(objections), registry_(registry), slots_(slots) {}
 
     using Judge::happened;
     using Judge::heard;
     using Judge::said;
 
+    void heard(const Scene& scene, LinkNumber link, const ServerHeartbeat& beat);
     void heard(const Scene& scene, LinkNumber link, const AllocateMatchAck& ack);
     void heard(const Scene& scene, LinkNumber link, const ReadyForMatch& report);
     void heard(const Scene& scene, LinkNumber link, const MatchStartedReport& report);
@@ -34,6 +38,7 @@ public:
     void said(const Scene& scene, LinkNumber link, const AllocationResponse& answer);
     void said(const Scene& scene, LinkNumber link, const ServerHandshakeResponse& response);
     void happened(const Scene& scene, const event::MatchEnded& event);
+    void happened(const Scene& scene, const event::MatchAborted& event);
     void closed(const Scene& scene, LinkNumber link);
     void durable(Time now, const RecordBatch& batch);
     void run_began(const Scene& scene, const Core& core);
@@ -57,11 +62,13 @@ private:
 
     Objections& objections_;
     const Registry& registry_;
+    const SlotJudge& slots_;
     std::set<std::pair<ServerId, LobbyId>> dropped_;   // in all runs: told so, and it did not say again that it has it
     std::map<Endpoint, std::set<LobbyId>> on_disk_;    // owed to whoever registers there
     std::map<Endpoint, std::set<LobbyId>> owed_;       // since the last run
     std::map<LinkNumber, std::set<LobbyId>> to_hear_;  // in this pass
     IdMap<LobbyId, MatchRecord> matches_;              // on the disk, those that live
+    std::set<std::pair<ServerId, LobbyId>> doubted_;   // ready or started when the run began, and not spoken of since
     std::map<Held, MayHold> may_hold_;
     IdMap<LinkNumber, std::vector<Held>> told_on_;     // what was told on a link since it opened
     std::deque<std::pair<Time, Held>> heard_in_turn_;  // when each was told, the first first

@@ -76,7 +76,7 @@ struct JudgesFixture {
     VerdictJudge verdicts{objections, registry, slots, tokens};
     NoticeJudge notices{objections, registry, slots, verdicts};
     PromiseJudge promises{objections, registry};
-    DropJudge drops{objections, registry};
+    DropJudge drops{objections, registry, slots};
     LinkNumber last_link = 0;
     LinkNumber matchmaker_link = 0;
 };
@@ -476,4 +476,51 @@ TEST_CASE_FIXTURE(JudgesFixture,
     CHECK(rule().empty());
     offer(server, "another");
     CHECK(rule() == "A-6");
+}
+
+TEST_CASE_FIXTURE(JudgesFixture,
+                  "A-9, fault 72: a match that its server was told to drop stands only by the server's word or count") {
+    muster::testing::CoreWorld world({}, use_simulated_regions);
+    MatchRecord match;
+    match.lobby = lobby;
+    match.region = eu;
+    match.state = MatchState::started;
+    match.server = ServerId(1);
+    std::int32_t count = 1;
+    float cpu = 1;
+    bool aborted_again = false;
+    std::string expected = "fault 72";
+    SUBCASE("it was started, and its server counts as many as it is known to hold") {
+        expected = "";
+    }
+    SUBCASE("it was ready, and its server counts as many as it is known to hold") {
+        match.state = MatchState::ready;
+        expected = "";
+    }
+    SUBCASE("it was allocated: then its server is asked") {
+        match.state = MatchState::allocated;
+    }
+    SUBCASE("its server counts fewer") {
+        count = 0;
+    }
+    SUBCASE("its server's report makes no sense") {
+        cpu = -1;
+    }
+    SUBCASE("it was aborted in this run, too") {
+        aborted_again = true;
+    }
+    drops.said(scene, register_server(1), AbortMatch{lobby, "Aborted by operator"});
+    slots.durable(scene.now, {1, {match}});
+    drops.durable(scene.now, {1, {match}});
+    slots.run_began(scene, *world.core);
+    drops.run_began(scene, *world.core);
+    const LinkNumber server = resume_server(1, 2);
+    registry.heard(scene, register_server(2), ServerHeartbeat{ServerId(2), 0, 1, 1});
+    if (aborted_again) drops.said(scene, server, AbortMatch{lobby, "Aborted by operator"});
+    const ServerHeartbeat beat{ServerId(1), count, cpu, 1};
+    registry.heard(scene, server, beat);
+    drops.heard(scene, server, beat);
+    drops.said(scene, matchmaker_link,
+               AllocationResponse{AllocationResponse::Accepted{lobby, ServerId(1), {}, "MATCH_a", {}}});
+    CHECK(rule() == expected);
 }
