@@ -40,6 +40,8 @@ std::string_view to_string(AttackKind kind) {
             return "server_churn";
         case AttackKind::matchmaker_churn:
             return "matchmaker_churn";
+        case AttackKind::restless_servers:
+            return "restless_servers";
     }
     return "";
 }

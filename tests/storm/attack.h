@@ -27,14 +27,15 @@ enum class AttackKind : std::uint8_t {
     false_reports,     // the same, which reports others' matches as taken, begun and ended
     wrong_secrets,     // handshakes, logins and actions with wrong secrets
     malformed,         // broken frames, before and after the handshake
-    hostile_http,      // takes all HTTP connections: idle ones, slow headers, slow readers
+    hostile_http,      // takes all HTTP connections: requests that never rest, slow headers, unread answers
     garbled_http,      // requests that are none
     login_churn,       // one account that logs in and out
     resume_theft,      // logins of a real account's name with wrong resume tokens and signatures
     server_churn,      // valid game servers that come and go at once
     matchmaker_churn,  // valid matchmakers that ask, and are gone before the answer
+    restless_servers,  // valid game servers that drain and undrain as often as they may
 };
-inline constexpr int attack_count = static_cast<int>(AttackKind::matchmaker_churn) + 1;
+inline constexpr int attack_count = static_cast<int>(AttackKind::restless_servers) + 1;
 std::string_view to_string(AttackKind kind);
 
 // A token that an honest peer was given; attackers try it too.
@@ -46,9 +47,10 @@ struct SeenToken {
 
 // What attackers know.
 struct Target {
-    Ports ports;  // 0 while the daemon is away
-    Secrets secrets;
-    std::vector<SeenToken> seen;
+    Ports ports{};  // 0 while the daemon is away
+    Secrets secrets{};
+    std::vector<SeenToken> seen{};
+    int slowness = 1;  // of the daemon; who goes to its limit asks for less
 };
 
 // The raid's thread only.

@@ -1,7 +1,10 @@
 // Attackers on the HTTP port.
-#include <array>
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <deque>
 #include <string_view>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -11,58 +14,71 @@
 namespace muster::storm {
 namespace {
 
-// Holds as many connections as it can get: idle after an answer, in the middle of a header, or with an answer unread.
+// More than the daemon serves in all, as far as our own descriptors go.
+std::size_t connections_most() {
+    constexpr rlim_t wanted = 1'300;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+    return static_cast<std::size_t>(std::min<rlim_t>(wanted, limit.rlim_cur / 3));
+}
+
+// Takes every connection that it can get, keeps it, and opens another one at once for each that it loses. Most of them
+// are always in the middle of a request and finish it in time, so that they never rest; the others send a header
+// without end, or leave their answers unread.
 class Hog final : public Attack {
 public:
     using Attack::Attack;
 
     std::string step(const Target& target, Moment at) override {
-        constexpr std::size_t most = 600;
-        for (std::size_t i = due(at, 600); i > 0; --i) {
-            if (links_.size() < most) {
-                links_.push_back({RawSocket(address_, target.ports.http), static_cast<int>(random_.below(3)), false});
-                if (links_.back().manner == 2) links_.back().socket.read_slowly();
-                continue;
+        std::size_t may_open = due(at, 2'000);
+        for (Link& link : links_) {
+            if (!link.socket.open()) {
+                if (may_open == 0) continue;
+                --may_open;
+                link = opened(target.ports.http);
             }
-            next_ = (next_ + 1) % links_.size();
-            Link& link = links_[next_];
-            if (!link.socket.open())
-                link = {RawSocket(address_, target.ports.http), static_cast<int>(random_.below(3)), false};
-            speak(link);
-        }
-        // Those that were opened just now could not speak at once.
-        for (std::size_t n = 0; n < 20 && !links_.empty(); ++n) {
-            next_ = (next_ + 1) % links_.size();
-            if (!links_[next_].begun) speak(links_[next_]);
+            if (at >= link.speaks) speak(link, at);
         }
         return {};
     }
 
 private:
+    enum class Manner : std::uint8_t { in_request, in_header, unread };
     struct Link {
         RawSocket socket;
-        int manner = 0;
+        Manner manner = Manner::in_request;
         bool begun = false;
+        Moment speaks{};
     };
 
-    static void speak(Link& link) {
-        constexpr std::string_view idle = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
-        constexpr std::string_view header = "GET /api/v1/servers HTTP/1.1\r\nHost: localhost\r\nX-Slow: ";
+    Link opened(std::uint16_t port) {
+        Link link{RawSocket(address_, port)};
+        constexpr double others = 0.15;
+        if (random_.chance(others)) link.manner = Manner::in_header;
+        if (random_.chance(others)) link.manner = Manner::unread;
+        if (link.manner == Manner::unread) link.socket.read_slowly();
+        return link;
+    }
+
+    void speak(Link& link, Moment at) {
+        constexpr std::string_view request = "GET /api/v1/clock HTTP/1.1\r\nHost: localhost\r\nX-Slow: ";
+        constexpr std::string_view rest_and_next = "x\r\n\r\nGET /api/v1/clock HTTP/1.1\r\nHost: localhost\r\nX-Slow: ";
         constexpr std::string_view events =
             "GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n"
             "GET /api/v1/players?limit=1000 HTTP/1.1\r\nHost: localhost\r\n\r\n";
         if (!link.begun) {
-            const std::array words{idle, header, events};
-            link.begun = link.socket.send(words[static_cast<std::size_t>(link.manner)]) > 0;
-        } else if (link.manner == 1) {
-            link.socket.send("x");
-        } else if (link.manner == 0) {
+            link.begun = link.socket.send(link.manner == Manner::unread ? events : request) > 0;
+        } else if (link.manner == Manner::in_request) {
             link.socket.receive();
+            link.socket.send(rest_and_next);
+        } else if (link.manner == Manner::in_header) {
+            link.socket.send("x");
         }
+        // A request that pauses for a second makes room for another connection.
+        if (link.begun) link.speaks = at + Span(random_.between(Span(200ms).count(), Span(500ms).count()));
     }
 
-    std::deque<Link> links_;
-    std::size_t next_ = 0;
+    std::vector<Link> links_{connections_most()};
 };
 
 // What is no request: noise, headers without end, bodies that lie about their size, many at once.

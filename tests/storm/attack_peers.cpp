@@ -1,6 +1,7 @@
 // Attackers that speak the protocol: floods, slow readers, broken frames, peers that come and go.
 #include <array>
 #include <deque>
+#include <variant>
 
 #include "hostile_peer.h"
 #include "protocol/sample_frames.h"
@@ -143,6 +144,46 @@ private:
     std::deque<HostilePeer> peers_;
 };
 
+// Valid servers that drain and undrain as often as they may send. Each time is an event for the history, and is
+// answered when it is on the disk.
+class Restless final : public Attack {
+public:
+    using Attack::Attack;
+
+    std::string step(const Target& target, Moment at) override {
+        const std::size_t each = due(at, wishes_per_second / target.slowness);
+        for (Server& server : servers_) {
+            if (!server.peer.open() && at >= opens_) come(server, target, at);
+            for (std::size_t i = 0; i < each && server.id != 0; ++i)
+                server.peer.say(SetDraining{ServerId(server.id), server.drains = !server.drains});
+            server.peer.flush();
+            server.peer.read([&](Code code, std::span<const std::byte> payload) {
+                if (code != ServerHandshakeResponse::code) return;
+                const auto answer = decode<ServerHandshakeResponse>(payload, ByteOrder::little);
+                if (const auto* yes = answer ? std::get_if<0>(&answer->answer) : nullptr) server.id = yes->server.value;
+            });
+        }
+        return {};
+    }
+
+private:
+    static constexpr double wishes_per_second = 1'800;  // of each; 2,000 are allowed
+    struct Server {
+        HostilePeer peer;
+        std::int32_t id = 0;
+        bool drains = false;
+    };
+
+    void come(Server& server, const Target& target, Moment at) {
+        opens_ = at + 10ms;  // 200 connections a second are taken from one address
+        server = {HostilePeer(address_, target.ports.servers, ByteOrder::little)};
+        server.peer.register_server(target.secrets, 36'000 + static_cast<std::int32_t>(&server - servers_.data()));
+    }
+
+    std::array<Server, 20> servers_;
+    Moment opens_{};
+};
+
 }  // namespace
 
 std::unique_ptr<Attack> make_peer_attack(AttackKind kind, std::uint32_t address, std::uint64_t seed) {
@@ -157,6 +198,8 @@ std::unique_ptr<Attack> make_peer_attack(AttackKind kind, std::uint32_t address,
             return std::make_unique<ComeAndGo>(address, seed, true);
         case AttackKind::matchmaker_churn:
             return std::make_unique<ComeAndGo>(address, seed, false);
+        case AttackKind::restless_servers:
+            return std::make_unique<Restless>(address, seed);
         default:
             return nullptr;
     }

@@ -1,5 +1,6 @@
-// An operator as there should be one: asks for health all the time, looks at lists and figures, and listens to the live
-// events. On a thread of its own, with plain blocking sockets; what it saw is fetched by the judge's thread.
+// An operator as there should be one: asks for health all the time, looks at lists and figures, acts with its token,
+// and listens to the live events. On a thread of its own, with plain blocking sockets; what it saw is fetched by the
+// judge's thread.
 #pragma once
 
 #include <atomic>
@@ -19,10 +20,14 @@ struct OperatorSaw {
     Moment asked;
     Moment at;
     int status = 0;  // 0: no answer, or a broken one
+    int expected = 200;
 };
 
 class HonestOperator {
 public:
+    // What it saw when its live events, which had begun, came to an end.
+    static constexpr const char* stream_lost = "more live events";
+
     HonestOperator();
     ~HonestOperator();
     HonestOperator(const HonestOperator&) = delete;
@@ -36,6 +41,8 @@ public:
 private:
     void run();
     void ask(std::uint16_t port, const std::string& path);
+    void act(std::uint16_t port);
+    void send(std::uint16_t port, OperatorSaw one, const std::string& request);
     void listen(std::uint16_t port);
     void saw(OperatorSaw one);
 
@@ -48,6 +55,7 @@ private:
     int stream_ = -1;
     std::uint16_t stream_port_ = 0;
     Moment stream_began_;
+    int stream_status_ = 0;  // 0 before the answer has begun
 
     std::thread thread_;
 };

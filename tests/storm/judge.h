@@ -12,7 +12,7 @@ namespace muster::storm {
 
 struct JudgeLimits {
     LatencyLimits latency;
-    std::size_t memory_growth_bytes = 160u << 20;  // over what the calm took
+    std::size_t memory_growth_bytes = 96u << 20;  // over what the calm took
     std::size_t store_growth_bytes = 96u << 20;
     std::size_t descriptors_left = 64;  // over the calm's, once the attackers are gone
     Span silence{15'000'000'000};       // of a daemon that runs: every request is answered by then

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 
 #include "plan.h"
+#include "process/open_files.h"
 #include "storm.h"
 
 namespace muster::storm {
@@ -141,6 +142,7 @@ void print_plan(const Plan& plan) {
 
 int run(int count, char** words) {
     Options options = parse(count, words);
+    raise_open_files_limit();
     const Plan plan = make_plan(options.plan);
     fmt::print("seed {}\n", options.plan.seed);
     print_plan(plan);

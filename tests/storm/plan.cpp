@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <set>
 
 #include <fmt/core.h>
 
@@ -45,10 +46,16 @@ Span some(Random& random, Span least, Span most) {
     return Span(random.between(least.count(), most.count()));
 }
 
-std::vector<AttackKind> all_attacks() {
-    std::vector<AttackKind> all;
-    for (int i = 0; i < attack_count; ++i) all.push_back(static_cast<AttackKind>(i));
+// Those that belong to a fault are not drawn.
+std::vector<AttackKind> drawn(const std::optional<std::vector<AttackKind>>& chosen) {
+    std::vector<AttackKind> all = chosen.value_or(std::vector<AttackKind>{});
+    for (int i = 0; i < attack_count && !chosen; ++i) all.push_back(static_cast<AttackKind>(i));
+    std::erase(all, AttackKind::restless_servers);
     return all;
+}
+
+bool is_chosen(const PlanOptions& options, AttackKind kind) {
+    return !options.attacks || std::ranges::find(*options.attacks, kind) != options.attacks->end();
 }
 
 // Steps of the date: hours either way, days ahead, to 1970, past 2038.
@@ -60,7 +67,8 @@ std::int64_t date_step(Random& random) {
     return hours[random.below(hours.size())] * hour_ms;
 }
 
-void draw_fault(Act& act, FaultKind kind, Random& random) {
+// The first of its kind is the worst.
+void draw_fault(Act& act, FaultKind kind, bool first, Random& random) {
     act.fault = kind;
     act.fault_after = some(random, 200ms, 1s);
     act.fault_length = some(random, 1s, 2s);
@@ -72,11 +80,18 @@ void draw_fault(Act& act, FaultKind kind, Random& random) {
     }
     if (kind == FaultKind::date) act.date_step_ms = date_step(random);
     if (kind == FaultKind::slow_disk) {
-        act.sync_delay_ms = static_cast<std::int32_t>(random.between(100, 4'000));
-        act.fault_length = some(random, 2s, 4s);
-        act.length = act.fault_length + 2s;
+        // It hangs all the while, or is just slow.
+        act.sync_delay_ms = static_cast<std::int32_t>(first ? 10'000 : random.between(100, 10'000));
+        act.fault_length = first ? some(random, 6s, 7500ms) : some(random, 2s, 6s);
+        act.length = act.fault_length + 3s;
     }
-    if (kind == FaultKind::full_disk) act.length = act.fault_length + 3s;
+    if (kind == FaultKind::kill) {
+        // In the middle of a sync that hangs.
+        act.sync_delay_ms = 60'000;
+        act.fault_length = some(random, 100ms, 600ms);
+    }
+    // Their traces last as long, and what comes after them is judged, too.
+    if (kind == FaultKind::full_disk || kind == FaultKind::descriptors) act.length = act.fault_length + 3s;
 }
 
 // Of three lives one ends by each. The last one by kill -9: what was answered last is asked for once more.
@@ -89,7 +104,8 @@ FaultKind ending(Deck<FaultKind>& others, std::size_t life, bool last) {
 Plan make_plan(const PlanOptions& options) {
     Random random(options.seed);
     using enum FaultKind;
-    Deck<AttackKind> attacks(options.attacks.value_or(all_attacks()), random);
+    Deck<AttackKind> attacks(drawn(options.attacks), random);
+    Deck<AttackKind> last_attacks(drawn(options.attacks), random);  // with so little time that they count for nothing
     Deck<FaultKind> faults(
         options.faults.value_or(std::vector{none, stop, stop, date, slow_disk, full_disk, descriptors}), random);
     Deck<FaultKind> endings({terminate, broken_disk}, random);
@@ -98,6 +114,7 @@ Plan make_plan(const PlanOptions& options) {
     constexpr Span finish = 10s;  // the last check of everything
     Span left = options.length - plan.calm - finish;
     bool spins = random.chance(0.5);
+    std::set<FaultKind> seen;
     do {
         Life life;
         life.spins = spins = !spins;
@@ -107,15 +124,19 @@ Plan make_plan(const PlanOptions& options) {
             Act act;
             for (std::int64_t n = random.between(2, 3); n > 0 && !attacks.empty(); --n)
                 act.attacks.push_back(attacks.draw());
-            draw_fault(act, faults.draw(), random);
+            const FaultKind fault = faults.draw();
+            draw_fault(act, fault, seen.insert(fault).second, random);
+            if (act.fault == slow_disk && is_chosen(options, AttackKind::restless_servers))
+                act.attacks_by_fault.push_back(AttackKind::restless_servers);
             left -= act.length;
             life.acts.push_back(std::move(act));
         }
         Act last;
-        for (std::int64_t n = random.between(1, 3); n > 0 && !attacks.empty(); --n)
-            last.attacks.push_back(attacks.draw());
-        draw_fault(last, ending(endings, plan.lives.size(), left <= 0s), random);
+        for (std::int64_t n = random.between(1, 3); n > 0 && !last_attacks.empty(); --n)
+            last.attacks.push_back(last_attacks.draw());
+        draw_fault(last, ending(endings, plan.lives.size(), left <= 0s), false, random);
         last.length = last.fault_after;
+        if (last.fault == kill) last.length += last.fault_length;
         left -= last.length + 2s;  // and the next life begins
         life.acts.push_back(std::move(last));
         plan.lives.push_back(std::move(life));
@@ -155,6 +176,7 @@ std::string to_string(const Act& act) {
     if (act.fault == FaultKind::slow_disk) text += fmt::format(", syncs of {} ms", act.sync_delay_ms);
     if (act.fault >= FaultKind::stop && act.fault <= FaultKind::descriptors)
         text += fmt::format(", for {:.1f} s", seconds(act.fault_length));
+    for (const AttackKind attack : act.attacks_by_fault) text += fmt::format(", with {}", to_string(attack));
     return text;
 }
 

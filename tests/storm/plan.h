@@ -29,6 +29,7 @@ std::string_view to_string(FaultKind kind);
 struct Act {
     std::vector<AttackKind> attacks;
     FaultKind fault = FaultKind::none;
+    std::vector<AttackKind> attacks_by_fault;  // while the fault lasts, these too
     Span length{};
     Span fault_after{};              // the fault begins so long after the act
     Span fault_length{};             // of a stop: each one's

@@ -1,5 +1,7 @@
 #include "raid.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace muster::storm {
@@ -27,11 +29,27 @@ void Raid::show(SeenToken token) {
     target_.seen.push_back(std::move(token));
 }
 
+void Raid::slow_down(int slowness) {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (lock) target_.slowness = slowness;
+}
+
 void Raid::attack(const std::vector<AttackKind>& kinds) {
-    std::vector<std::unique_ptr<Attack>> next;
-    for (const AttackKind kind : kinds) next.push_back(make_attack(kind, next_address_++, ++seed_));
+    std::vector<std::unique_ptr<Attack>> next = made(kinds);
     const std::lock_guard lock(mutex_);
     attacks_ = std::move(next);
+}
+
+void Raid::join(const std::vector<AttackKind>& kinds) {
+    std::vector<std::unique_ptr<Attack>> more = made(kinds);
+    const std::lock_guard lock(mutex_);
+    std::ranges::move(more, std::back_inserter(attacks_));
+}
+
+std::vector<std::unique_ptr<Attack>> Raid::made(const std::vector<AttackKind>& kinds) {
+    std::vector<std::unique_ptr<Attack>> all;
+    for (const AttackKind kind : kinds) all.push_back(make_attack(kind, next_address_++, ++seed_));
+    return all;
 }
 
 std::optional<std::string> Raid::objection() {

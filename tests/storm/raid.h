@@ -27,10 +27,15 @@ public:
     void show(SeenToken token);
     // These attackers instead of those before, whose sockets are reset. None is an answer, too.
     void attack(const std::vector<AttackKind>& kinds);
+    // These besides those that are there.
+    void join(const std::vector<AttackKind>& kinds);
+    // So many times as slow as usual is the daemon now. Attackers may miss it.
+    void slow_down(int slowness);
     // Something that no attacker may be told, since the last call; perhaps not before the next one.
     std::optional<std::string> objection();
 
 private:
+    std::vector<std::unique_ptr<Attack>> made(const std::vector<AttackKind>& kinds);
     void run();
 
     std::mutex mutex_;

@@ -44,6 +44,7 @@ DaemonProcess::Settings settings_of(const Life& life) {
         {"MUSTER_LIMITS_FLOOD_CLOSE_AFTER", "2s"},
         {"MUSTER_LIMITS_UNSENT_BYTES", "64KiB"},
         {"MUSTER_LIMITS_TOTAL_BUFFERS", "32MiB"},
+        {"MUSTER_STORE_HISTORY_MAX", "16MiB"},
     };
 }
 
@@ -109,8 +110,8 @@ void Storm::play_lives(const Plan& plan) {
 }
 
 std::string Storm::figures() const {
-    return fmt::format("{} allocations answered, {} speeds judged, at most {} MiB of memory", crowd_.answered(),
-                       judge_.speeds_judged(), memory_most_ >> 20);
+    return fmt::format("{} allocations answered, {} speeds judged, at most {} MiB of memory and {} MiB of store",
+                       crowd_.answered(), judge_.speeds_judged(), memory_most_ >> 20, store_most_ >> 20);
 }
 
 void Storm::begin_life(const Life& life) {
@@ -149,6 +150,9 @@ void Storm::play(const Act& act) {
             no_descriptors(act);
             break;
         case FaultKind::kill:
+            hang_disk(act);
+            end_life(act.fault);
+            break;
         case FaultKind::terminate:
         case FaultKind::broken_disk:
             end_life(act.fault);
@@ -180,9 +184,19 @@ void Storm::step_date(const Act& act) {
 void Storm::slow_disk(const Act& act) {
     weather_.begin(Trouble::slow_disk, now());
     daemon_.faults().sync_delay_ms = act.sync_delay_ms;
+    raid_.join(act.attacks_by_fault);
     go_on(act.fault_length);
+    raid_.attack(act.attacks);
     daemon_.faults().sync_delay_ms = 0;
-    weather_.end(Trouble::slow_disk, now(), 2s);
+    weather_.end(Trouble::slow_disk, now(), 3s);  // all that waits is written
+}
+
+// What was answered before it was on the disk is lost when the daemon is killed now.
+void Storm::hang_disk(const Act& act) {
+    weather_.begin(Trouble::slow_disk, now());
+    daemon_.faults().sync_delay_ms = act.sync_delay_ms;
+    go_on(act.fault_length);
+    weather_.end(Trouble::slow_disk, now(), 0s);
 }
 
 void Storm::full_disk(const Act& act) {
@@ -222,6 +236,7 @@ void Storm::end_life(FaultKind how) {
     go_on_until([this] { return ended_.has_value(); }, options_.slowness * end_most, "the daemon does not end");
     may_end_ = false;
     daemon_.faults().sync_fails = 0;
+    daemon_.faults().sync_delay_ms = 0;
     crowd_.aim({});
     operator_.aim(0);
     raid_.aim({});
@@ -269,7 +284,9 @@ void Storm::look() {
     }
     if (const auto footprint = daemon_.footprint()) {
         memory_most_ = std::max(memory_most_, footprint->memory_bytes);
-        judge_.footprint(*footprint, daemon_.store_bytes());
+        const std::size_t store_bytes = daemon_.store_bytes();
+        store_most_ = std::max(store_most_, store_bytes);
+        judge_.footprint(*footprint, store_bytes);
     }
     hear_machine();
     hear_operator();
@@ -282,7 +299,11 @@ void Storm::look() {
 void Storm::hear_machine() {
     constexpr Span busy_machine = 150ms;
     constexpr Span looks_back = 3s;
-    judge_.crowding(threads_a_processor());
+    // A daemon that gets so little of a processor cannot take what a peer may send to a whole one.
+    constexpr double taken_away = 16;
+    const double crowding = threads_a_processor();
+    judge_.crowding(crowding);
+    raid_.slow_down(options_.slowness * (crowding > taken_away ? 4 : 1));
     const Span sync = std::chrono::microseconds(daemon_.faults().longest_sync_us.exchange(0));
     // A sync that a stop interrupted seems to take as long as the stop.
     if (!weather_.met({Trouble::stopped}, looked_ - look_every, looked_)) judge_.synced(sync);
@@ -306,9 +327,13 @@ void Storm::hear_operator() {
         const bool health = saw.what == "/healthz";
         if (health && saw.status == 200) judge_.answered(Service::http, saw.asked, saw.at);
         const Moment since = saw.asked - 1s;
+        // With the store down the daemon is not ready, and neither reads the history nor acts. Who listens hears of a
+        // thing when it is on the disk: of what a slow disk held up all at once, and more than fits.
+        const bool needs_store = saw.what == "/readyz" || saw.what == "/api/v1/events" || saw.expected != 200;
+        const bool by_disk = (saw.status == 503 && needs_store) || saw.what == HonestOperator::stream_lost;
         const bool excused = weather_.met({down, stopped, descriptors, cut_short}, since, saw.at) ||
-                             (saw.status == 503 && weather_.met({slow_disk, full_disk}, since, saw.at));
-        if (saw.status == 200 || excused) continue;
+                             (by_disk && weather_.met({slow_disk, full_disk}, since, saw.at));
+        if (saw.status == saw.expected || excused) continue;
         judge_.object(fmt::format("the operator got {} for {} after {:.1f} s",
                                   saw.status == 0 ? "no answer" : std::to_string(saw.status), saw.what,
                                   seconds(saw.at - saw.asked)));

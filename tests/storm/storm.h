@@ -45,6 +45,7 @@ private:
     void step_date(const Act& act);
     void slow_disk(const Act& act);
     void full_disk(const Act& act);
+    void hang_disk(const Act& act);
     void no_descriptors(const Act& act);
     void end_life(FaultKind how);
     void finish();
@@ -73,6 +74,7 @@ private:
     Moment looked_;
     std::optional<Moment> busy_at_;  // when the machine was last too busy to judge anybody's silence
     std::size_t memory_most_ = 0;
+    std::size_t store_most_ = 0;
 };
 
 }  // namespace muster::storm
