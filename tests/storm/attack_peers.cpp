@@ -180,7 +180,7 @@ private:
         server.peer.register_server(target.secrets, 36'000 + static_cast<std::int32_t>(&server - servers_.data()));
     }
 
-    std::array<Server, 20> servers_;
+    std::array<Server, 30> servers_;
     Moment opens_{};
 };
 

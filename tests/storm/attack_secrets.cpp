@@ -1,4 +1,5 @@
 // Attackers after what is not theirs: tokens, matches, accounts and secrets.
+#include <algorithm>
 #include <deque>
 #include <variant>
 
@@ -23,10 +24,10 @@ public:
         std::string objection;
         peer_.read([&](Code code, std::span<const std::byte> payload) { heard(code, payload, objection); });
         for (std::size_t i = due(at, 300); i > 0 && id_ != 0 && !target.seen.empty(); --i) {
-            const SeenToken& seen = target.seen[random_.below(target.seen.size())];
             if (tokens_) {
-                try_token(seen);
+                try_token(some_seen(target.seen));
             } else {
+                const SeenToken& seen = target.seen[random_.below(target.seen.size())];
                 report(LobbyId(seen.lobby), seen.token);
             }
         }
@@ -35,6 +36,12 @@ public:
     }
 
 private:
+    // Mostly those whose players may not have come yet.
+    const SeenToken& some_seen(const std::vector<SeenToken>& seen) {
+        constexpr std::size_t newest = 4;
+        const std::size_t among = random_.chance(0.7) ? std::min(newest, seen.size()) : seen.size();
+        return seen[seen.size() - 1 - random_.below(among)];
+    }
     void try_token(const SeenToken& seen) {
         std::string token = seen.token;
         if (random_.chance(0.7)) token[random_.below(token.size())] = static_cast<char>('a' + random_.below(26));
@@ -75,7 +82,8 @@ private:
     std::int32_t id_ = 0;
 };
 
-// Wrong secrets on every port.
+// Wrong secrets on every port. Beyond ten a minute the answers are held back, so hardly any comes before it has hung
+// up.
 class WrongSecrets final : public Attack {
 public:
     using Attack::Attack;
@@ -111,10 +119,13 @@ public:
     }
 
 private:
-    static void heard(Code code, std::span<const std::byte> payload, std::string& objection) {
+    void heard(Code code, std::span<const std::byte> payload, std::string& objection) {
         const bool answer = code == ServerHandshakeResponse::code || code == MatchmakerHandshakeResponse::code ||
                             code == PlayerLoginResponse::code;
-        if (answer && !payload.empty() && payload[0] == std::byte{1}) objection = "a wrong secret was let in";
+        if (!answer || payload.empty()) return;
+        constexpr std::size_t at_once_most = 50;
+        if (++answers_ > at_once_most) objection = "wrong secrets are answered as fast as they are guessed";
+        if (payload[0] == std::byte{1}) objection = "a wrong secret was let in";
     }
     void ask_http(const Target& target, const std::string& guess) {
         asks_.emplace_back(address_, target.ports.http);
@@ -127,6 +138,7 @@ private:
 
     std::deque<HostilePeer> peers_;
     std::deque<RawSocket> asks_;
+    std::size_t answers_ = 0;  // of the game ports
 };
 
 // One account, in and out, as fast as it is let.
@@ -144,13 +156,17 @@ public:
         }
         for (HostilePeer& peer : peers_) {
             peer.flush();
-            peer.read([](Code, std::span<const std::byte>) {});
+            peer.read([this](Code code, std::span<const std::byte> payload) {
+                if (code == PlayerLoginResponse::code && !payload.empty() && payload[0] == std::byte{1}) ++let_in_;
+            });
         }
-        return {};
+        constexpr std::size_t a_minute_most = 30;  // an act takes less than a minute
+        return let_in_ > a_minute_most ? "an account may log in as often as it likes" : "";
     }
 
 private:
     std::deque<HostilePeer> peers_;
+    std::size_t let_in_ = 0;
 };
 
 // Wants to be a real player: its name, an expired or foreign credential, and guessed resume tokens.

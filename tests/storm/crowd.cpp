@@ -93,14 +93,17 @@ void Crowd::rest() {
 }
 
 std::optional<std::pair<std::int32_t, Lobby>> Crowd::some_lobby() {
-    for (std::size_t i = 0; i < matchmakers_.size(); ++i) {
-        const auto open = book_.open_of(stage_.random.below(matchmakers_.size()));
-        if (open.empty()) continue;
+    const auto open = book_.open_of(stage_.random.below(matchmakers_.size()));
+    std::optional<std::pair<std::int32_t, Lobby>> some;
+    constexpr std::size_t tries = 20;
+    for (std::size_t i = 0; i < tries && !open.empty(); ++i) {
         const std::int32_t id = open[stage_.random.below(open.size())];
         const Lobby* lobby = book_.find(id);
-        if (lobby->answer && !lobby->guests.empty()) return std::pair(id, *lobby);
+        if (!lobby->answer || lobby->guests.empty()) continue;
+        some.emplace(id, *lobby);
+        if (lobby->used.empty()) break;
     }
-    return std::nullopt;
+    return some;
 }
 
 }  // namespace muster::storm

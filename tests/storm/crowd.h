@@ -41,7 +41,7 @@ public:
     void rest();
     std::size_t open() const { return book_.open(); }
     std::size_t answered() const { return book_.answered(); }
-    // A token that a player was given lately, for attackers to try.
+    // A token that a player was given lately, for attackers to try; one that nobody has used yet if it finds some.
     std::optional<std::pair<std::int32_t, Lobby>> some_lobby();
 
 private:

@@ -59,6 +59,7 @@ void HonestPlayer::unlinked() {
     if (logged_in_ || leaving_) away_since_.reset();  // from here on it is away by its own will
     logged_in_ = leaving_ = false;
     measured_.reset();
+    issued_us_ = 0;
     come(2 * stage_.pace.reconnect_most);
 }
 
@@ -79,6 +80,9 @@ void HonestPlayer::frame(Code code, std::span<const std::byte> payload) {
         case PingReply::code:
             if (measured_) stage_.judge.answered(Service::liveness, *measured_, now());
             measured_.reset();
+            return;
+        case ClockSyncReply::code:
+            if (const auto answer = decode<ClockSyncReply>(payload, order)) clock_told(*answer);
             return;
         case EntityHeartbeat::code:
             if (const auto asked = decode<EntityHeartbeat>(payload, order))
@@ -107,6 +111,8 @@ void HonestPlayer::login_answered(const PlayerLoginResponse& answer) {
         stage_.links.cut(link_);
         return come(1s);
     }
+    if (!resume_token_.empty() && resume_token_ == yes->resume_token.view())
+        stage_.judge.object(fmt::format("{} was given a resume token that it has used", name()));
     if (yes->player.value != account_)
         stage_.judge.object(fmt::format("{} was let in as player {}", name(), yes->player.value));
     resume_token_ = yes->resume_token.view();
@@ -121,9 +127,18 @@ void HonestPlayer::measure() {
     if (!measured_) {
         measured_ = now();
         stage_.links.send(link_, PingRequest{});
+        stage_.links.send(link_, ClockSync{measured_->time_since_epoch() / 1us});
         stage_.links.send(link_, PlayerActivity{});
     }
     later(500ms, 1s, [this] { measure(); });
+}
+
+// On one link time never goes back, whatever the date of the machine does.
+void HonestPlayer::clock_told(const ClockSyncReply& answer) {
+    if (answer.server_send_us < issued_us_)
+        stage_.judge.object(
+            fmt::format("the clock of {} went back: {} after {}", name(), answer.server_send_us, issued_us_));
+    issued_us_ = answer.server_send_us;
 }
 
 // Logs out, or loses its link and resumes.

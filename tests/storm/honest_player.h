@@ -37,6 +37,7 @@ private:
     void leave();
     void measure();
     void login_answered(const PlayerLoginResponse& answer);
+    void clock_told(const ClockSyncReply& answer);
     void match_starts(const PlayerMatchStart& start);
     void closing(const ServerClose& close);
     void later(Span least, Span most, std::function<void()> deed);
@@ -52,6 +53,7 @@ private:
     Moment came_;
     std::optional<Moment> away_since_;
     std::optional<Moment> measured_;  // a round trip under way
+    std::int64_t issued_us_ = 0;      // the latest time that it was told on this link
 };
 
 }  // namespace muster::storm

@@ -1,5 +1,6 @@
 #include "honest_server.h"
 
+#include <limits>
 #include <utility>
 #include <variant>
 
@@ -13,6 +14,7 @@ namespace {
 constexpr Span report_again = 1s;
 
 constexpr std::string_view not_kept = "Store unavailable";
+constexpr std::int32_t stranger = 999'999;  // an account that is no guest anywhere
 
 // Decodes and visits both forms of an answer.
 template <class M>
@@ -72,7 +74,7 @@ void HonestServer::leave_for_a_moment() {
 
 void HonestServer::unlinked() {
     if (registered_) away_since_ = now();
-    registered_ = false;
+    registered_ = wants_drain_ = drains_ = false;
     beats_.clear();
     std::erase_if(holds_, [](const auto& each) { return each.second.step == Step::offered; });
     for (auto& [lobby, hold] : holds_) {
@@ -119,9 +121,10 @@ void HonestServer::frame(Code code, std::span<const std::byte> payload) {
                 token_judged(no.lobby.value, no.account.value, no.error.view());
             });
         case ServerError::code:
-            return with<ServerError>(payload, judge, [this](const ServerError& m) {
-                if (!stage_.weather.met({Trouble::down, Trouble::cut_short}, now() - 1s, now()))
-                    stage_.judge.object(fmt::format("{} was told of an error: {}", name(), m.error.view()));
+            return with<ServerError>(payload, judge, [this](const auto& m) { told_of_error(m); });
+        case ServerStatusNotice::code:
+            return with<ServerStatusNotice>(payload, judge, [this](const ServerStatusNotice& m) {
+                drains_ = wants_drain_ && m.status == ServerStatus::draining;
             });
         default:
             return;
@@ -145,28 +148,49 @@ void HonestServer::welcomed(const ServerHandshakeResponse& answer) {
     }
     id_ = yes->server.value;
     registered_ = true;
+    registered_at_ = now();
     away_since_.reset();
     stage_.judge.answered(Service::liveness, came_, now());
     later(10ms, stage_.pace.heartbeat, [this] { beat(); });
     later(5s, 30s, [this] { leave_for_a_moment(); });
+    drain(false);
+    later(2s, 20s, [this] { drain(true); });
     resume();
 }
 
+void HonestServer::told_of_error(const ServerError& error) {
+    using enum Trouble;
+    const bool disk = error.error.view() == not_kept && stage_.weather.met({slow_disk, full_disk}, now() - 1s, now());
+    if (!disk && !stage_.weather.met({down, cut_short}, now() - 1s, now()))
+        stage_.judge.object(fmt::format("{} was told of an error: {}", name(), error.error.view()));
+}
+
+// Takes no new match for a while, as before an update.
+void HonestServer::drain(bool draining) {
+    wants_drain_ = draining;
+    drains_ = false;
+    stage_.links.send(link_, SetDraining{ServerId(id_), draining});
+    if (draining) later(2s, 4s, [this] { drain(false); });
+}
+
 void HonestServer::beat() {
-    stage_.links.send(link_, ServerHeartbeat{ServerId(id_), static_cast<std::int32_t>(holds_.size()), 20.0F, 30.0F});
+    const float cpu = broken_sensors() ? std::numeric_limits<float>::quiet_NaN() : 20.0F;
+    stage_.links.send(link_, ServerHeartbeat{ServerId(id_), static_cast<std::int32_t>(holds_.size()), cpu, 30.0F});
     beats_.push_back(now());
     later(stage_.pace.heartbeat * 9 / 10, stage_.pace.heartbeat, [this] { beat(); });
 }
 
 void HonestServer::beat_answered(const ServerHeartbeatAck& ack) {
     const auto* yes = std::get_if<0>(&ack.answer);
-    if (!yes) {
+    if (!yes && !broken_sensors()) {
         return stage_.judge.object(
             fmt::format("{} was refused its heartbeat: {}", name(), std::get<1>(ack.answer).error.view()));
     }
+    if (yes && broken_sensors()) return stage_.judge.object(name() + " reported no load, and was believed");
     if (beats_.empty()) return stage_.judge.object(name() + " was acknowledged more than it sent");
     stage_.judge.answered(Service::liveness, beats_.front(), now());
     beats_.pop_front();
+    if (!yes) return;
     // A restarted daemon knows the date only.
     if (yes->time.value < issued_ms_ && !stage_.weather.met({Trouble::down}, issued_at_, now()))
         stage_.judge.object(fmt::format("issued times went back: {} after {}", yes->time.value, issued_ms_));
@@ -176,6 +200,9 @@ void HonestServer::beat_answered(const ServerHeartbeatAck& ack) {
 
 void HonestServer::offered(const AllocateMatch& offer) {
     const std::int32_t lobby = offer.lobby.value;
+    // An offer from before it drained was on the disk before, and so was told before.
+    if (drains_ && !holds_.contains(lobby))
+        stage_.judge.object(fmt::format("{} drains, and was offered lobby {}", name(), lobby));
     Hold& hold = holds_[lobby];
     if (hold.token != offer.token.view()) hold = {};
     hold.token = offer.token.view();
@@ -211,11 +238,18 @@ void HonestServer::ready_answered(std::int32_t lobby, std::optional<std::string_
     const auto found = holds_.find(lobby);
     if (found == holds_.end()) return;
     Hold& hold = found->second;
-    hold.asked.reset();
-    if (refusal) return report_refused(lobby, hold, *refusal);
+    const auto asked = std::exchange(hold.asked, std::nullopt);
+    if (refusal) return report_refused(lobby, hold, *refusal, asked);
     stage_.book.reported(lobby, MatchEventKind::ready, now());
     if (hold.started) return report_start(lobby, hold);
-    validate(lobby, hold);
+    constexpr double guests_late = 0.15;
+    if (!stage_.random.chance(guests_late)) return validate(lobby, hold);
+    hold.step = Step::reporting_ready;  // perhaps it was further on its last link
+    later(1s, 3s, [this, lobby] {
+        const auto held = holds_.find(lobby);
+        const bool waits = held != holds_.end() && held->second.step == Step::reporting_ready && !held->second.asked;
+        if (waits) validate(lobby, held->second);
+    });
 }
 
 void HonestServer::validate(std::int32_t lobby, Hold& hold) {
@@ -226,8 +260,15 @@ void HonestServer::validate(std::int32_t lobby, Hold& hold) {
     if (hold.expected.empty()) return report_start(lobby, hold);
     hold.asked = now();
     // Those that were let in before come as replays: they must be refused.
-    for (const std::int32_t account : hold.expected)
-        stage_.links.send(link_, ValidateToken{ServerId(id_), LobbyId(lobby), AccountId(account), hold.token});
+    for (const std::int32_t account : hold.expected) {
+        const ValidateToken request{ServerId(id_), LobbyId(lobby), AccountId(account), hold.token};
+        stage_.links.send(link_, request);
+        // Two at once: which of them is let in is heard later.
+        constexpr double twice = 0.1;
+        if (!stage_.random.chance(twice)) continue;
+        stage_.book.token_unanswered(lobby, account);
+        stage_.links.send(link_, request);
+    }
 }
 
 void HonestServer::token_judged(std::int32_t lobby, std::int32_t account, std::optional<std::string_view> refusal) {
@@ -242,6 +283,10 @@ void HonestServer::token_judged(std::int32_t lobby, std::int32_t account, std::o
     constexpr double replays = 0.2;
     if (stage_.random.chance(replays))
         stage_.links.send(link_, ValidateToken{ServerId(id_), LobbyId(lobby), AccountId(account), hold.token});
+    // All guests are in, so there is room for nobody else.
+    const Lobby* known = stage_.book.find(lobby);
+    if (known && known->used.size() == known->guests.size() && stage_.random.chance(replays))
+        stage_.links.send(link_, ValidateToken{ServerId(id_), LobbyId(lobby), AccountId(stranger), hold.token});
     later(10ms, 500ms, [this, lobby] {
         if (const auto held = holds_.find(lobby); held != holds_.end()) report_start(lobby, held->second);
     });
@@ -273,8 +318,8 @@ void HonestServer::report_answered(std::int32_t lobby, std::optional<std::string
         return;
     }
     Hold& hold = found->second;
-    hold.asked.reset();
-    if (refusal) return report_refused(lobby, hold, *refusal);
+    const auto asked = std::exchange(hold.asked, std::nullopt);
+    if (refusal) return report_refused(lobby, hold, *refusal, asked);
     if (hold.step == Step::reporting_end) {
         stage_.book.reported(lobby, MatchEventKind::ended, now());
         holds_.erase(found);
@@ -289,9 +334,11 @@ void HonestServer::report_answered(std::int32_t lobby, std::optional<std::string
 }
 
 // Taken, but not on the disk yet: it is said again until it is.
-void HonestServer::report_refused(std::int32_t lobby, const Hold& hold, std::string_view refusal) {
+void HonestServer::report_refused(std::int32_t lobby, const Hold& hold, std::string_view refusal,
+                                  std::optional<Moment> asked) {
     if (refusal != not_kept) {
         stage_.judge.object(stage_.book.disowned(lobby, self(hold), refusal, now()));
+        if (asked) stage_.judge.object(stage_.book.not_told_to_drop(lobby, self(hold), {registered_at_, *asked}));
         holds_.erase(lobby);
         return;
     }

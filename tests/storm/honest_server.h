@@ -26,6 +26,7 @@ public:
     static constexpr std::int8_t region = 2;
     static constexpr std::int32_t max_matches = 50;
 
+    // The first one's sensors are broken: it never knows its load.
     HonestServer(Stage& stage, std::size_t number, std::size_t link);
 
     // Connects within `most`, whenever the daemon is there.
@@ -64,6 +65,7 @@ private:
     void beat();
     void welcomed(const ServerHandshakeResponse& answer);
     void beat_answered(const ServerHeartbeatAck& ack);
+    void drain(bool draining);
     void offered(const AllocateMatch& offer);
     void acknowledge(std::int32_t lobby);
     void report_ready(std::int32_t lobby);
@@ -73,12 +75,14 @@ private:
     void report_start(std::int32_t lobby, Hold& hold);
     void report_end(std::int32_t lobby);
     void report_answered(std::int32_t lobby, std::optional<std::string_view> refusal);
-    void report_refused(std::int32_t lobby, const Hold& hold, std::string_view refusal);
+    void report_refused(std::int32_t lobby, const Hold& hold, std::string_view refusal, std::optional<Moment> asked);
+    void told_of_error(const ServerError& error);
     void aborted(const AbortMatch& abort);
     // Does it in a while, unless the link is another by then.
     void later(Span least, Span most, std::function<void()> deed);
     void resume();
     std::string name() const;
+    bool broken_sensors() const { return port_ == first_port; }
     Answer self(const Hold& hold) const { return {id_, port_, hold.token}; }
 
     Stage& stage_;
@@ -87,7 +91,10 @@ private:
     std::uint64_t visit_ = 0;  // counts connections
     bool registered_ = false;
     std::int32_t id_ = 0;
-    Moment came_;                       // the last time it connected
+    Moment came_;  // the last time it connected
+    Moment registered_at_;
+    bool wants_drain_ = false;
+    bool drains_ = false;               // it has been told so
     std::optional<Moment> away_since_;  // while it is not registered
     std::deque<Moment> beats_;          // without an answer
     std::int64_t issued_ms_ = 0;        // in the latest answer

@@ -85,6 +85,8 @@ Objection LobbyBook::refused(std::int32_t id, std::string_view why, Moment at) {
         return fmt::format("lobby {} had been given server {}, and is now refused: {}", id, lobby->answer->server, why);
     }
     if ((why == "Server busy" || why == "Store unavailable") && disk) return std::nullopt;
+    // What the peers sent during a stop is worked off first, and a flood of requests may be among it.
+    if (why == "Server busy" && weather_.met({stopped, backlog, cut_short}, since, at)) return std::nullopt;
     if (why == "Server allocation timeout" && weather_.met({stopped, slow_disk, down, cut_short}, since, at))
         return std::nullopt;
     if (why == "No servers available" && weather_.met({down, cut_short}, since, at)) return std::nullopt;
@@ -121,6 +123,7 @@ Objection LobbyBook::told(std::int32_t id, MatchEventKind kind, std::string_view
         return fmt::format("lobby {} is said to be over ({}), but its server plays on", id, reason);
     }
     lobby->told = std::max(lobby->told, number);
+    if (kind == MatchEventKind::aborted && !lobby->aborted_at) lobby->aborted_at = at;
     if (number >= 3) close(id, *lobby, at);
     return std::nullopt;
 }
@@ -147,9 +150,23 @@ Objection LobbyBook::disowned(std::int32_t id, const Answer& by, std::string_vie
     return fmt::format("server {} was given lobby {}, and is now told: {}", by.server, id, why);
 }
 
+Objection LobbyBook::not_told_to_drop(std::int32_t id, const Answer& by, const LinkTime& link) {
+    const Lobby* lobby = find(id);
+    if (!lobby || lobby->answer != by || !lobby->aborted_at) return std::nullopt;
+    const Moment aborted = *lobby->aborted_at;
+    // The two are told at the same time; a slow disk holds up the word to the server.
+    const bool heard = link.began < aborted - 1s && link.asked > aborted + 1s &&
+                       !weather_.met({slow_disk, full_disk, stopped, down, cut_short}, aborted - 1s, link.asked);
+    if (!heard) return std::nullopt;
+    return fmt::format("server {} was not told to drop lobby {}, which had been aborted {:.1f} s before", by.server, id,
+                       seconds(link.asked - aborted));
+}
+
 Objection LobbyBook::token_accepted(std::int32_t id, std::int32_t account) {
     Lobby* lobby = find(id);
     if (!lobby) return std::nullopt;
+    if (std::ranges::find(lobby->guests, account) == lobby->guests.end())
+        return fmt::format("the token of lobby {} let in account {}, one more than its players", id, account);
     lobby->unsure.erase(account);
     if (lobby->used.insert(account).second) return std::nullopt;
     return fmt::format("the token of lobby {} let account {} in twice", id, account);
@@ -167,6 +184,7 @@ Objection LobbyBook::token_refused(std::int32_t id, std::int32_t account, std::s
         if (weather_.met({slow_disk, full_disk, down}, at - limits_.answer, at)) return std::nullopt;
         return fmt::format("the token of lobby {} was refused in fair weather: {}", id, why);
     }
+    if (std::ranges::find(lobby->guests, account) == lobby->guests.end()) return std::nullopt;
     const bool replayed = lobby->used.contains(account) || lobby->unsure.contains(account);
     if (replayed || lobby->over || !lobby->answer || may_fall_through(*lobby, "Match token expired"))
         return std::nullopt;

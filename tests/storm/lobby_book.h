@@ -38,7 +38,8 @@ struct Lobby {
     bool ending = false;        // its server has reported the end
     int reported = 0;           // the latest report that was accepted: 1 ready, 2 started, 3 ended
     Moment reported_at;
-    int told = 0;                   // the latest event that its matchmaker heard, 4 being an abort
+    int told = 0;  // the latest event that its matchmaker heard, 4 being an abort
+    std::optional<Moment> aborted_at;
     std::set<std::int32_t> used;    // accounts whose token was accepted
     std::set<std::int32_t> unsure;  // accounts whose last use has an unknown outcome
     bool over = false;
@@ -77,6 +78,12 @@ public:
     Objection aborted(std::int32_t lobby, const Answer& by, std::string_view reason, Moment at);
     void reported(std::int32_t lobby, MatchEventKind kind, Moment at);
     Objection disowned(std::int32_t lobby, const Answer& by, std::string_view why, Moment at);
+    // It played on, and asked at a time of its link: it must have heard of an abort that its matchmaker heard of.
+    struct LinkTime {
+        Moment began;
+        Moment asked;
+    };
+    Objection not_told_to_drop(std::int32_t lobby, const Answer& by, const LinkTime& link);
     // Its server hears that its report is taken, but is not on the disk.
     Objection report_not_kept(std::int32_t lobby, Moment at) const;
     // Its server hears of a token.

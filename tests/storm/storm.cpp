@@ -300,7 +300,7 @@ void Storm::hear_machine() {
     constexpr Span busy_machine = 150ms;
     constexpr Span looks_back = 3s;
     // A daemon that gets so little of a processor cannot take what a peer may send to a whole one.
-    constexpr double taken_away = 16;
+    constexpr double taken_away = 10;
     const double crowding = threads_a_processor();
     judge_.crowding(crowding);
     raid_.slow_down(options_.slowness * (crowding > taken_away ? 4 : 1));
