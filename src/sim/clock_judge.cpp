@@ -149,7 +149,7 @@ void ClockJudge::pass_ended(const Scene& scene, const Core& core) {
     if (core.world().shown() != now)
         return object(scene, "invariant 16",
                       fmt::format("the world shows {} at {}", text_of(core.world().shown()), text_of(now)));
-    if (scene.now > none_late_until_) {
+    if (scene.now > none_late_until_ && !scene.timers_left) {
         for (const auto& [link, client] : clients_) {
             const bool silent = client.wholes == 0 && client.parts.empty();
             if (silent && client.logged_in) judge_silence(scene, client);

@@ -81,6 +81,7 @@ void Court::run_began(Time now, Time running, const Core& core) {
     forget_notes();
     handling_ = -1;
     deferred_.clear();
+    timers_left_since_.reset();
     scene_ = Scene{.now = now, .running = running, .cause = 0, .cause_link = 0, .cause_lobby = {}};
     // The slots are known before the fleet is judged.
     registry_.run_began(scene_, core);
@@ -251,10 +252,13 @@ void Court::happened(const EventView& view) {
     keep_any_of(view, static_cast<const Event*>(nullptr));
 }
 
-void Court::pass_ended(Time now, Time running, const Core& core, std::size_t events_waiting) {
-    limits_.events_wait(now, events_waiting);
+void Court::pass_ended(Time now, Time running, const Core& core, const LeftByPass& left) {
+    limits_.events_wait(now, left.events);
     if (objections_.first()) return;
-    if (events_waiting > 0) return deferred_.push_back({notes_.size(), now, running});
+    if (!left.timers) timers_left_since_.reset();
+    if (left.timers && !timers_left_since_) timers_left_since_ = running;
+    scene_.timers_left = timers_left_since_ && running - *timers_left_since_ <= lateness_max;
+    if (left.events > 0) return deferred_.push_back({notes_.size(), now, running});
     // Each note is judged by the time of its own pass.
     deferred_.push_back({notes_.size(), now, running});
     auto pass = deferred_.begin();

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -35,6 +36,12 @@
 
 namespace muster::sim {
 
+// What a pass did not get to.
+struct LeftByPass {
+    std::size_t events = 0;
+    bool timers = false;  // some that are due
+};
+
 // One thread. During a pass it only notes; when the pass is over it judges.
 //
 // Core's events are handled after the messages that caused them. Each has its number, and each note remembers how many
@@ -63,7 +70,7 @@ public:
     void happened(const EventView& view);
 
     // The pass is over. Nothing is judged while events still wait for the next pass.
-    void pass_ended(Time now, Time running, const Core& core, std::size_t events_waiting);
+    void pass_ended(Time now, Time running, const Core& core, const LeftByPass& left);
 
     // For the trace: a fault, or what somebody outside did.
     void note(Time now, std::string text, LobbyId lobby = {}, ServerId server = {});
@@ -174,8 +181,9 @@ private:
     bool players_only_ = true;  // all of these are about players
     bool judging_ = false;      // what is noted now is part of a pass
     std::vector<Deferred> deferred_;
-    Time judged_at_{};      // when core's state was last looked at
-    Time judged_all_at_{};  // the same, of all of it
+    std::optional<Time> timers_left_since_;  // each pass has left some since then; running time
+    Time judged_at_{};                       // when core's state was last looked at
+    Time judged_all_at_{};                   // the same, of all of it
 };
 
 }  // namespace muster::sim

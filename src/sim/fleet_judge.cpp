@@ -246,6 +246,7 @@ void FleetJudge::judge_best(const Scene& scene, const Core& core, RegionId regio
 
 // All that fell silent together are Offline, and kept.
 void FleetJudge::judge_brake(const Scene& scene, const Core& core, RegionId region) {
+    if (scene.timers_left) return;
     std::vector<ServerId> silent;
     std::size_t all = 0;
     for (const auto& [id, known] : registry_.servers()) {

@@ -49,6 +49,9 @@ struct Scene {
     Code cause = 0;
     LinkNumber cause_link = 0;
     LobbyId cause_lobby;  // of an AllocationRequest
+    // Timers that are due were left for the next pass (L-4): what they do may be late by that (invariant 15). Never for
+    // longer than `lateness_max`.
+    bool timers_left = false;
 };
 
 // What an operator did, as core was asked.

@@ -423,6 +423,34 @@ TEST_CASE_FIXTURE(JudgesFixture,
     CHECK(rule() == expected);
 }
 
+TEST_CASE_FIXTURE(
+    JudgesFixture,
+    "A-6, A-7, invariant 15: what a timer does is late only while due timers are left for the next pass") {
+    muster::testing::CoreWorld world({}, use_simulated_regions);
+    const LinkNumber server = register_server(1);
+    ask();
+    std::string expected;
+    SUBCASE("a request after 25 s") {
+        expected = "A-7";
+    }
+    SUBCASE("an offer after 5 s") {
+        offer(server, "MATCH_a");
+        expected = "A-6";
+    }
+    advance(26s);
+    scene.timers_left = true;
+    const auto judge = [&] {
+        if (expected == "A-7") verdicts.pass_ended(scene, *world.core);
+        if (expected == "A-6") slots.pass_ended(scene, *world.core);
+        return objections.first() && objections.first()->rule == expected;
+    };
+    // Other rules look at core, which knows nothing of this request.
+    CHECK_FALSE(judge());
+    objections = {};
+    scene.timers_left = false;
+    CHECK(judge());
+}
+
 TEST_CASE_FIXTURE(JudgesFixture, "A-10: an event of another kind than the latest is objected to") {
     notices.said(scene, matchmaker_link,
                  AllocationResponse{AllocationResponse::Accepted{lobby, ServerId(1), {}, "MATCH_a", {}}});

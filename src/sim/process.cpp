@@ -88,7 +88,8 @@ Process::Process(Parts parts, std::uint64_t seed, RecoveredState recovered)
         core_.end_of_pass(pass);
         for (const AnsweredQuestion& answered : core_.take_answered()) answered_over_http(pass, answered);
         // Judged by the time of this pass, also when it was stopped: then the clock is ahead of it.
-        parts_.court.pass_ended(pass.now, pass.running, core_, loop_.events().waiting());
+        parts_.court.pass_ended(pass.now, pass.running, core_,
+                                {.events = loop_.events().waiting(), .timers = loop_.timers().has_due()});
     });
     loop_.events().subscribe_all([this](const EventView& event) {
         parts_.at_point(PassPoint::event);

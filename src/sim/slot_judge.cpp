@@ -320,7 +320,7 @@ void SlotJudge::pass_ended(const Scene& scene, const Core& core) {
     for (const LobbyId id : seeking_) {
         for (const SeenOffer& offer : lobbies_[id].offers) {
             if (offer.state != SeenOffer::State::offered) continue;
-            if (scene.running - offer.offered_at > answer_time + timer_slack) {
+            if (scene.running - offer.offered_at > answer_time + timer_slack && !scene.timers_left) {
                 object(scene, "A-6", "an offer waits for longer than five seconds", id, offer.server);
             }
         }

@@ -189,7 +189,7 @@ void VerdictJudge::pass_ended(const Scene& scene, const Core& core) {
     for (const auto& [link, queue] : queues_) {
         for (const Asked& asked : queue) {
             if (asked.answer != AllocationResponse::code) continue;
-            if (scene.now - asked.heard > request_time + verdict_slack) {
+            if (scene.now - asked.heard > request_time + verdict_slack && !scene.timers_left) {
                 object(scene, "A-7", "a request without an answer after 25 s", asked.lobby);
             }
             break;  // the rest came later
