@@ -165,18 +165,18 @@ void NoticeJudge::run_began(const Scene&, const Core&) {
     last_told_.clear();
     told_on_.clear();
     looked_at_ = Time{};
-    IdMap<LobbyId, Lobby> before = std::exchange(lobbies_, {});
+    lobbies_.erase_if([this](const auto& entry) { return !durable_.contains(entry.first); });
     for (const auto& [id, record] : durable_) {
         Lobby& lobby = lobbies_[id];
         lobby.matchmaker = record.matchmaker;
-        lobby.answered = before[id].answered;
+        lobby.failed = false;
         lobby.recovered = true;
-        if (record.state >= MatchState::ready)
-            due_[id] = latest_[id] =
-                static_cast<MatchEventKind>(static_cast<int>(record.state) - static_cast<int>(MatchState::ready) +
-                                            static_cast<int>(MatchEventKind::ready));
+        if (record.state < MatchState::ready) continue;
+        due_[id] = latest_[id] =
+            static_cast<MatchEventKind>(static_cast<int>(record.state) - static_cast<int>(MatchState::ready) +
+                                        static_cast<int>(MatchEventKind::ready));
+        may_leave(lobby, id);
     }
-    for (const auto& [id, kind] : due_) owe(id, kind);
 }
 
 void NoticeJudge::pass_ended(const Scene& scene, const Core&) {
