@@ -158,6 +158,25 @@ class CellsShared(CellsCase):
         for node in (one, two):
             until(lambda: kick(node) == 401, "the operator is still known")
 
+    def test_S_5_N_11_a_node_without_any_cell_knows_the_operators(self):
+        one = self.node("one", plan=PLAN, MUSTER_AUTH_ADMIN_TOKEN=ADMIN, MUSTER_HTTP_TRUSTED_PROXIES='["127.0.0.1"]')
+        two = self.node("two", plan=PLAN, MUSTER_AUTH_ADMIN_TOKEN=ADMIN, MUSTER_HTTP_TRUSTED_PROXIES='["127.0.0.1"]')
+
+        def ask(node, method, path, token, body=None):
+            # By a proxy: whoever is on this machine needs no token to read.
+            connection = http.client.HTTPConnection(node.ports["http"], timeout=2 * PATIENCE_S)
+            self.addCleanup(connection.close)
+            connection.request(method, "/api/v1" + path, body=None if body is None else json.dumps(body),
+                               headers={"Authorization": "Bearer " + token, "Content-Type": "application/json", "X-Forwarded-For": "192.0.2.7"})
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        until(lambda: {cell["owner"] for cell in ask(two, "GET", "/cluster", ADMIN)[1]["cells"]} == {"one"}, "one does not own them")
+        added = until(lambda: (told := ask(two, "POST", "/operators", ADMIN, {"name": "ann", "role": "viewer"}))[0] == 200 and told[1], "not added")
+        for path in ("/cluster", "/servers"):
+            until(lambda: ask(two, "GET", path, added["token"])[0] == 200, f"the operator is not known: {path}")
+        self.assertEqual(ask(one, "POST", "/operators/remove", ADMIN, {"name": "ann"})[0], 200)
+        until(lambda: ask(two, "GET", "/cluster", added["token"])[0] == 401, "the operator is still known")
+
     def test_X_3_N_7_a_reload_changes_all_cells_of_a_node(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)

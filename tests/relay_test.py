@@ -4,6 +4,7 @@
     relay_test.py PATH_TO_MUSTER PATH_TO_EXAMPLE_GAME_SERVER [unittest arguments]
 """
 
+import http.client
 import json
 import os
 import signal
@@ -280,6 +281,43 @@ class Relay(Cluster):
         self.assertEqual(status, 200, drained)
         until(lambda: ask(one, "GET", "/api/v1/servers", added["token"])[1]["servers"][0]["status"] == "draining",
               "the owner does not know of it")
+
+    def test_S_5_N_11_operators_see_the_cluster_at_a_node_that_never_owned_the_cell_and_at_one_that_did(self):
+        admin = "the admin's own secret"
+        # Whoever comes by a proxy is a stranger, also on this machine.
+        one, two = self.pair(silence="10m", MUSTER_AUTH_ADMIN_TOKEN=admin, MUSTER_HTTP_TRUSTED_PROXIES='["127.0.0.1"]',
+                             MUSTER_HTTP_OPEN_METRICS="false")
+
+        places = {node: self.ports(node)["http"] for node in (one, two)}  # the file is written anew by each life
+
+        def ask(node, method, path, token, body=None):
+            link = http.client.HTTPConnection(places[node], timeout=PATIENCE_S)
+            self.addCleanup(link.close)
+            try:
+                link.request(method, path, None if body is None else json.dumps(body),
+                             {"Authorization": "Bearer " + token, "Content-Type": "application/json", "X-Forwarded-For": "192.0.2.7"})
+                answer = link.getresponse()
+                return answer.status, answer.read()
+            except (OSError, http.client.HTTPException):  # between two lives of a node
+                return 0, b'{"cells": []}'
+
+        def sees(node, token):
+            return {ask(node, "GET", path, token)[0] for path in ("/api/v1/cluster", "/metrics")}
+
+        def owner_is(name):
+            return any(cell["owner"] == name for cell in json.loads(ask(two, "GET", "/api/v1/cluster", admin)[1])["cells"])
+        status, added = ask(one, "POST", "/api/v1/operators", admin, {"name": "ann", "role": "viewer"})
+        self.assertEqual(status, 200, added)
+        token = json.loads(added)["token"]
+        for node in (one, two):
+            until(lambda: sees(node, token) == {200}, f"{node.name} does not know the operator")
+            self.assertEqual(sees(node, "a guess"), {401})
+        # The one that owned the cell learns of what its successor does.
+        self.assertEqual(ask(one, "POST", "/api/v1/cells/main/move", admin, {"node": "two"})[0], 200)
+        until(lambda: owner_is("two") and sees(one, token) == {200}, "it is not moved")
+        until(lambda: ask(two, "POST", "/api/v1/operators/remove", admin, {"name": "ann"})[0] == 200, "it is not removed")
+        for node in (one, two):
+            until(lambda: sees(node, token) == {401}, f"{node.name} still knows the operator")
 
     def test_N_11_O_2_the_live_feed_at_another_node_tells_what_the_owner_does(self):
         one, two = self.pair()

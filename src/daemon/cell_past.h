@@ -7,9 +7,8 @@
 
 #include "base/time.h"
 #include "core/records.h"
-#include "http/block_book.h"
+#include "daemon/rule_books.h"
 #include "http/event_ring.h"
-#include "http/operator_book.h"
 #include "http/over_matches.h"
 #include "store/store.h"
 
@@ -18,8 +17,7 @@ namespace muster {
 // Any thread, but for begin().
 struct CellPast {
     // Before the store starts. The books know the recovered state already. What it is given outlives it.
-    void begin(Store& store, const RecoveredState& recovered, OperatorBook& operators, BlockBook& blocks,
-               const Clock& clock) {
+    void begin(Store& store, const RecoveredState& recovered, RuleBooks& books, const Clock& clock) {
         auto newest = store.events_before(std::numeric_limits<std::int64_t>::max(), EventRing::capacity_usual);
         std::reverse(newest.begin(), newest.end());
         events.preload(newest, newest.size() < EventRing::capacity_usual);
@@ -27,15 +25,15 @@ struct CellPast {
         for (const PastMatches::Use& use : past.uses) over.note(use.used, use.at);
         for (const MatchRecord& match : past.matches) over.note(match);
         for (const TokenUsed& used : recovered.tokens_used) over.note(used);
-        store.on_durable([this, &operators, &blocks, &clock](const RecordBatch& batch) {
+        store.on_durable([this, &books, &clock](const RecordBatch& batch) {
             const UnixMs now = clock.wall();
             for (const Record& record : batch.records) {
                 if (const auto* event = std::get_if<EventRecord>(&record))
                     events.append(*event);
                 else
                     over.note(record, now);
-                operators.note(record);
-                blocks.note(record);
+                books.operators.note(record);
+                books.blocks.note(record);
             }
         });
     }

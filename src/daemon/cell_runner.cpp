@@ -137,11 +137,8 @@ void CellRunner::own(NodeCell& cell) {
                      {"matches", recovered.matches.size()},
                      {"seconds", to_seconds(term.recovery)}},
                     "Opened cell {}", cell_);
-    if (number_ == 0 || !parts_.leads()) {
-        parts_.operators.begin_with(recovered.operators);
-        parts_.blocks.begin_with(recovered.blocks);
-    }
-    term.past.begin(cell.store(), recovered, parts_.operators, parts_.blocks, parts_.clock);
+    if (number_ == 0) parts_.books.own(recovered);
+    term.past.begin(cell.store(), recovered, parts_.books, parts_.clock);
     term.api = parts_.http.open_cell({term.game, parts_.node, cell.store(), health_, term.past,
                                       [this](const MoveWish& wish) { return ask_to_move(wish); }});
     term.door = &parts_.port.open({cell_, cell.term(), generation_},
@@ -177,10 +174,7 @@ void CellRunner::own(NodeCell& cell) {
 
 // On the thread of the news.
 bool CellRunner::take_news(Game& game, CellNews&& news) {
-    if (news.rules && !parts_.leads()) {
-        parts_.operators.begin_with(news.rules->operators);
-        parts_.blocks.begin_with(news.rules->blocks);
-    }
+    if (news.rules) parts_.books.follow(*news.rules);
     return game.ask([taken = std::make_shared<CellNews>(std::move(news))](const Pass& pass, Game::Inside& inside) {
         inside.core.take_news(pass, *taken);
     });
@@ -202,6 +196,7 @@ void CellRunner::give_away(Term& term, bool hands_over) {
     const Time deadline = parts_.clock.now() + limit;
     is_owned_.store(false, std::memory_order_release);
     term.news.reset();
+    if (number_ == 0) parts_.books.leave();
     {
         const std::lock_guard lock(mutex_);
         term_ = nullptr;

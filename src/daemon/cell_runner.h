@@ -20,11 +20,10 @@
 #include "daemon/node.h"
 #include "daemon/node_cell.h"
 #include "daemon/node_life.h"
-#include "http/block_book.h"
+#include "daemon/rule_books.h"
 #include "http/cluster_view.h"
 #include "http/health.h"
 #include "http/metrics_text.h"
-#include "http/operator_book.h"
 #include "relay/cell_routes.h"
 #include "relay/node_port.h"
 #include "relay/relay_thread.h"
@@ -45,10 +44,7 @@ public:
         RelayThread& relay;
         NodePort& port;
         HttpFront& http;
-        OperatorBook& operators;
-        BlockBook& blocks;
-        // This node owns the first cell, whose records are what the books hold. On any thread.
-        std::function<bool()> leads;
+        RuleBooks& books;  // the first cell writes them
         // What cannot go on: the process ends. On any thread.
         std::function<void(const StoreError&)> die;
     };

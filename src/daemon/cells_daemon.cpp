@@ -23,11 +23,10 @@
 #include "daemon/node.h"
 #include "daemon/process_metrics.h"
 #include "daemon/refused_connections.h"
+#include "daemon/rule_books.h"
 #include "daemon/tls_watch.h"
-#include "http/block_book.h"
 #include "http/health.h"
 #include "http/metrics_text.h"
-#include "http/operator_book.h"
 #include "process/open_files.h"
 #include "process/ports_file.h"
 #include "process/service_manager.h"
@@ -74,8 +73,9 @@ public:
         node_.emplace(config_, clock_, log_, figures_);
         kept_.open(config_, tls_.ports(), descriptors_.game_connections, true);
         http_.listen(config_, tls_.ports().http, *node_, kept_.http);
-        node_->join(http_.address(), kept_.node_listener->bound(),
-                    [this] { die(StoreError(exit_config, "another node has the name of this one")); });
+        node_->join(
+            http_.address(), kept_.node_listener->bound(),
+            [this] { die(StoreError(exit_config, "another node has the name of this one")); }, books_);
         kept_.relay.emplace(clock_, log_, *kept_.ports, relay_options_of(config_, tls_.ports(), *node_));
         port_.emplace(clock_, log_, *kept_.node_listener, node_port_options_of(config_, tls_.ports()));
         http_.set_relay(&*kept_.relay);
@@ -92,18 +92,8 @@ public:
 
 private:
     CellRunner::Parts parts_of_cells() {
-        return {config_,
-                clock_,
-                log_,
-                *node_,
-                figures_,
-                *kept_.relay,
-                *port_,
-                http_,
-                operators_,
-                blocks_,
-                [this] { return runners_.front()->is_owned(); },
-                [this](const StoreError& error) { die(error); }};
+        return {config_,      clock_, log_,  *node_, figures_,
+                *kept_.relay, *port_, http_, books_, [this](const StoreError& error) { die(error); }};
     }
 
     std::vector<std::string> names() const {
@@ -225,14 +215,14 @@ private:
     TlsWatch tls_{clock_, log_, kept_.tickets, health_};
     RefusedConnections refused_;
     Metrics metrics_;
-    OperatorBook operators_;
-    BlockBook blocks_;
+    RuleBooks books_;
     const CellRoutes relay_routes_{routed_cells(planned_cells(config_))};
     std::optional<Node> node_;
     std::optional<NodePort> port_;
     std::vector<std::unique_ptr<CellRunner>> runners_;
     // Last, so that it stops before what its answers are made from.
-    HttpFront http_{config_, descriptors_.http_connections, clock_, log_, health_, metrics_, operators_, blocks_};
+    HttpFront http_{config_,      descriptors_.http_connections, clock_, log_, health_, metrics_, books_.operators,
+                    books_.blocks};
 };
 
 }  // namespace

@@ -28,13 +28,12 @@
 #include "daemon/node_links.h"
 #include "daemon/process_metrics.h"
 #include "daemon/refused_connections.h"
+#include "daemon/rule_books.h"
 #include "daemon/tls_watch.h"
-#include "http/block_book.h"
 #include "http/event_ring.h"
 #include "http/health.h"
 #include "http/http_server.h"
 #include "http/metrics_text.h"
-#include "http/operator_book.h"
 #include "http/over_matches.h"
 #include "net/listener.h"
 #include "process/allocator.h"
@@ -111,8 +110,9 @@ public:
         kept_.open(config_, tls_.ports(), descriptors_.game_connections, node_->is_member());
         if (node_->is_member()) {
             http_.listen(config_, tls_.ports().http, *node_, kept_.http);
-            node_->join(http_.address(), kept_.node_listener->bound(),
-                        [this] { die({exit_config, "another node has the name of this one"}); });
+            node_->join(
+                http_.address(), kept_.node_listener->bound(),
+                [this] { die({exit_config, "another node has the name of this one"}); }, books_);
             http_.serve();
             if (!stand_by(signals)) return Ending::told_to;
         }
@@ -256,9 +256,8 @@ private:
     GameEnd way_to_end() const { return node_->is_member() ? GameEnd::abandons : GameEnd::closes; }
 
     void remember_the_past() {
-        operators_.begin_with(recovered_.operators);
-        blocks_.begin_with(recovered_.blocks);
-        past_.begin(node_->store(), recovered_, operators_, blocks_, clock_);
+        books_.own(recovered_);
+        past_.begin(node_->store(), recovered_, books_, clock_);
         if (!recovered_.operators.empty() && !config_.auth.admin_token.is_set())
             log_.warning(
                 "{} operators have tokens, but auth.admin_token is not set: everybody on this machine may do "
@@ -345,8 +344,7 @@ private:
     Health health_{clock_};
     TlsWatch tls_{clock_, log_, kept_.tickets, health_};
     Metrics metrics_;
-    OperatorBook operators_;
-    BlockBook blocks_;
+    RuleBooks books_;
     CellPast past_;
     std::optional<Node> node_;
     RecoveredState recovered_;
@@ -355,7 +353,8 @@ private:
     std::string moves_to_;                    // who is to own the cell next; empty: nobody else
     std::optional<Game> game_;
     // Last, so that it stops before what its answers are made from.
-    HttpFront http_{config_, descriptors_.http_connections, clock_, log_, health_, metrics_, operators_, blocks_};
+    HttpFront http_{config_,      descriptors_.http_connections, clock_, log_, health_, metrics_, books_.operators,
+                    books_.blocks};
     NodeLinks links_{kept_, http_};
 };
 

@@ -94,7 +94,8 @@ std::unique_ptr<PgNews> Node::open_news(const CellPlan& plan, PgNews::OnNews on_
     return std::make_unique<PgNews>(clock_, std::move(options), std::move(on_news));
 }
 
-void Node::join(const std::string& address, const SocketAddress& node_port, std::function<void()> on_name_lost) {
+void Node::join(const std::string& address, const SocketAddress& node_port, std::function<void()> on_name_lost,
+                RuleBooks& books) {
     address_ = cluster_.advertise.empty() ? address : cluster_.advertise;
     PgMemberOptions options;
     options.connection = connection_;
@@ -109,6 +110,8 @@ void Node::join(const std::string& address, const SocketAddress& node_port, std:
     options.silence = cluster_.silence;
     options.has_ended = has_ended;
     options.on_name_lost = std::move(on_name_lost);
+    options.follows_rules = [&books] { return books.follows(); };
+    options.on_rules = [&books](const SharedRules& rules) { books.follow(rules); };
     member_ = std::make_unique<PgMember>(clock_, std::move(options));
 }
 

@@ -14,6 +14,7 @@
 #include "core/cell_plan.h"
 #include "daemon/node_cell.h"
 #include "daemon/node_life.h"
+#include "daemon/rule_books.h"
 #include "http/cluster_view.h"
 #include "http/metrics_text.h"
 #include "net/socket_address.h"
@@ -50,8 +51,10 @@ public:
     bool is_member() const { return is_member_; }
     // Joins the others; `address` is where our HTTP port is reached, unless the config says otherwise. `on_name_lost`
     // is called on a thread of its own when another node got our name. Throws StoreError 78 when one has it already.
-    // The node port is where other nodes reach us, at the host that the config advertises.
-    void join(const std::string& address, const SocketAddress& node_port, std::function<void()> on_name_lost);
+    // The node port is where other nodes reach us, at the host that the config advertises. The books, which outlive
+    // the node, are told of the operators and blocks of the cluster before this returns, and when some have changed.
+    void join(const std::string& address, const SocketAddress& node_port, std::function<void()> on_name_lost,
+              RuleBooks& books);
     // Once it has joined. Any thread.
     PgMember& member() const { return *member_; }
     // Where other nodes reach us.

@@ -6,6 +6,7 @@
 
 #include "base/thread_name.h"
 #include "postgres/name_claim.h"
+#include "postgres/pg_recovery.h"
 #include "store/store.h"
 #include "store/store_fault.h"
 
@@ -29,6 +30,7 @@ PgMember::PgMember(const Clock& clock, PgMemberOptions options)
         connection_ = connect();
         take_name();
         look();
+        look_at_rules();
     } catch (const PgError& error) {
         throw StoreError(exit_io, fmt::format("the database cannot be reached: {}", error.what()));
     }
@@ -88,6 +90,7 @@ void PgMember::run() {
             }
             if (beats % forget_every_beats == 0) forget_pg_nodes(*connection_);
             look();
+            look_at_rules();
         } catch (const PgError& error) {
             connection_.reset();
             const std::lock_guard lock(mutex_);
@@ -106,6 +109,21 @@ void PgMember::look() {
     watch_.seen(asked, seen.nodes);
     for (const NodeRow& node : seen.nodes) seen.alive.push_back(watch_.is_alive(node.name));
     view_ = std::move(seen);
+}
+
+void PgMember::look_at_rules() {
+    if (!options_.follows_rules || !options_.follows_rules()) {
+        rules_seen_ = -1;
+        return;
+    }
+    const std::int64_t number = shared_rules_number(*connection_);
+    if (number == rules_seen_) return;
+    try {
+        options_.on_rules(read_pg_rules(*connection_));
+    } catch (const StoreError&) {
+        // A row that Muster cannot have written; whoever recovers from it says so.
+    }
+    rules_seen_ = number;
 }
 
 void PgMember::refresh() {

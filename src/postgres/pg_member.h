@@ -1,9 +1,11 @@
-// This node among the others: it beats once a second, and keeps a picture of nodes and cells (N-11).
+// This node among the others: it beats once a second, keeps a picture of nodes and cells (N-11), and tells of changed
+// operators and blocks, which hold at nodes without a cell, too.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "core/cell_news.h"
 #include "postgres/node_watch.h"
 #include "postgres/pg_connection.h"
 #include "postgres/pg_hosts.h"
@@ -25,6 +28,10 @@ struct PgMemberOptions {
     Duration silence = std::chrono::seconds(5);
     std::function<bool(const std::string&)> has_ended{};  // whether that process certainly has; none: nobody knows
     std::function<void()> on_name_lost{};                 // once, on the member's thread: another process has our name
+    // While `follows_rules`: all of them, at first before the member is made, then on its thread when some have
+    // changed.
+    std::function<bool()> follows_rules{};
+    std::function<void(const SharedRules&)> on_rules{};
 };
 
 // What was seen last.
@@ -64,6 +71,7 @@ private:
     void take_name();
     void run();
     void look();
+    void look_at_rules();
     std::unique_ptr<PgConnection> connect() { return connect_to_any(options_.connection, hosts_, next_host_); }
 
     const Clock& clock_;
@@ -74,6 +82,7 @@ private:
     std::unique_ptr<PgConnection> connection_;
     std::size_t next_host_ = 0;
     bool has_name_ = false;
+    std::int64_t rules_seen_ = -1;  // the number of their last change
 
     mutable std::mutex mutex_;
     std::condition_variable end_;

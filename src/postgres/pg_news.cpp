@@ -56,7 +56,7 @@ void PgNews::look(PgConnection& connection) {
         const auto shown = read_pg_clock(connection);
         // In the middle of the question, as far as anybody can say.
         if (shown) news.clock = {asked + (clock_.now() - asked) / 2, *shown};
-        rules = connection.run("SELECT number FROM muster.shared_changes").integer(0, 0);
+        rules = shared_rules_number(connection);
         if (rules != rules_seen_) news.rules = read_pg_rules(connection);
     }
     if (options_.has_players && clock_.now() - began_ >= notices_after)

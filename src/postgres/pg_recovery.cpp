@@ -220,4 +220,8 @@ SharedRules read_pg_rules(PgConnection& connection) {
     return {std::move(state.operators), std::move(state.blocks)};
 }
 
+std::int64_t shared_rules_number(PgConnection& connection) {
+    return connection.run("SELECT number FROM muster.shared_changes").integer(0, 0);
+}
+
 }  // namespace muster

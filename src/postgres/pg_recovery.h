@@ -1,6 +1,7 @@
 // What a start, or a node that takes a cell over, reads of the cell (N-6).
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "core/cell_news.h"
@@ -17,5 +18,7 @@ RecoveredState read_pg_state(PgConnection& connection, const std::string& cell, 
 
 // Operators and blocks as they are now. Throws the same.
 SharedRules read_pg_rules(PgConnection& connection);
+// Grows with each change of them. Throws PgError.
+std::int64_t shared_rules_number(PgConnection& connection);
 
 }  // namespace muster
