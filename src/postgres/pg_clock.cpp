@@ -10,6 +10,11 @@ constexpr const char* elapsed_now =
 constexpr const char* engine_now =
     "(SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now_ms) AS engine";
 
+std::string moved_to_now() {
+    return std::string("UPDATE muster.world_clock SET elapsed_game_ms = ") + elapsed_now + ", at_ms = now_ms FROM " +
+           engine_now;
+}
+
 }  // namespace
 
 std::string pg_clock_now() {
@@ -19,8 +24,7 @@ std::string pg_clock_now() {
 
 std::optional<ClockRecord> read_pg_clock(PgConnection& connection) {
     // One of those that look in a second moves it.
-    static const std::string move = std::string("UPDATE muster.world_clock SET elapsed_game_ms = ") + elapsed_now +
-                                    ", at_ms = now_ms FROM " + engine_now + " WHERE abs(now_ms - at_ms) >= 1000";
+    static const std::string move = moved_to_now() + " WHERE abs(now_ms - at_ms) >= 1000";
     static const std::string show = pg_clock_now();
     connection.run(move.c_str());
     const PgRows rows = connection.run(show.c_str());
@@ -30,6 +34,11 @@ std::optional<ClockRecord> read_pg_clock(PgConnection& connection) {
     shown.speed = static_cast<std::int32_t>(rows.integer(0, 1));
     shown.configured_speed = static_cast<std::int32_t>(rows.integer(0, 2));
     return shown;
+}
+
+void leave_pg_clock(PgConnection& connection) {
+    static const std::string move = moved_to_now() + " WHERE now_ms > at_ms";
+    connection.run(move.c_str());
 }
 
 }  // namespace muster

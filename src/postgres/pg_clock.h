@@ -19,4 +19,7 @@ std::string pg_clock_now();
 // Throws PgError.
 std::optional<ClockRecord> read_pg_clock(PgConnection& connection);
 
+// Whoever follows the clock ends: the row shows the time until now, should nobody else go on. Throws PgError.
+void leave_pg_clock(PgConnection& connection);
+
 }  // namespace muster

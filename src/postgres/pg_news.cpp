@@ -46,6 +46,11 @@ void PgNews::run() {
         }
         lock.lock();
     } while (!end_.wait_for(lock, look_every, [this] { return ends_; }));
+    try {
+        if (connection && !options_.leads) leave_pg_clock(*connection);
+    } catch (const PgError&) {
+        // The clock loses what passed since the last look.
+    }
 }
 
 void PgNews::look(PgConnection& connection) {

@@ -115,6 +115,39 @@ TEST_CASE("N-8, C-3: the clock of several cells goes on while anybody looks, and
     CHECK(near(read_pg_clock(*reader)->elapsed_game_ms, before));
 }
 
+TEST_CASE("N-8, C-3: the last cell that follows the clock leaves it at the time of its end") {
+    if (!TestEngine::is_installed()) return;
+    TestEngine engine;
+    const std::string url = engine.url("clock_end");
+    const SystemClock clock;
+    OwnerOfThree eu(clock, url, "eu");
+    eu.write({ClockRecord{1'000'000, 3600, 1}});
+    const auto reader = connected(url);
+    const auto elapsed = [&] { return reader->run("SELECT elapsed_game_ms FROM muster.world_clock").integer(0, 0); };
+    std::mutex mutex;
+    std::condition_variable came;
+    int looks = 0;  // guarded by mutex
+    PgNewsOptions options;
+    options.connection.url = url;
+    options.cell = "people";
+    std::int64_t before = 0;
+    {
+        const PgNews news(clock, options, [&](CellNews&&) {
+            const std::lock_guard lock(mutex);
+            ++looks;
+            came.notify_all();
+            return true;
+        });
+        std::unique_lock lock(mutex);
+        REQUIRE(came.wait_for(lock, 30s, [&] { return looks > 0; }));
+        // Half a second ago: too little for a look to move it.
+        reader->run(
+            "UPDATE muster.world_clock SET at_ms = (extract(epoch FROM clock_timestamp()) * 1000)::bigint - 500");
+        before = elapsed();
+    }
+    CHECK(elapsed() >= before + 3600 * 500);
+}
+
 TEST_CASE("N-8, N-11: a cell that follows hears of the clock, of operators and blocks, and of notices, each once") {
     if (!TestEngine::is_installed()) return;
     TestEngine engine;
