@@ -4,6 +4,7 @@
     cluster_faults_test.py PATH_TO_MUSTER PATH_TO_EXAMPLE_GAME_SERVER [unittest arguments]
 """
 
+import http.client
 import json
 import os
 import random
@@ -72,6 +73,29 @@ class ClusterFaults(Cluster):
         # Its peers kept their sockets, and belong to the next owner now.
         self.assertEqual(allocated(matchmaker, server, 4)[1], "")
         self.assertLessEqual({1, 2, 4, 10}, set(self.lobbies(two)))
+
+    def test_fault_83_N_9_a_node_that_hands_over_while_the_database_takes_no_links_stands_by_once_it_does(self):
+        to_engine = self.link(("127.0.0.1", self.engine.port))
+        one = self.node("one", url=f"postgresql://muster@127.0.0.1:{to_engine.port}/{self.database_of()}?connect_timeout=2")
+        self.until_owner(one)
+        two = self.node("two")
+        self.until_standing_by(two, "one")
+        until(lambda: len(self.cluster(one)["nodes"]) == 2, "it does not know the other")
+        server, matchmaker = one.game_server(7000, max_matches=100), one.matchmaker()
+        self.assertEqual(allocated(matchmaker, server, 1)[1], "")
+        to_engine.refuses.set()
+        link = http.client.HTTPConnection(self.ports(one)["http"], timeout=PATIENCE_S)
+        link.request("POST", "/api/v1/cells/main/move", json.dumps({"node": "two"}), {"Content-Type": "application/json"})
+        self.assertEqual(link.getresponse().status, 200)
+        link.close()
+        self.until_owner(two)
+        until(lambda: "Begins again" in one.log_text() or one.process.poll() is not None, "it does not notice")
+        self.assertIsNone(one.process.poll(), one.log_text())
+        # Its peers have their sockets, and the next owner.
+        self.assertEqual(allocated(matchmaker, server, 2)[1], "")
+        to_engine.refuses.clear()
+        self.until_standing_by(one, "two")
+        self.assertEqual(allocated(matchmaker, server, 3)[1], "")
 
     def pair_with_link(self):
         """An owner, a node that relays to it, and the network between them."""

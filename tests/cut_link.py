@@ -16,6 +16,7 @@ class CutLink:
         self.lock = threading.Lock()
         self.held = threading.Event()  # while it is set nothing passes, and nobody is told
         self.held_back = threading.Event()  # the same of what the target says
+        self.refuses = threading.Event()  # while it is set no new link is made; those that are there go on
         self.cut_after = None  # bytes until all links are broken, once
         self.passed = 0
         self.ended = False
@@ -27,6 +28,9 @@ class CutLink:
                 near, _ = self.listener.accept()
             except OSError:
                 return
+            if self.refuses.is_set():
+                near.close()
+                continue
             try:
                 far = socket.create_connection(self.target, 5)
             except OSError:

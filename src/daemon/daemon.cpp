@@ -59,6 +59,7 @@ constexpr Duration loss_noticed_after = 100ms;
 // After a hand-over: for how long, and how often it looks, peers' questions go to the successor before their links end.
 constexpr Duration successor_wait_max = 3s;
 constexpr Duration successor_look_every = 50ms;
+constexpr Duration database_tried_every = 1s;
 
 // What a person at a terminal is told once all ports are open.
 std::string greeting(const BoundAddresses& bound, bool http_has_tls) {
@@ -358,6 +359,15 @@ private:
     NodeLinks links_{kept_, http_};
 };
 
+// N-9: a node that has served does not end because the database is away when it begins to stand by, or while it
+// recovers: its peers are here. False when it was told to stop meanwhile.
+bool wait_for_database(const StoreError& failure, Signals& signals, KeptSockets& kept) {
+    kept.log.warning("Begins again: {}", failure.what());
+    kept.log.tell_held_back();
+    ServiceManager().ping();
+    return signals.wait(database_tried_every) != Signal::stop;
+}
+
 Ending lived(Config& config, const ServeOptions& options, LogOutput& output, Signals& signals,
              ClusterFigures& cluster_figures, KeptSockets& kept) {
     try {
@@ -366,6 +376,8 @@ Ending lived(Config& config, const ServeOptions& options, LogOutput& output, Sig
         config = daemon.config();
         return ending;
     } catch (const StoreError& failure) {
+        if (failure.exit_code == exit_io && kept.node_listener)
+            return wait_for_database(failure, signals, kept) ? Ending::lost_cell : Ending::told_to;
         if (failure.exit_code != exit_taken_over) throw;
         output.print(fmt::format("muster: {}", failure.what()));
         return Ending::lost_cell;
