@@ -158,6 +158,13 @@ void Matches::server_removed(const Pass& pass, const FleetFact& fact) {
 
 void Matches::load_mismatch(const Pass& pass, const Server& server) {
     const std::vector<LobbyId> held = table_.held_on(server.id);
+    // Reports that waited for an owner come in one burst, before the server can answer what a restart asks it.
+    // What they lack may be the match in doubt, which it never heard of: the answer says so, not the count.
+    const auto is_asked = [&](LobbyId lobby) {
+        const Match::Doubt doubt = table_.find(lobby)->doubt;
+        return doubt == Match::Doubt::asked || doubt == Match::Doubt::to_be_asked;
+    };
+    if (std::ranges::any_of(held, is_asked)) return;
     const auto is_earlier = [&](LobbyId lobby) { return table_.find(lobby)->record.server_epoch < server.epoch; };
     // A process that was restarted counts none of the earlier ones. One that counts some still runs: what it lacks has
     // ended, if it cannot say so itself.

@@ -190,6 +190,31 @@ TEST_CASE("A-9, fault 72: after a restart a ready or started match stands when i
     }
 }
 
+TEST_CASE(
+    "A-9, F-7, N-6: reports that waited for the next owner end no match while the server is asked about another") {
+    RecoveredState state = InDoubt::state(2);
+    state.matches[0].state = MatchState::ready;
+    state.matches[0].ready_at = state.matches[0].allocated_at;
+    state.matches[1].state = MatchState::offering;  // which the server never heard of
+    for (const bool takes_it : {true, false}) {
+        CoreWorld world(state);
+        const TestServer server = join(world, 7001, CoreWorld::eu, 10'000);
+        const auto reported = [&](std::int32_t matches, int times) {
+            for (int i = 0; i < times; ++i) world.send(server.link, beat_of(server, matches));
+        };
+        reported(1, 6);
+        REQUIRE(world.core->matches().find(LobbyId(7)));
+        CHECK(world.core->matches().find(LobbyId(7))->record.state == MatchState::ready);
+        world.send(server.link, AllocateMatchAck{takes_it, LobbyId(8)});
+        CHECK((world.core->matches().find(LobbyId(8)) != nullptr) == takes_it);
+        // From its answer on its reports count as ever.
+        reported(takes_it ? 2 : 1, 6);
+        CHECK(world.core->matches().find(LobbyId(7)));
+        reported(0, 3);
+        CHECK_FALSE(world.core->matches().find(LobbyId(7)));
+    }
+}
+
 TEST_CASE("A-9: nobody is answered about a running match of a server that does not come back") {
     RecoveredState state = InDoubt::state(1);
     state.matches[0].state = MatchState::started;
