@@ -2,6 +2,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include <fmt/format.h>
@@ -30,6 +31,21 @@ struct ClusterArguments {
 constexpr std::chrono::seconds move_max{15};
 constexpr std::chrono::milliseconds move_look_every{200};
 
+// Its regions, by number, and whether it has players.
+std::string contents_text(const JsonValue& cell) {
+    std::string text;
+    for (const JsonValue& region : cell["regions"].items())
+        text += fmt::format("{}{}", text.empty() ? "regions " : ", ", region.integer());
+    if (cell["players"].flag()) text += text.empty() ? "players" : ", players";
+    return text;
+}
+
+bool is_lost(const JsonValue& cluster, std::string_view name) {
+    for (const JsonValue& node : cluster["nodes"].items())
+        if (node["name"].text() == name) return !node["alive"].flag();
+    return false;
+}
+
 std::string cluster_text(const JsonValue& cluster, bool colours) {
     const std::string here(cluster["node"].text());
     TextTable nodes({{"NODE"}, {"STATE"}, {"ADDRESS"}, {"VERSION"}});
@@ -43,15 +59,19 @@ std::string cluster_text(const JsonValue& cluster, bool colours) {
     }
     const auto now =
         std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch());
-    TextTable cells({{"CELL"}, {"OWNER"}, {"TERM", Column::Align::right}, {"BATCH", Column::Align::right}, {"SINCE"}});
+    TextTable cells(
+        {{"CELL"}, {"OWNER"}, {"TERM", Column::Align::right}, {"BATCH", Column::Align::right}, {"SINCE"}, {"HAS"}});
     for (const JsonValue& cell : cluster["cells"].items()) {
         const std::string owner = safe_text(cell["owner"].text());
         const double seconds = static_cast<double>(now.count() - cell["since_ms"].integer()) / 1'000;
+        const bool lost = is_lost(cluster, cell["owner"].text());
         cells.add({{safe_text(cell["name"].text())},
-                   {owner.empty() ? "nobody" : owner, owner.empty() ? Style::red : Style::plain},
+                   {owner.empty() ? "nobody" : owner + (lost ? " (lost)" : ""),
+                    owner.empty() || lost ? Style::red : Style::plain},
                    {fmt::to_string(cell["term"].integer())},
                    {fmt::to_string(cell["batch"].integer())},
-                   {owner.empty() ? "-" : span_text(seconds > 0 ? seconds : 0) + " ago"}});
+                   {owner.empty() ? "-" : span_text(seconds > 0 ? seconds : 0) + " ago"},
+                   {contents_text(cell)}});
     }
     std::string text = nodes.to_text(colours) + "\n" + cells.to_text(colours);
     if (!cluster["problem"].is_null())

@@ -248,10 +248,13 @@ int run_nodes(const DemoArguments& arguments, const AwaitedEnd& end) {
     else
         print_result(
             fmt::format("Muster is running with a small simulated fleet, on {} nodes that share one PostgreSQL and "
-                        "its standby.\n\n{}\n"
-                        "  in another terminal\n    export MUSTER_URL={}\n    {} cluster\n\n"
-                        "Kill any of them and watch the others: within seconds one owns the cell again.\n\n",
-                        *arguments.nodes, nodes.listed(), nodes.first_url(), own_path()));
+                        "its standby.\n"
+                        "The state is in three cells, each with one owner: america, europe, and people for players.\n\n"
+                        "{}\n"
+                        "  in another terminal\n    export MUSTER_URL={}\n    {} cluster\n    {} top\n\n"
+                        "Kill any node and watch the others: within seconds its cell has another owner, with every\n"
+                        "match that was promised, and the other cells notice nothing.\n\n",
+                        *arguments.nodes, nodes.listed(), nodes.first_url(), own_path(), own_path()));
     const auto over = std::chrono::steady_clock::now() +
                       std::chrono::milliseconds(static_cast<std::int64_t>(arguments.seconds.value_or(0) * 1000));
     while (!arguments.seconds || std::chrono::steady_clock::now() < over) {

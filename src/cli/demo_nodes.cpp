@@ -19,6 +19,12 @@ constexpr std::chrono::milliseconds start_look_every{100};
 constexpr std::array node_names{"one", "two", "three", "four", "five", "six", "seven", "eight", "nine"};
 static_assert(node_names.size() == DemoNodes::count_max);
 
+// Each of the first nodes has one of them while it is there; the others take over.
+constexpr const char* cells =
+    R"([{ name = "america", regions = [0, 1, 15] }, { name = "europe", regions = [2, 9, 11] },)"
+    R"( { name = "people", players = true }])";
+constexpr std::array preferred{R"(["america"])", R"(["europe"])", R"(["people"])"};
+
 }  // namespace
 
 DemoNodes::DemoNodes(const std::filesystem::path& folder, std::map<std::string, std::string> config, std::size_t count,
@@ -27,6 +33,7 @@ DemoNodes::DemoNodes(const std::filesystem::path& folder, std::map<std::string, 
     config["MUSTER_STORE_URL"] = url;
     config["MUSTER_CLUSTER_LISTEN"] = "127.0.0.1:0";
     config["MUSTER_CLUSTER_SILENCE"] = "3s";
+    config["MUSTER_CLUSTER_CELLS"] = cells;
     nodes_.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
         Node& node = nodes_[i];
@@ -35,6 +42,7 @@ DemoNodes::DemoNodes(const std::filesystem::path& folder, std::map<std::string, 
         std::filesystem::create_directory(node.folder);
         node.config = config;
         node.config["MUSTER_CLUSTER_NODE"] = node.name;
+        if (i < preferred.size()) node.config["MUSTER_CLUSTER_PREFER"] = preferred[i];
         if (i > 0) node.config["MUSTER_LISTEN_HTTP"] = "127.0.0.1:0";
         start(node);
     }

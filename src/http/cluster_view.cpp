@@ -1,5 +1,6 @@
 #include "http/cluster_view.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -54,8 +55,13 @@ ClusterVerdict verdict_of(const ClusterView& view) {
         if (!node.alive)
             verdict.warnings.push_back(
                 fmt::format("Node {} ({}) is lost: it stopped without a word", node.name, node.address));
-    for (const ClusterView::Cell& cell : view.cells)
-        if (cell.owner.empty()) verdict.problems.push_back(fmt::format("Cell {} has no owner", cell.name));
+    for (const ClusterView::Cell& cell : view.cells) {
+        const auto owner = std::ranges::find(view.nodes, cell.owner, &ClusterView::Node::name);
+        if (cell.owner.empty())
+            verdict.problems.push_back(fmt::format("Cell {} has no owner", cell.name));
+        else if (owner != view.nodes.end() && !owner->alive)
+            verdict.problems.push_back(fmt::format("Cell {} has no owner: node {} is lost", cell.name, cell.owner));
+    }
     return verdict;
 }
 

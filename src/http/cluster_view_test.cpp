@@ -29,4 +29,7 @@ TEST_CASE("N-11: a lost node is a warning with its reason, a cell without an own
     view.cells.front().owner.clear();
     CHECK(verdict_of(view).warnings == std::vector<std::string>{"Node two (b:1) is lost: it stopped without a word"});
     CHECK(verdict_of(view).problems == std::vector<std::string>{"Cell main has no owner"});
+    // Until another node takes it, the cell's row names the one that was lost.
+    view.cells.front().owner = "two";
+    CHECK(verdict_of(view).problems == std::vector<std::string>{"Cell main has no owner: node two is lost"});
 }

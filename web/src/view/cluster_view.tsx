@@ -44,7 +44,7 @@ export function ClusterView() {
             <section class="panel" aria-label="Cells">
                 <DataTable
                     caption="cells"
-                    columns={CELL_COLUMNS}
+                    columns={cellColumns(cluster)}
                     rows={cluster.cells}
                     rowKey={(cell) => cell.name}
                     first={{ column: "name", descending: false }}
@@ -98,14 +98,28 @@ function cellsOf(cluster: Cluster, node: Node): string[] {
     return cluster.cells.filter((cell) => cell.owner === node.name).map((cell) => cell.name);
 }
 
-const CELL_COLUMNS: Column<Cell>[] = [
+// Until another node takes it, the cell of a lost node has that one's name.
+function ownerOf(cluster: Cluster, cell: Cell) {
+    if (cell.owner === "") return <strong>nobody</strong>;
+    const isLost = cluster.nodes.some((node) => node.name === cell.owner && !node.alive);
+    if (!isLost) return foreign(cell.owner);
+    return (
+        <span class="status">
+            <StatusMark tone="bad" /> <strong>{foreign(cell.owner)} (lost)</strong>
+        </span>
+    );
+}
+
+function contentsOf(cell: Cell): string {
+    const parts = cell.regions.length > 0 ? [`regions ${cell.regions.join(", ")}`] : [];
+    if (cell.players) parts.push("players");
+    return parts.join(", ");
+}
+
+const cellColumns = (cluster: Cluster): Column<Cell>[] => [
     { name: "name", label: "Cell", value: (cell) => cell.name, show: (cell) => foreign(cell.name) },
-    {
-        name: "owner",
-        label: "Owner",
-        value: (cell) => cell.owner,
-        show: (cell) => (cell.owner === "" ? <strong>nobody</strong> : foreign(cell.owner)),
-    },
+    { name: "owner", label: "Owner", value: (cell) => cell.owner, show: (cell) => ownerOf(cluster, cell) },
+    { name: "has", label: "Has", value: contentsOf, show: contentsOf, wide: true },
     { name: "since", label: "Since", value: (cell) => cell.since_ms, show: (cell) => (cell.owner === "" ? "–" : <Moment at={cell.since_ms} />) },
     { name: "term", label: "Term", value: (cell) => cell.term, show: (cell) => count(cell.term), numeric: true },
     { name: "batch", label: "Batch", value: (cell) => cell.batch, show: (cell) => count(cell.batch), numeric: true, wide: true },
