@@ -18,6 +18,22 @@ def programs():
     return found[-1].parent if found else None
 
 
+def sql(port, statement, database="postgres"):
+    done = subprocess.run(["psql", "-h", "127.0.0.1", "-p", str(port), "-U", "muster", "-d", database, "-tAqc", statement],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr)
+    return done.stdout.strip()
+
+
+def until_synchronous(port):
+    for _ in range(10 * PATIENCE_S):
+        if sql(port, "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == "1":
+            return
+        time.sleep(0.1)
+    raise RuntimeError("the standby does not follow")
+
+
 class Engine:
     """Made and started; `end()` removes it."""
 
@@ -68,11 +84,7 @@ class Engine:
         self.start()
 
     def sql(self, statement, database="postgres"):
-        done = subprocess.run(["psql", "-h", "127.0.0.1", "-p", str(self.port), "-U", "muster", "-d", database, "-tAqc", statement],
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S)
-        if done.returncode != 0:
-            raise RuntimeError(done.stderr)
-        return done.stdout.strip()
+        return sql(self.port, statement, database)
 
     def database(self):
         """The name of a new one."""
@@ -92,20 +104,20 @@ class Standby:
         self.primary = primary
         self.port = free_port()
         self.folder = primary.folder / f"standby-{self.port}"
-        primary.run("pg_basebackup", "-h", "127.0.0.1", "-p", str(primary.port), "-U", "muster", "-D", str(self.folder), "-R", "-c", "fast")
-        with open(self.folder / "postgresql.auto.conf", "a", encoding="utf-8") as settings:
-            settings.write("wal_retrieve_retry_interval = 100\n")
-        self.control("start", "-l", str(primary.folder / "standby.log"), "-o",
-                     f"-c port={self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={primary.folder} "
-                     "-c shared_buffers=16MB -c max_connections=60")
+        self.follow(primary.port)
         # Only the running one is told: its next start is without a standby.
         primary.stop()
         primary.start("-c synchronous_standby_names=*")
-        for _ in range(600):
-            if primary.sql("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == "1":
-                return
-            time.sleep(0.1)
-        raise RuntimeError("the standby does not follow")
+        until_synchronous(primary.port)
+
+    def follow(self, port):
+        """Copies the primary at that port, and follows it."""
+        self.primary.run("pg_basebackup", "-h", "127.0.0.1", "-p", str(port), "-U", "muster", "-D", str(self.folder), "-R", "-c", "fast")
+        with open(self.folder / "postgresql.auto.conf", "a", encoding="utf-8") as settings:
+            settings.write("wal_retrieve_retry_interval = 100\n")
+        self.control("start", "-l", str(self.primary.folder / "standby.log"), "-o",
+                     f"-c port={self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={self.primary.folder} "
+                     "-c shared_buffers=16MB -c max_connections=60")
 
     def control(self, *arguments):
         subprocess.run([*self.primary.owner, str(self.primary.programs / "pg_ctl"), "-D", str(self.folder), "-w", "-t", str(PATIENCE_S),
@@ -115,5 +127,66 @@ class Standby:
     def promote(self):
         self.control("promote")
 
-    def end(self):
+    def stop(self):
+        """As by its own kill -9."""
         self.control("stop", "-m", "immediate")
+
+    end = stop
+
+
+class EnginePair:
+    """A primary and its synchronous standby at two ports that stay; the standby may take over any number of times."""
+
+    def __init__(self):
+        self.engine = Engine()
+        try:
+            # The first of them is the primary.
+            self.places = [Standby(self.engine)]
+            self.places.append(_Place(self.engine))
+            self.promote()
+            self.mend()
+        except BaseException:
+            self.end()
+            raise
+
+    @property
+    def port(self):
+        return self.places[0].port
+
+    def url(self, database):
+        ports = sorted(place.port for place in self.places)
+        return f"postgresql://muster@127.0.0.1:{ports[0]},127.0.0.1:{ports[1]}/{database}?target_session_attrs=read-write"
+
+    def database(self, name):
+        sql(self.port, f"CREATE DATABASE {name}")
+        return name
+
+    def fail_over(self):
+        """The primary dies, and its standby takes its place."""
+        self.places.reverse()
+        self.promote()
+
+    def promote(self):
+        self.places[1].stop()
+        self.places[0].promote()
+
+    def mend(self):
+        """Makes the dead one a standby. Commits wait for it from then on."""
+        dead = self.places[1]
+        shutil.rmtree(dead.folder)
+        dead.follow(self.port)
+        sql(self.port, "ALTER SYSTEM SET synchronous_standby_names = '*'")
+        sql(self.port, "SELECT pg_reload_conf()")
+        until_synchronous(self.port)
+
+    def end(self):
+        for place in getattr(self, "places", []):
+            place.stop()
+        self.engine.end()
+
+
+class _Place(Standby):
+    """Where an engine was, for a standby of the next."""
+
+    def __init__(self, engine):
+        self.primary, self.port, self.folder = engine, engine.port, pathlib.Path(engine.data())

@@ -8,10 +8,11 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-# pg_engine is the tests'; an installed package has it here.
+# pg_engine and failover_load are the tests'; an installed package has them here.
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "tests")]
 
 import allocation_work  # noqa: E402
+import failover_work  # noqa: E402
 import link_work  # noqa: E402
 import machine  # noqa: E402
 import other_work  # noqa: E402
@@ -39,8 +40,9 @@ WORKLOADS = {
     "history": ("a million events: bytes, and a search", 1),
     "tls": ("what TLS costs, beside plain links and bare OpenSSL", 1),
     "postgres": ("PostgreSQL beside SQLite, alone and with a standby; relayed heartbeats", 2.5),
+    "failovers": ("seconds without a match when an owner or the database is lost, 20 times each way", 9),
 }
-MODULES = (allocation_work, link_work, other_work)
+MODULES = (allocation_work, failover_work, link_work, other_work)
 ROUNDS, QUICK_ROUNDS = 5, 1
 
 

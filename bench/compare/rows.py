@@ -221,8 +221,22 @@ def _postgres(section, data):
                   ratios(data["relayed"], data["direct"], "cpu_us"), both(data["relayed"], data["direct"], "cpu_us", "µs"))
 
 
+def _failovers(section, data):
+    # The aims are of the default silence of 5 s; a promotion is judged by what Muster adds to the engine's own part.
+    aims = {"kill -9": 8, "SIGTERM": 1, "SIGSTOP": 8, "move": 1}
+    for way, aim in aims.items():
+        took = column(data[way], "seconds")
+        yield Row(section, f"time without allocations, {way} of the owner", "–", Aim(aim), "s", took)
+    took = column(data["kill -9"], "seconds")
+    yield Row(section, f"time without allocations, kill -9 of the owner: worst of {len(took)}", "–", Aim(15), "s", [max(took)])
+    promotions = data["promotion"]
+    yield Row(section, "time without allocations, the standby promoted: more than the engine's own", "–", Aim(1), "s",
+              [one["seconds"] - one["engine_seconds"] for one in promotions], f"{number(statistics.median(column(promotions, 'seconds')))} s in all")
+
+
 MAKERS = {
     "allocations": _allocations, "capacity": _capacity, "overload": _overload, "late_acks": _late_acks, "shares": _shares,
     "heartbeats": _heartbeats, "open_loop": _open_loop, "in_flight": _in_flight, "instructions": _instructions, "memory": _memory,
     "timers": _timers, "starts": _starts, "sessions": _sessions, "history": _history, "tls": _tls, "postgres": _postgres,
+    "failovers": _failovers,
 }
