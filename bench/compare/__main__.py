@@ -39,7 +39,7 @@ WORKLOADS = {
     "sessions": ("a million players; a broadcast to 15,000", 0.5),
     "history": ("a million events: bytes, and a search", 1),
     "tls": ("what TLS costs, beside plain links and bare OpenSSL", 1),
-    "postgres": ("PostgreSQL beside SQLite, alone and with a standby; relayed heartbeats", 2.5),
+    "postgres": ("PostgreSQL beside SQLite, alone and with a standby; relayed heartbeats; a takeover of a large cell", 4),
     "failovers": ("seconds without a match when an owner or the database is lost, 20 times each way", 9),
 }
 MODULES = (allocation_work, failover_work, link_work, other_work)

@@ -104,6 +104,7 @@ def postgres(bench):
                                        others_max=whole))
         found.update(bench.interleaved("heartbeats", {"direct": lambda: _beats(bench, fresh(), False), "relayed": lambda: _beats(bench, fresh(), True)},
                                        others_max=whole))
+        found["recovery"] = _recoveries(bench, fresh())
         bench.say("a synchronous standby starts")
         standby = pg_engine.Standby(engine)
         try:
@@ -134,6 +135,25 @@ def _beats(bench, url, relayed):
             return loads.links(bench.programs, _Nodes(owner, owner), links, seconds, rate=rate)
         with node("two") as other:
             return loads.links(bench.programs, _Nodes(owner, other), links, seconds, rate=rate)
+
+
+def _recoveries(bench, url):
+    """What a node that takes over reads of a large cell (N-6), as it tells itself."""
+    count, matches = (50, 200) if bench.few else (100_000, 500_000)
+    with tempfile.TemporaryDirectory(prefix="muster-bench-") as folder:
+        store = pathlib.Path(folder) / "muster.db"
+        bench.say(f"a database with {count:,} servers and {matches:,} matches")
+        loads.run([bench.programs / "store_fill", store, "--servers", count, "--matches", matches, "--running", matches])
+        loads.run([bench.muster, "store", "copy", store, url])
+    return [_recovery(bench, url) for _ in range(bench.count)]
+
+
+def _recovery(bench, url):
+    with servers.Muster(bench.muster, MUSTER_STORE_URL=url, MUSTER_CLUSTER_NODE="one", MUSTER_CLUSTER_LISTEN="127.0.0.1:0") as node:
+        servers.until(lambda: _owns(node), "the node does not take the cell")
+        line = next(line for line in node.get("/metrics")[1].splitlines() if line.startswith(b"muster_recovery_seconds "))
+        node.kill()
+    return {"seconds": float(line.split()[1])}
 
 
 def _owns(node):
