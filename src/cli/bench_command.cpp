@@ -167,9 +167,9 @@ Command bench_command() {
          json_option(arguments->json),
          {"--few", "", "Tiny sizes: tests that everything runs, measures nothing", &arguments->few}},
         "Workloads: allocations capacity overload late_acks shares heartbeats open_loop in_flight instructions memory\n"
-        "link_counts fleet_sizes timers starts sessions history tls postgres. The programs that are compared\n"
-        "take turns. A round that was disturbed by other work on this machine is repeated. A program that is not\n"
-        "installed (Redis, PostgreSQL) is left out, and the output says what to install.\n\n"
+        "link_counts fleet_sizes timers starts sessions history tls postgres failovers. The programs that are\n"
+        "compared take turns. A round that was disturbed by other work on this machine is repeated. A program that\n"
+        "is not installed (Redis, PostgreSQL) is left out, and the output says what to install.\n\n"
         "  muster bench --quick\n  muster bench --output docs\n  muster bench capacity overload --rounds 3\n"
         "  muster bench fleet_load -- --servers 100 --rate 500\n",
         [arguments] { return bench(*arguments); }};
