@@ -35,6 +35,26 @@ class OtherSdk(AgentCase):
         with open(os.path.join(self.folder, "state", "logs", "arena-1.log"), encoding="utf-8") as file:
             return file.read()
 
+    @staticmethod
+    def unread(port):
+        """Whether datagrams lie at the port."""
+        with open("/proc/net/udp", encoding="ascii") as file:
+            sockets = [line.split() for line in file][1:]
+        return any(each[1].endswith(f":{port:04X}") and each[4].split(":")[1] != "00000000" for each in sockets)
+
+    def end_without_agent(self, agent, lobby):
+        port = self.allocate(lobby)["port"]
+        self.soon(lambda: self.match(lobby)["state"] in ("ready", "started"), "the match is ready")
+        before = self.games()
+        agent.kill()
+        agent.wait()
+        self.say(port, b"end")
+        self.soon(lambda: not self.unread(port), "the game knows that its match is over")
+        self.assertEqual(self.games(), before)
+        self.start_agent(os.path.join(self.folder, "agent.toml"))
+        self.soon(lambda: self.match(lobby)["state"] == "ended", "the next agent hears it")
+        self.assertNotIn("Traceback", self.game_log())
+
     def sdk_port(self, name):
         with open(f"/proc/{self.games()[0]}/environ", "rb") as file:
             environment = dict(each.split(b"=", 1) for each in file.read().split(b"\0") if b"=" in each)
@@ -108,6 +128,11 @@ class Agones(OtherSdk):
         self.soon(lambda: self.match(51)["state"] == "ended", "the adopted match ends")
         self.assertEqual(self.games(), before)
 
+    def test_what_the_example_says_while_no_agent_is_there_is_heard_by_the_next_G_7(self):
+        agent = self.up("agones_game.py", "agones")
+        self.end_without_agent(agent, 52)
+        self.soon(lambda: self.connected() and self.connected()[0]["status"] == "available", "it takes the next")
+
     def test_an_aborted_match_ends_a_process_that_does_not_say_ready_G_21(self):
         self.up("agones_game.py", "agones")
         self.allocate(61)
@@ -131,6 +156,9 @@ class Gsdk(OtherSdk):
         self.soon(lambda: len(self.connected()) == 1, "at Muster again")
         self.say(self.allocate(72)["port"], b"crash")
         self.soon(lambda: self.match(72)["state"] == "aborted", "aborted")
+
+    def test_what_the_example_says_while_no_agent_is_there_is_heard_by_the_next_G_7(self):
+        self.end_without_agent(self.up("gsdk_game.py", "gsdk"), 73)
 
     def test_an_abort_terminates_it_G_31(self):
         self.up("gsdk_game.py", "gsdk")

@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 
+PATIENCE_S = 20  # with an SDK server that is being replaced
 SDK_PORT = int(os.environ.get("AGONES_SDK_HTTP_PORT") or sys.exit("no AGONES_SDK_HTTP_PORT: an agent starts this server"))
 
 
@@ -25,11 +26,23 @@ def call(path, body="{}"):
     sdk.close()
 
 
+def insist(path):
+    """For what must be heard: it is said again while whoever serves the SDK is being replaced."""
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return call(path)
+        except (OSError, http.client.HTTPException):
+            if time.monotonic() > until:
+                raise
+        time.sleep(0.2)
+
+
 def ping():
     while True:
         try:
             call("/health")
-        except OSError:
+        except (OSError, http.client.HTTPException):
             pass  # whoever serves the SDK is being replaced
         time.sleep(2)
 
@@ -59,14 +72,14 @@ def main():
     players.bind(("0.0.0.0", int(os.environ["PORT"])))
     for work in (ping, watch):
         threading.Thread(target=work, daemon=True).start()
-    call("/ready")
+    insist("/ready")
     print("ready", flush=True)
     while True:
         text, player = players.recvfrom(1500)
         if text == b"end":
-            call("/ready")
+            insist("/ready")
         elif text == b"shutdown":
-            call("/shutdown")
+            insist("/shutdown")
         elif text == b"crash":
             os.abort()
         else:

@@ -19,6 +19,8 @@ with open(os.environ.get("GSDK_CONFIG_FILE") or sys.exit("no GSDK_CONFIG_FILE: a
           encoding="utf-8") as file:
     CONFIG = json.load(file)
 
+PATIENCE_S = 20  # with an agent that is being replaced
+AWAY = (OSError, ValueError, http.client.HTTPException)  # nobody answers, or not to the end
 state = "Initializing"
 
 
@@ -45,9 +47,21 @@ def heartbeats():
     while True:
         try:
             pause = heartbeat()
-        except OSError:
+        except AWAY:
             pause = 1  # whoever answers is being replaced
         time.sleep(pause)
+
+
+def say_terminated():
+    """The last heartbeat is said again while whoever answers is being replaced."""
+    global state
+    state = "Terminated"
+    until = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until:
+        try:
+            return heartbeat()
+        except AWAY:
+            time.sleep(0.2)
 
 
 def main():
@@ -61,8 +75,7 @@ def main():
     while True:
         text, player = players.recvfrom(1500)
         if text == b"end":
-            state = "Terminated"
-            heartbeat()
+            say_terminated()
             os._exit(0)
         elif text == b"crash":
             os.abort()
