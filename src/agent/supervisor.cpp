@@ -137,8 +137,12 @@ void Supervisor::configure(Moment at, PortRange range, const std::vector<RunConf
 bool Supervisor::start_wanted(Moment at, ProcessId id) {
     Process* process = find_process(id);
     if (!process || process->state != ProcessState::starting || process->pid) return false;
-    if (process->wish != EndWish::leave) return true;
-    after_exit(at, *process, Duration::zero(), false);
+    if (process->wish == EndWish::leave) {
+        after_exit(at, *process, Duration::zero(), false);
+        return false;
+    }
+    if (ports_.range().holds(process->port)) return true;
+    start(at, *process);  // the range has changed meanwhile
     return false;
 }
 
@@ -247,6 +251,10 @@ void Supervisor::fail_start(Moment at, Process& process, std::string_view why) {
 }
 
 void Supervisor::start(Moment at, Process& process) {
+    if (process.port != 0 && !ports_.range().holds(process.port)) {
+        ports_.give_back(process.port);
+        process.port = 0;
+    }
     if (process.port == 0) {
         const auto port = ports_.take();
         if (!port) {

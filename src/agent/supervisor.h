@@ -67,10 +67,12 @@ public:
     [[nodiscard]] bool rest(Moment at, Adopted process);
 
     // The config, at the start and again at a reload. Counts change at once; a process whose settings changed is
-    // replaced once it is free; a run that is gone is drained.
+    // replaced once it is free; a run that is gone is drained. A process keeps its port as long as it runs; each start
+    // is on a port of the range.
     void configure(Moment at, PortRange range, const std::vector<RunConfig>& runs);
 
-    // Before a StartProcess is carried out that has waited: false when it is not wanted any more, and then it is over.
+    // Before a StartProcess is carried out that has waited: false when it is not wanted any more, and then it is over,
+    // or when another order takes its place, since its port is not one of the range any more.
     [[nodiscard]] bool start_wanted(Moment at, ProcessId id);
     // Answers to StartProcess.
     void spawned(Moment at, ProcessId id, std::int32_t pid);

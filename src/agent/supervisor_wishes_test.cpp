@@ -152,6 +152,40 @@ TEST_CASE_FIXTURE(SupervisorFixture,
     CHECK(state() == ProcessState::stopping);
 }
 
+TEST_CASE_FIXTURE(SupervisorFixture, "G-4: after a reload each start is on a port of the new range") {
+    RunConfig run = arena();
+    run.count = run.count_max = 2;
+    configure({run});
+    for (const char* each : {"arena-1", "arena-2"}) bind_port(each);
+    ports = {8000, 8001};
+    configure({run});
+    CHECK(process("arena-1").port == 7000);  // as long as it runs
+    exit(crash, "arena-1");
+    run_for(1s);
+    CHECK(ports.holds(orders_of<StartProcess>().back().port));
+    CHECK(ports.holds(process("arena-1").port));
+    CHECK(process("arena-2").port == 7001);
+    REQUIRE(supervisor.restart(now(), "arena-2"));
+    work();
+    exit(clean_exit, "arena-2");
+    CHECK(ports.holds(process("arena-2").port));
+    CHECK(process("arena-1").port != process("arena-2").port);
+}
+
+TEST_CASE_FIXTURE(SupervisorFixture,
+                  "G-4: a start that waits for its turn during a reload is on a port of the new range") {
+    supervisor.configure(now(), ports, {arena()});
+    supervisor.tick(now());
+    REQUIRE(supervisor.take_orders().size() > 0);
+    supervisor.configure(now(), {8000, 8001}, {arena()});
+    CHECK_FALSE(supervisor.start_wanted(now(), id()));
+    work();
+    REQUIRE(count_of<StartProcess>() == 1);
+    CHECK(orders_of<StartProcess>()[0].port == 8000);
+    CHECK(process().port == 8000);
+    CHECK(alive() == 1);
+}
+
 TEST_CASE_FIXTURE(SupervisorFixture, "G-11: a removed run is drained and forgotten") {
     RunConfig other = arena();
     other.name = "other";
