@@ -924,10 +924,19 @@ class Refused(AgentCase):
         self.assertEqual(done.returncode, code, done.stderr)
         return done.stderr
 
+    def test_G_11_a_region_that_muster_does_not_have_is_told_with_what_to_do(self):
+        path = self.write_config(1)
+        with open(path, encoding="utf-8") as file:
+            text = file.read().replace(f"region = {EU}", "region = 99")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        self.start_agent(path)
+        self.soon(lambda: self.logged("Process arena-1: Muster has no region 99. Give agent.region one that `muster regions` lists"), "told")
+
     def test_G_11_what_cannot_work_is_refused_at_the_start(self):
-        self.assertRegex(self.refusal(self.write_config(1, command=["./none"])), "run arena: command: there is no file /.*/none\n")
-        self.assertIn("directory: /no/such is not there", self.refusal(self.write_config(1, run='directory = "/no/such"')))
-        self.assertIn("the runs may have 9 processes", self.refusal(self.write_config(9, ports=(20000, 20001))))
+        self.assertRegex(self.refusal(self.write_config(1, command=["./none"])), r"agent\.toml:10: run arena: command: there is no file /.*/none\n")
+        self.assertIn("agent.toml:14: run arena: directory: /no/such is not there", self.refusal(self.write_config(1, run='directory = "/no/such"')))
+        self.assertIn("agent.toml:5: agent.ports: 20000-20001 are 2 ports, and the runs may have 9 processes", self.refusal(self.write_config(9, ports=(20000, 20001))))
         path = self.write_config(1)
         with open(path, "a", encoding="utf-8") as file:
             file.write('\n[agent2]\nstate = "/proc/x"\n')

@@ -277,15 +277,19 @@ std::string why_not_run(const std::string& word, const std::filesystem::path& di
 std::vector<std::string> problems_of_host(const AgentConfig& config) {
     std::vector<std::string> problems;
     if (config.runs.empty())
-        problems.emplace_back("run: there is nothing to run; begin a run with [[run]], or give it count = 0 for none");
+        problems.push_back(config.places.told(
+            "run", "run: there is nothing to run; begin a run with [[run]], or give it count = 0 for none"));
     for (const RunConfig& run : config.runs) {
         std::error_code ignored;
         if (!std::filesystem::is_directory(run.directory, ignored)) {
-            problems.push_back(fmt::format("run {}: directory: {} is not there; give the path of a folder", run.name,
-                                           safe_text(run.directory)));
-        } else if (!find_program(run.command[0], run.directory, search_path())) {
             problems.push_back(
-                fmt::format("run {}: command: {}", run.name, why_not_run(run.command[0], run.directory)));
+                config.places.told(fmt::format("run.{}.directory", run.name),
+                                   fmt::format("run {}: directory: {} is not there; give the path of a folder",
+                                               run.name, safe_text(run.directory))));
+        } else if (!find_program(run.command[0], run.directory, search_path())) {
+            problems.push_back(config.places.told(
+                fmt::format("run.{}.command", run.name),
+                fmt::format("run {}: command: {}", run.name, why_not_run(run.command[0], run.directory))));
         }
     }
     return problems;
@@ -300,7 +304,7 @@ int run_agent(const AgentConfig& config, const AgentOptions& options) {
     ExitCode code_of_problems = ExitCode::config;
     if (!folder) {
         if (problems.empty() && folder.error().in_use) code_of_problems = ExitCode::in_use;
-        problems.push_back(fmt::format("agent.state: {}", folder.error().text));
+        problems.push_back(config.places.told("agent.state", fmt::format("agent.state: {}", folder.error().text)));
     }
     try {
         const SignalFile signals;
@@ -310,8 +314,9 @@ int run_agent(const AgentConfig& config, const AgentOptions& options) {
                 metrics = std::move(*opened);
             } else {
                 if (problems.empty()) code_of_problems = ExitCode::unavailable;
-                problems.push_back(
-                    fmt::format("agent.metrics: {}; give another port, or end who has it", opened.error()));
+                problems.push_back(config.places.told(
+                    "agent.metrics",
+                    fmt::format("agent.metrics: {}; give another port, or end who has it", opened.error())));
             }
         }
         for (const std::string& problem : problems) fmt::print(stderr, "{}\n", problem);

@@ -41,7 +41,7 @@ std::string shown(const toml::node& node) {
 
 class Reader {
 public:
-    explicit Reader(std::string_view file) : file_(file) {}
+    explicit Reader(std::string_view file) : file_(file) { config.places = ConfigPlaces(file_); }
 
     AgentConfig config;
     std::vector<std::string> warnings;
@@ -75,6 +75,7 @@ public:
                     config.server_token = Secret(variable.value);
             } else if (variable.name == "MUSTER_AUTH_SERVER_TOKEN_FILE") {
                 config.server_token_file = std::string(variable.value);
+                config.places.set("auth.server_token_file", std::string(variable.name));
             } else if (variable.name.starts_with(prefix)) {
                 read_variable(variable, variable.name.substr(prefix.size()));
             }
@@ -86,21 +87,23 @@ public:
         std::size_t ports_needed = 0;
         for (const RunConfig& run : config.runs) ports_needed += static_cast<std::size_t>(run.count_max);
         if (ports_needed > config.ports.size())
-            refuse_at(std::string(file_),
-                      fmt::format("agent.ports: {}-{} are {} ports, and the runs may have {} processes; give more",
-                                  config.ports.first, config.ports.last, config.ports.size(), ports_needed));
+            refuse_key("agent.ports",
+                       fmt::format("{}-{} {}, and the runs may have {} processes; give more", config.ports.first,
+                                   config.ports.last,
+                                   config.ports.size() == 1 ? std::string("is 1 port")
+                                                            : fmt::format("are {} ports", config.ports.size()),
+                                   ports_needed));
     }
 
     void read_token_file() {
         if (config.server_token.is_set() || config.server_token_file.empty()) return;
         auto read = read_secret_file(config.server_token_file);
-        if (!read) return refuse_at(std::string(file_), fmt::format("auth.server_token_file: {}", read.error()));
+        if (!read) return refuse_key("auth.server_token_file", read.error());
         for (const Secret& secret : read->secrets.all()) {
             if (secret.size() > token_bytes_max || !is_usable_text(secret.reveal()))
-                return refuse_at(std::string(file_),
-                                 fmt::format("auth.server_token_file: what {} holds is no token of 1 "
-                                             "to {} bytes of UTF-8",
-                                             config.server_token_file, token_bytes_max));
+                return refuse_key("auth.server_token_file",
+                                  fmt::format("what {} holds is no token of 1 to {} bytes of UTF-8",
+                                              config.server_token_file, token_bytes_max));
         }
         config.server_token = read->secrets;
         for (std::string& warning : read->warnings) warnings.push_back(std::move(warning));
@@ -108,6 +111,9 @@ public:
 
     void refuse_at(std::string_view place, std::string_view what) {
         problems_.push_back({no_line, fmt::format("{}: {}", place, what)});
+    }
+    void refuse_key(std::string_view key, std::string_view what) {
+        problems_.push_back({no_line, config.places.told(key, fmt::format("{}: {}", key, what))});
     }
     void refuse(const toml::source_region& source, std::string_view what) {
         problems_.push_back({source.begin.line, fmt::format("{}:{}: {}", file_, source.begin.line, what)});
@@ -142,7 +148,13 @@ private:
                     const std::vector<ConfigField<T>>& fields, T& out) {
         const toml::table* keys = node.as_table();
         if (!keys) return refuse(source, fmt::format("{}: must be a table; begin it with [{}]", table, table));
-        for (const auto& [name, value] : *keys) read_key(table, name, value, fields, out);
+        for (const auto& [name, value] : *keys) {
+            read_key(table, name, value, fields, out);
+            config.places.set(fmt::format("{}.{}", table, name.str()), place_of(name.source()));
+        }
+    }
+    std::string place_of(const toml::source_region& source) const {
+        return fmt::format("{}:{}", file_, source.begin.line);
     }
 
     template <class T>
@@ -159,10 +171,30 @@ private:
             std::vector<std::string> known;
             for (const auto& each : fields) known.push_back(each.name);
             refuse(name.source(), fmt::format("{}: unknown key{}", full_name, did_you_mean(name.str(), known)));
-        } else if (!field->set(value, out)) {
+        } else if (!field->set(value, out) && !refuse_entries(full_name, value, *field, out)) {
             refuse(name.source(),
                    fmt::format("{}: {} is not allowed; give {}", full_name, shown(value), field->allowed));
         }
+    }
+
+    // Of a table whose entries are the operator's own names: those that are not allowed. False when each one is.
+    template <class T>
+    bool refuse_entries(std::string_view full_name, const toml::node& value, const ConfigField<T>& field,
+                        const T& out) {
+        const toml::table* entries = value.as_table();
+        if (!entries) return false;
+        bool any = false;
+        for (const auto& [name, entry] : *entries) {
+            T scratch = out;
+            toml::table alone;
+            alone.insert(name, entry);
+            if (field.set(alone, scratch)) continue;
+            // Its value is not shown: it may be a secret.
+            refuse(name.source(),
+                   fmt::format("{}: {} is not allowed; give {}", full_name, json_name(name.str()), field.allowed));
+            any = true;
+        }
+        return any;
     }
 
     void read_runs(const toml::node& node, const toml::source_region& source) {
@@ -180,6 +212,9 @@ private:
             for (const auto& [name, value] : *keys) read_key("run", name, value, run_fields(), run);
             if (!keys->contains("count_max")) run.count_max = std::max(run.count, 1);
             check_run(run, *keys, each.source());
+            config.places.set(fmt::format("run.{}", run.name), place_of(each.source()));
+            for (const auto& [name, value] : *keys)
+                config.places.set(fmt::format("run.{}.{}", run.name, name.str()), place_of(name.source()));
             config.runs.push_back(std::move(run));
         }
     }
@@ -233,6 +268,7 @@ private:
         std::int64_t number = 0;
         const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
         const bool is_number = error == std::errc() && end == value.data() + value.size();
+        config.places.set(fmt::format("agent.{}", name), std::string(variable.name));
         bool set = false;
         if (name == "join") {
             toml::array words;
@@ -256,6 +292,15 @@ private:
 };
 
 }  // namespace
+
+std::string ConfigPlaces::told(std::string_view key, std::string_view text) const {
+    // The key itself, then the table that it would stand in.
+    for (std::size_t end = key.size(); end != std::string_view::npos && end > 0; end = key.rfind('.', end - 1)) {
+        const auto found = places_.find(key.substr(0, end));
+        if (found != places_.end()) return fmt::format("{}: {}", found->second, text);
+    }
+    return file_.empty() ? std::string(text) : fmt::format("{}: {}", file_, text);
+}
 
 Result<LoadedAgentConfig, AgentConfigProblems> read_agent_config(std::string_view text, std::string_view file,
                                                                  const Environment& environment,

@@ -4,9 +4,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "agent/run_config.h"
@@ -17,6 +20,23 @@
 #include "config/secrets.h"
 
 namespace muster {
+
+// Where each key was given: "agent.toml:7", or the variable that it came from.
+class ConfigPlaces {
+public:
+    ConfigPlaces() = default;
+    explicit ConfigPlaces(std::string file) : file_(std::move(file)) {}
+
+    // `key` is "agent.state", "auth.server_token_file", "run.arena" or "run.arena.command".
+    void set(std::string key, std::string place) { places_[std::move(key)] = std::move(place); }
+    // The text for an operator, behind the place where the key was given; one that was not given stands for its run,
+    // or for the file. The text alone when there is no file.
+    std::string told(std::string_view key, std::string_view text) const;
+
+private:
+    std::string file_;
+    std::map<std::string, std::string, std::less<>> places_;
+};
 
 // A plain value. load_agent_config() makes one that is whole and within its limits.
 struct AgentConfig {
@@ -31,6 +51,8 @@ struct AgentConfig {
 
     Secrets server_token;
     std::string server_token_file;
+
+    ConfigPlaces places;
 };
 
 struct LoadedAgentConfig {

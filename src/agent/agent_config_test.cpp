@@ -8,6 +8,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "agent/agent.h"
+
 namespace muster {
 namespace {
 
@@ -152,7 +154,44 @@ TEST_CASE("G-11: runs that do not fit together are refused") {
     CHECK(first_problem(std::string(least_run) + "sdk = \"agones\"\nready_after = \"1s\"\n")
               .starts_with("agent.toml:5: run.ready_after: is for sdk = \"none\""));
     CHECK(first_problem("[agent]\nports = \"7000-7001\"\n" + std::string(least_run) + "count = 3\n") ==
-          "agent.toml: agent.ports: 7000-7001 are 2 ports, and the runs may have 3 processes; give more");
+          "agent.toml:2: agent.ports: 7000-7001 are 2 ports, and the runs may have 3 processes; give more");
+    CHECK(first_problem("[agent]\nports = \"7000-7000\"\n" + std::string(least_run) + "count = 3\n")
+              .starts_with("agent.toml:2: agent.ports: 7000-7000 is 1 port, and"));
+    CHECK(first_problem(std::string(least_run) + "count = 3\n", {{"MUSTER_AGENT_PORTS", "7000-7001"}})
+              .starts_with("MUSTER_AGENT_PORTS: agent.ports: 7000-7001 are 2 ports"));
+}
+
+TEST_CASE("G-11: what is wrong in a table of the operator's own names is told by its line and name") {
+    const std::string problem =
+        first_problem(std::string(least_run) + "[run.env]\nGOOD = \"1\"\n\"NOT-GOOD\" = \"hush\"\n");
+    CHECK(problem.starts_with("agent.toml:6: run.env: NOT-GOOD is not allowed; give "));
+    CHECK(problem.find("hush") == std::string::npos);
+    CHECK(first_problem(std::string(least_run) + "env = { GOOD = \"1\", LEVEL = 5 }\n")
+              .starts_with("agent.toml:4: run.env: LEVEL is not allowed; give "));
+}
+
+TEST_CASE("G-11: what cannot work on this host is told with file, line and key") {
+    const std::string text = "[agent]\nname = \"h\"\n\n[[run]]\nname = \"a.b\"\ncommand = [\"/no/such\"]\n";
+    const auto first = [](std::string_view config) {
+        const auto loaded = read(config);
+        REQUIRE(loaded);
+        const std::vector<std::string> problems = problems_of_host(loaded->config);
+        return problems.empty() ? std::string() : problems.front();
+    };
+    CHECK(first(text) == "agent.toml:6: run a.b: command: there is no file /no/such");
+    CHECK(first(text + "directory = \"/no/such\"\n") ==
+          "agent.toml:7: run a.b: directory: /no/such is not there; give the path of a folder");
+    CHECK(first("[agent]\n").starts_with("agent.toml: run: there is nothing to run; begin a run with [[run]]"));
+    CHECK(first_problem("[auth]\nserver_token_file = \"/no/such\"\n" + std::string(least_run))
+              .starts_with("agent.toml:2: auth.server_token_file: cannot read "));
+    CHECK(first_problem(least_run, {{"MUSTER_AUTH_SERVER_TOKEN_FILE", "/no/such"}})
+              .starts_with("MUSTER_AUTH_SERVER_TOKEN_FILE: auth.server_token_file: cannot read "));
+    const auto loaded = read("[agent]\nstate = \"x\"\n" + std::string(least_run));
+    REQUIRE(loaded);
+    CHECK(loaded->config.places.told("agent.state", "full") == "agent.toml:2: full");
+    CHECK(loaded->config.places.told("agent.metrics", "taken") == "agent.toml: taken");
+    CHECK(loaded->config.places.told("run.arena.directory", "gone") == "agent.toml:3: gone");
+    CHECK(AgentConfig{}.places.told("run.arena.command", "gone") == "gone");
 }
 
 TEST_CASE("G-11: more problems than can be read are counted") {
