@@ -102,6 +102,15 @@ class Hosts(HostCase):
         self.soon(lambda: self.figure('muster_process_exits_total{reason="signal"}') == 1, "counted")
         self.soon(lambda: self.figures('muster_hosts{state="connected"}', 'muster_host_processes{state="ready"}') == (1, 2), "the gauges")
 
+    def read_in_pieces(self, size):
+        text, place = "", 0
+        while True:
+            answer, piece = self.read_log(query=f"?bytes={size}&from={place}")
+            place = int(answer.headers["X-Log-Position"])
+            if not piece:
+                return text
+            text += piece
+
     def test_G_9_logs_are_read_from_afar_and_followed(self):
         self.up(1)
         answer, body = self.read_log()
@@ -112,6 +121,7 @@ class Hosts(HostCase):
         self.assertEqual(self.read_log(query=f"?from={place}")[1], "")
         self.say(self.process()["port"], b"\x1b[2Jharmless?")
         self.assertEqual(self.read_log(query="?bytes=5")[0].status, 200)
+        self.assertEqual(self.read_in_pieces(10), self.read_log(query="?from=0")[1])
         self.assertEqual(self.read_log("arena-77")[0].status, 404)
         code, out, _ = self.cli("logs", "host-1/arena-1")
         self.assertEqual(code, 0)

@@ -66,6 +66,39 @@ TEST_CASE("G-5: the last output of a life begins where the life began") {
     CHECK(log.tail_from(from, 1000) == "third\n");
 }
 
+TEST_CASE("G-9: whoever reads a log on in pieces gets all of it, and no character in two") {
+    const TestFolder folder;
+    const ProcessLog log(folder.path() / "a.log", 1000, 2);
+    const auto file = log.open();
+    REQUIRE(file);
+    const std::string written = "first line\r\nzwölf Boxkämpfer €€€ 😀😀\nbad \xC3 byte \x80\x80\x80\x80\x80\nlast";
+    append(*file, written);
+    CHECK(log.read_on(0, 10).text == "first line");
+    CHECK(log.read_on(0, 10).end == 10);
+    for (std::size_t bytes = 4; bytes < 20; ++bytes) {
+        std::string read;
+        std::string shown;
+        std::int64_t at = 0;
+        while (at < log.size()) {
+            const ProcessLog::Piece piece = log.read_on(at, bytes);
+            REQUIRE(piece.end > at);
+            CHECK(piece.text.size() <= bytes);
+            read += piece.text;
+            shown += safe_output(piece.text);
+            at = piece.end;
+        }
+        CHECK(read == written);
+        CHECK(shown == safe_output(written));
+    }
+    CHECK(log.read_on(log.size(), 10).text.empty());
+    CHECK(log.read_on(0, 1).end == 1);
+    append(*file, std::string(1000, 'x'));
+    log.rotate_if_full();
+    append(*file, "anew");
+    CHECK(log.read_on(500, 10).text == "anew");
+    CHECK(log.read_on(500, 10).end == 4);
+}
+
 TEST_CASE("G-9: control characters in shown output are harmless and lines stay lines") {
     CHECK(safe_output("a\tb\r\n\x1b[2Jx\n") == "a\tb\n\\x1b[2Jx\n");
     CHECK(safe_output("") == "");

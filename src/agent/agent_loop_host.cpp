@@ -74,12 +74,17 @@ void AgentLoop::refuse_unwritten(std::uint32_t question) {
 void AgentLoop::obey_host(Moment, const ReadLog& wish) {
     if (!supervisor_.find(wish.process.view()))
         return host_side_.answer(wish.question, "no process " + safe_text(wish.process.view()) + " on this host");
-    const auto bytes = static_cast<std::size_t>(std::clamp<std::int32_t>(wish.bytes, 1, log_bytes_most));
-    const Host::LogPiece piece = host_.read_log(wish.process.view(), wish.from, bytes);
+    auto bytes = static_cast<std::size_t>(std::clamp<std::int32_t>(wish.bytes, 1, log_bytes_most));
+    ProcessLog::Piece piece = host_.read_log(wish.process.view(), wish.from, bytes);
     std::string safe = safe_output(piece.text);
-    // What was made harmless has grown: its end is what is wanted.
+    // What was made harmless has grown. Whoever reads on gets less at a time; otherwise the end is what is wanted.
+    while (wish.from >= 0 && safe.size() > log_bytes_most) {
+        bytes /= 2;
+        piece = host_.read_log(wish.process.view(), wish.from, bytes);
+        safe = safe_output(piece.text);
+    }
     if (safe.size() > log_bytes_most) safe = last_lines_of(safe, log_bytes_most);
-    host_side_.send_log(wish.question, safe, piece.position);
+    host_side_.send_log(wish.question, safe, piece.end);
 }
 
 void AgentLoop::obey_host(Moment at, const ProcessMatches& told) {

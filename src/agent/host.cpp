@@ -233,18 +233,14 @@ std::string Host::last_output(ProcessId process) const {
     return log_of(found->second).tail_from(found->second.log_from, last_output_max);
 }
 
-Host::LogPiece Host::read_log(std::string_view process, std::int64_t from, std::size_t bytes_max) const {
+ProcessLog::Piece Host::read_log(std::string_view process, std::int64_t from, std::size_t bytes_max) const {
     const RunConfig usual;
     ProcessLog output(folder_.log_file(process), usual.log_size.bytes, usual.log_files);
     for (const auto& [id, entry] : entries_)
         if (entry.name == process) output = log_of(entry);
+    if (from >= 0) return output.read_on(from, bytes_max);
     const std::int64_t size = output.size();
-    if (from < 0) return {output.tail(bytes_max), size};
-    // A file that was cut since is read from its beginning.
-    const std::int64_t begin = from <= size ? from : 0;
-    std::string text = output.tail_from(begin, bytes_max);
-    const bool whole = size - begin <= static_cast<std::int64_t>(bytes_max);
-    return {text, whole ? begin + static_cast<std::int64_t>(text.size()) : size};
+    return {output.tail(bytes_max), size};
 }
 
 ProcessLoad Host::read_load(ProcessId process, Time now, std::int32_t share) {

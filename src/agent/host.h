@@ -107,13 +107,9 @@ public:
     // True when some log had to be cut.
     bool rotate_logs();
     std::string last_output(ProcessId process) const;
-    // As much of a process's output as fits: from a position of an earlier piece on, or, with -1, its end, over older
+    // As much of a process's output as fits: from the end of an earlier piece on, or, with -1, its end, over older
     // files as far as needed.
-    struct LogPiece {
-        std::string text{};
-        std::int64_t position = 0;  // where to read on
-    };
-    LogPiece read_log(std::string_view process, std::int64_t from, std::size_t bytes_max) const;
+    ProcessLog::Piece read_log(std::string_view process, std::int64_t from, std::size_t bytes_max) const;
     // Since the last call for this process; `share` is how many processes share the host.
     ProcessLoad read_load(ProcessId process, Time now, std::int32_t share);
 

@@ -39,6 +39,19 @@ std::int64_t size_of(const std::filesystem::path& path) {
     return lstat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) ? found.st_size : 0;
 }
 
+// How many bytes at the end begin a character or a line end (CR LF) that may go on behind it.
+std::size_t unfinished_end(std::string_view text) {
+    if (text.ends_with('\r')) return 1;
+    constexpr std::size_t character_bytes_max = 4;
+    for (std::size_t back = 1; back < character_bytes_max && back <= text.size(); ++back) {
+        const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+        if ((byte & 0xC0U) == 0x80U) continue;  // inside a character
+        const std::size_t length = byte >= 0xF0U ? 4 : byte >= 0xE0U ? 3 : byte >= 0xC0U ? 2 : 1;
+        return length > back ? back : 0;
+    }
+    return 0;
+}
+
 }  // namespace
 
 std::filesystem::path ProcessLog::older(std::int32_t number) const {
@@ -95,6 +108,18 @@ std::string ProcessLog::tail_from(std::int64_t offset, std::size_t bytes_max) co
     // A file that was cut since holds output of this life only.
     const std::int64_t from = offset <= size ? offset : 0;
     return bytes_of(file_, std::max(from, size - static_cast<std::int64_t>(bytes_max)), size);
+}
+
+ProcessLog::Piece ProcessLog::read_on(std::int64_t offset, std::size_t bytes_max) const {
+    const std::int64_t size = size_of(file_);
+    const std::int64_t from = offset <= size ? offset : 0;
+    Piece piece;
+    piece.text = bytes_of(file_, from, std::min(size, from + static_cast<std::int64_t>(bytes_max)));
+    const std::size_t split =
+        from + static_cast<std::int64_t>(piece.text.size()) < size ? unfinished_end(piece.text) : 0;
+    if (split < piece.text.size()) piece.text.resize(piece.text.size() - split);
+    piece.end = from + static_cast<std::int64_t>(piece.text.size());
+    return piece;
 }
 
 std::int64_t ProcessLog::size() const {

@@ -33,6 +33,14 @@ public:
     std::string tail(std::size_t bytes_max) const;
     // What has been written from `offset` of the present file on, at most `bytes_max` bytes of its end.
     std::string tail_from(std::int64_t offset, std::size_t bytes_max) const;
+    // At most `bytes_max` bytes of the present file from `offset` on, for those who read on in pieces: no character and
+    // no line end is cut in two, unless it is longer than `bytes_max`. A file that was cut since is read from its
+    // beginning.
+    struct Piece {
+        std::string text{};
+        std::int64_t end = 0;  // where to read on
+    };
+    Piece read_on(std::int64_t offset, std::size_t bytes_max) const;
     std::int64_t size() const;
 
 private:

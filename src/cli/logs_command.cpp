@@ -18,6 +18,9 @@ namespace muster {
 namespace {
 
 constexpr std::chrono::milliseconds log_look_every{500};
+constexpr std::size_t log_piece_bytes = 65'536;
+// A piece as large as this may not be the last: the agent makes pieces smaller whose control characters need room.
+constexpr std::size_t log_piece_full = log_piece_bytes / 4;
 // Muster or the agent may be restarted meanwhile.
 constexpr int log_attempts_max = 60;
 
@@ -56,9 +59,9 @@ int read(const LogsArguments& arguments) {
     while (true) {
         if (const ExitCode printed = print_result(shown(piece.text)); printed != ExitCode::ok) return to_int(printed);
         if (!arguments.follow) return 0;
-        std::this_thread::sleep_for(log_look_every);
+        if (piece.text.size() < log_piece_full) std::this_thread::sleep_for(log_look_every);
         try {
-            piece = api.get_text(fmt::format("{}65536&from={}", path, piece.position));
+            piece = api.get_text(fmt::format("{}{}&from={}", path, log_piece_bytes, piece.position));
             failed = 0;
         } catch (const CommandFailure&) {
             if (++failed >= log_attempts_max) throw;

@@ -2222,7 +2222,7 @@ export interface operations {
             query?: {
                 /** @description At most so much */
                 bytes?: number;
-                /** @description Read on from here: X-Log-Position of the last answer. Left out: the end of the log */
+                /** @description Read at most `bytes` from here on: X-Log-Position of the last answer. Left out: the end of the log */
                 from?: number;
             };
             header?: {
@@ -2239,10 +2239,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The output, from the beginning of a line; control characters are made harmless */
+            /** @description The output; without `from` it begins with a line. Control characters are made harmless */
             200: {
                 headers: {
-                    /** @description Where to read on */
+                    /** @description Where this answer ends: `from` of the next one */
                     "X-Log-Position"?: number;
                     [name: string]: unknown;
                 };
