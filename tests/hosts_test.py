@@ -39,9 +39,9 @@ class HostCase(AgentCase):
     def events(self, kind):
         return self.ask("GET", f"/events?type={kind}&limit=1000")[1]["events"]
 
-    def read_log(self, process="arena-1", query=""):
+    def read_log(self, process="arena-1", query="", host="host-1"):
         connection = http.client.HTTPConnection(self.daemon.ports["http"], timeout=40)
-        connection.request("GET", f"/api/v1/hosts/host-1/processes/{process}/log{query}")
+        connection.request("GET", f"/api/v1/hosts/{host}/processes/{process}/log{query}")
         answer = connection.getresponse()
         body = answer.read().decode()
         connection.close()
@@ -417,7 +417,8 @@ class Hostile(HostCase):
         peer.report()
         peer.expect(ACK)  # so both came before the question
         status, answer = self.ask("POST", "/hosts/mute/processes/arena-1/restart", {})
-        self.assertEqual((status, answer["error"]), (504, "The agent did not answer in time"))
+        self.assertEqual((status, answer["error"]), (504, "The agent did not answer in time; it may still carry this out"))
+        self.assertEqual(self.read_log("arena-1", host="mute")[1], '{"error":"The agent did not answer in time"}\n')
         self.assertTrue(self.host("mute")["connected"])
 
     def test_G_12_a_wrong_token_is_no_host(self):

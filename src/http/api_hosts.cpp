@@ -80,7 +80,8 @@ std::optional<HttpResponse> failure_of(const HostVerdict& verdict) {
         case HostVerdict::Kind::refused:
             return http_error(verdict.text == no_such_run ? 404 : 409, verdict.text);
         case HostVerdict::Kind::late:
-            return http_error(504, "The agent did not answer in time");
+            // It has been sent: nobody can take it back.
+            return http_error(504, "The agent did not answer in time; it may still carry this out");
         case HostVerdict::Kind::busy:
             return http_error(503, "Too many questions wait for this agent");
     }
@@ -215,6 +216,8 @@ void Api::read_log(HttpRequest&& request, HttpResponder&& responder) {
     const ReadLog wish{0, ProcessNameText(process), from, static_cast<std::int32_t>(bytes)};
     actions_.act(action::AskHost{std::move(host), wish}, request, std::move(responder), agent_limit,
                  [](const ActionOutcome& outcome) {
+                     if (outcome.host.kind == HostVerdict::Kind::late)
+                         return http_error(504, "The agent did not answer in time");
                      if (auto failure = failure_of(outcome.host)) return std::move(*failure);
                      HttpResponse answer{200, "text/plain; charset=utf-8", outcome.host.text};
                      answer.headers.push_back({log_position_header, fmt::to_string(outcome.host.position)});

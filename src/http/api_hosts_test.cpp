@@ -159,6 +159,8 @@ TEST_CASE_FIXTURE(Asking, "G-12: what cannot be done on a host is told, and a si
         api.acted(game.acts.back().number, outcome_of(kind, "the count of arena is 0 to 4"));
         CHECK(answer->status == status);
         if (kind == Kind::refused) CHECK(answer->body == "{\"error\":\"the count of arena is 0 to 4\"}\n");
+        if (kind == Kind::late)
+            CHECK(answer->body == "{\"error\":\"The agent did not answer in time; it may still carry this out\"}\n");
     }
     const auto no_run = send("POST", "/hosts/eu-1/runs/nope", R"({"count":1})");
     api.acted(game.acts.back().number, outcome_of(Kind::refused, "No such run on this host"));

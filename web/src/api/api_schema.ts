@@ -1325,7 +1325,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The agent of the host did not answer in time */
+        /** @description The agent of the host did not answer in time; it may still carry out an action */
         E504: {
             headers: {
                 [name: string]: unknown;
