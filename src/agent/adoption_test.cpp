@@ -202,6 +202,7 @@ TEST_CASE_FIXTURE(SupervisorFixture, "fault 91: the match of a process that ende
     CHECK(count_of<LeaveMuster>() == 1);
     CHECK(state() == ProcessState::backoff);
     CHECK(process().last_exit->reason == "exit code 0");
+    CHECK_FALSE(process().last_exit->ran);  // nobody saw when it ended
     run_for(1s);
     CHECK(state() == ProcessState::starting);
 }

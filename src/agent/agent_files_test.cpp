@@ -138,6 +138,12 @@ TEST_CASE("G-7: what is written down of a process is read back whole") {
     CHECK(back->last_exit->status == ExitStatus{.signal = 11});
     CHECK(back->last_exit->ran == std::chrono::seconds(9));
     CHECK(back->last_exit->reason == "signal 11 (SIGSEGV)");
+
+    ProcessRecord unseen = record;
+    unseen.last_exit->ran.reset();
+    const auto unseen_back = parse_process_record(to_json(unseen));
+    REQUIRE(unseen_back);
+    CHECK_FALSE(unseen_back->last_exit->ran);
 }
 
 TEST_CASE("G-5, G-7: a process that waits for its next start is written down without a pid") {

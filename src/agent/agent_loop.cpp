@@ -404,13 +404,14 @@ void AgentLoop::tell_news(const ProcessNews& news, const Process& process) {
             log_.info("Process {} is ready", process.name);
             return;
         case ProcessNews::Kind::exited: {
-            const double ran = process.last_exit ? to_seconds(process.last_exit->ran) : 0;
+            const auto ran = process.last_exit ? process.last_exit->ran : std::nullopt;
+            const std::string after = ran ? fmt::format(" after {:.1f} s", to_seconds(*ran)) : std::string();
             // One match is often one life: an end that is no failure is no warning, and its words are in its own log.
             if (process.last_exit && !process.last_exit->failed) {
-                log_.info("Process {} ended after {:.1f} s: {}", process.name, ran, news.text);
+                log_.info("Process {} ended{}: {}", process.name, after, news.text);
                 return;
             }
-            log_.warning("Process {} ended after {:.1f} s: {}", process.name, ran, news.text);
+            log_.warning("Process {} ended{}: {}", process.name, after, news.text);
             for (const std::string& line : last_lines(host_.last_output(process.id), last_lines_logged))
                 log_.info("  {} said: {}", process.name, line);
             return;

@@ -35,9 +35,9 @@ struct ExitStatus {
 struct ProcessExit {
     ExitStatus status{};
     UnixMs at{};
-    Duration ran{};
-    std::string reason{};  // for people: "exit code 3", "signal 9 (SIGKILL)", "not ready within 5m"
-    bool failed = true;    // nobody wished for it, and it is not the end of a match
+    std::optional<Duration> ran{};  // none: nobody knows, or it never ran
+    std::string reason{};           // for people: "exit code 3", "signal 9 (SIGKILL)", "not ready within 5m"
+    bool failed = true;             // nobody wished for it, and it is not the end of a match
 };
 
 // Why an end was ordered; the gentlest first. A later one of higher rank replaces an earlier one.

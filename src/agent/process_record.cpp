@@ -58,9 +58,10 @@ bool take_match(const json::object& from, MatchHeld& held) {
 
 bool take_exit(const json::object& from, ProcessExit& last) {
     std::int64_t ran_ms = 0;
-    const bool whole = take(from, "at_ms", last.at.value) && take(from, "ran_ms", ran_ms) && ran_ms >= 0 &&
-                       ran_ms < ran_ms_most && take(from, "reason", last.reason);
-    last.ran = std::chrono::milliseconds(ran_ms);
+    const bool ran_known = from.contains("ran_ms");
+    const bool whole = take(from, "at_ms", last.at.value) && (!ran_known || take(from, "ran_ms", ran_ms)) &&
+                       ran_ms >= 0 && ran_ms < ran_ms_most && take(from, "reason", last.reason);
+    if (ran_known) last.ran = std::chrono::milliseconds(ran_ms);
     int number = 0;
     if (take(from, "code", number)) last.status.code = number;
     if (take(from, "signal", number)) last.status.signal = number;
@@ -144,7 +145,7 @@ std::string to_json(const ProcessRecord& record) {
         if (last.status.code) out.integer("code", *last.status.code);
         if (last.status.signal) out.integer("signal", *last.status.signal);
         out.integer("at_ms", last.at.value);
-        out.integer("ran_ms", whole_ms(last.ran));
+        if (last.ran) out.integer("ran_ms", whole_ms(*last.ran));
         out.text("reason", last.reason);
         out.end_object();
     }

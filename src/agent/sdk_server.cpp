@@ -49,6 +49,7 @@ std::unique_ptr<SdkSide> SdkServer::make(const Process& process) {
 
 std::unique_ptr<SdkSide> SdkServer::make_agones(const Process& process) {
     agones::Process made = agones_process(process);
+    made.process = process.name;
     made.name = fmt::format("{}-{}", options_.host, process.name);
     made.address = options_.address;
     return std::make_unique<agones::Side>(std::move(made),

@@ -94,7 +94,12 @@ bool Supervisor::bury(Moment at, Adopted adopted, ExitStatus status) {
     // An offer that nobody answered is over by itself.
     if (adopted.match && adopted.match->stage == Stage::offered) adopted.match.reset();
     if (!adopt(at, std::move(adopted))) return false;
-    if (const Process* process = find(name)) exited(at, process->id, status);
+    const Process* adopted_one = find(name);
+    if (!adopted_one) return true;
+    exited(at, adopted_one->id, status);
+    // When it ended, nobody saw.
+    if (Process* process = find_process(adopted_one->id); process && process->last_exit)
+        process->last_exit->ran.reset();
     return true;
 }
 
@@ -242,7 +247,7 @@ void Supervisor::after_exit(Moment at, Process& process, Duration ran, bool fail
 }
 
 void Supervisor::fail_start(Moment at, Process& process, std::string_view why) {
-    process.last_exit = ProcessExit{{}, at.wall, Duration::zero(), fmt::format("cannot be started: {}", why)};
+    process.last_exit = ProcessExit{{}, at.wall, std::nullopt, fmt::format("cannot be started: {}", why)};
     process.ports_tried = 0;
     if (process.port != 0) ports_.give_back(process.port);
     process.port = 0;

@@ -44,6 +44,7 @@ TEST_CASE_FIXTURE(SupervisorFixture, "G-4: no free port is told and tried again 
     configure({arena()});
     CHECK(state() == ProcessState::backoff);
     CHECK(process().last_exit->reason == "cannot be started: no free port in 7000-7009");
+    CHECK_FALSE(process().last_exit->ran);
     foreign_ports.clear();
     run_for(999ms);
     CHECK(state() == ProcessState::backoff);

@@ -18,8 +18,9 @@ namespace muster::agones {
 
 // What is known of a process before it says anything.
 struct Process {
-    std::string name{};   // of the object: <host>-<process>
-    std::string fleet{};  // the run
+    std::string name{};     // of the object: <host>-<process>
+    std::string process{};  // as the agent's log names it
+    std::string fleet{};    // the run
     std::string address{};
     std::uint16_t port = 0;
     TextMap labels{};

@@ -118,7 +118,7 @@ private:
 };
 
 Side::Side(Process process, const Services& services)
-    : SessionSide(std::make_shared<Served>(services), services.log, process.name),
+    : SessionSide(std::make_shared<Served>(services), services.log, process.process),
       process_(std::move(process)),
       services_(services) {}
 

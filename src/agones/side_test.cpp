@@ -8,7 +8,6 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include "base/no_log.h"
 #include "base/seeded_entropy.h"
 #include "base/system_clock.h"
 #include "testing/loopback_peer.h"
@@ -20,9 +19,14 @@ using Kind = SdkFact::Kind;
 
 namespace {
 
+struct KeptLog final : LogSink {
+    std::string text;
+    void write(const LogRecord& record) noexcept override { text += record.line; }
+};
+
 struct AgonesSideFixture {
     SystemClock clock;
-    NoLog sink;
+    KeptLog sink;
     Log log{clock, sink};
     LoopbackServer loopback{clock, log};
     SeededEntropy entropy{3};
@@ -31,6 +35,7 @@ struct AgonesSideFixture {
     Process process = [] {
         Process made;
         made.name = "host-arena-1";
+        made.process = "arena-1";
         made.fleet = "arena";
         return made;
     }();
@@ -116,6 +121,7 @@ TEST_CASE_FIXTURE(AgonesSideFixture,
     Side next(process, services);
     const Time began = clock.now();
     next.restore(began, "life", saved);
+    CHECK(has(sink.text, "Process arena-1: "));  // as every other line names it
     CHECK(next.saved() == saved);
     // However long it takes: no heartbeat can be missed on a port that nobody serves.
     for (const auto after : {1s, 60s, 3600s}) {
