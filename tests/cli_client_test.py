@@ -7,6 +7,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import unittest
@@ -182,7 +183,8 @@ class Reads(WithDaemon):
                 seen.append(json.loads(follower.stdout.readline()))
             self.assertEqual(seen[-1]["type"], "server.registered", "the feed is taken up again after a restart")
             self.assertEqual(len({one["id"] for one in seen}), len(seen), "nothing twice")
-            follower.kill()
+            follower.send_signal(signal.SIGINT)
+            self.assertEqual(follower.wait(timeout=20), 0, "stopped on request")
 
 
 class Actions(WithDaemon):

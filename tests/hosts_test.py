@@ -134,6 +134,8 @@ class Hosts(HostCase):
         self.assertIn("listening on port", follower.stdout.readline())
         os.kill(self.process()["pid"], signal.SIGKILL)
         self.assertIn("listening on port", follower.stdout.readline())
+        follower.send_signal(signal.SIGINT)
+        self.assertEqual(follower.wait(timeout=20), 0, "stopped on request")
 
     def test_G_3_restart_scale_and_drain_from_afar_and_no_further(self):
         self.up(2, run="count_max = 3")

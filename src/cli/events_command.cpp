@@ -15,6 +15,7 @@
 
 #include "base/system_clock.h"
 #include "cli/commands.h"
+#include "cli/end_on_request.h"
 #include "cli/event_line.h"
 #include "cli/figures.h"
 #include "cli/listing.h"
@@ -179,6 +180,7 @@ int run(const EventsArguments& arguments) {
         printed.insert(event["id"].integer());
     }
     if (!arguments.follow) return 0;
+    end_on_request();
     follow(api, printer, filter, before, printed);
 }
 

@@ -46,8 +46,9 @@ std::string share_text(double part, double whole) {
     return whole > 0 ? fmt::format("{:.0f} %", part / whole * 100) : "-";
 }
 
-std::string percent_text(double percent) {
-    return percent > 0 ? fmt::format("{:.0f} %", percent) : "-";
+LoadText load_text(const JsonValue& cpu_percent, const JsonValue& memory_percent) {
+    if (cpu_percent.number() <= 0 && memory_percent.number() <= 0) return {"-", "-"};
+    return {fmt::format("{:.0f} %", cpu_percent.number()), fmt::format("{:.0f} %", memory_percent.number())};
 }
 
 std::string round_trip_text(double milliseconds) {

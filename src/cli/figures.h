@@ -16,8 +16,12 @@ std::string short_number(double value);
 std::string moment_text(std::int64_t unix_ms);
 // The share in per cent, such as "37 %"; "-" of nothing.
 std::string share_text(double part, double whole);
-// "37 %", or "-" for 0: nobody has measured it yet.
-std::string percent_text(double percent);
+// "37 %" and "0 %". Both are "-" while both are 0: nobody has measured them yet, for memory in use is never 0.
+struct LoadText {
+    std::string cpu;
+    std::string memory;
+};
+LoadText load_text(const JsonValue& cpu_percent, const JsonValue& memory_percent);
 // "0.4 ms", or "-" for 0: nobody has measured it yet.
 std::string round_trip_text(double milliseconds);
 // "203.0.113.7:27015" or "[2001:db8::7]:27015" of {"ip","port"}. Safe to show.

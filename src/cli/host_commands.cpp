@@ -27,8 +27,7 @@ JsonValue asked(const PlaceOnHost& place, const std::string& path, const std::st
     try {
         return api.post(fmt::format("/hosts/{}/{}", query_encoded(place.host), path), body);
     } catch (const NotThere& missing) {
-        throw CommandFailure(exit_failed, fmt::format("{}; `muster hosts` lists hosts, `muster host {}` its processes",
-                                                      missing.what(), safe_text(place.host)));
+        throw CommandFailure(exit_failed, not_there_text(place, missing.what()));
     }
 }
 

@@ -15,6 +15,12 @@ std::optional<PlaceOnHost> parse_place(std::string_view text) {
     return PlaceOnHost{std::string(text.substr(0, slash)), std::string(text.substr(slash + 1))};
 }
 
+std::string not_there_text(const PlaceOnHost& place, std::string_view what_daemon_says) {
+    const std::string host = safe_text(place.host);
+    if (what_daemon_says == "No such host") return fmt::format("no host {}; `muster hosts` lists them", host);
+    return fmt::format("{}; `muster host {}` shows what it runs", what_daemon_says, host);
+}
+
 PlaceOnHost place_on_host(std::string_view text, std::string_view what) {
     if (auto place = parse_place(text)) return *place;
     throw CommandFailure(to_int(ExitCode::usage),

@@ -14,6 +14,8 @@ struct PlaceOnHost {
 
 // None unless both are there and there is one slash.
 std::optional<PlaceOnHost> parse_place(std::string_view text);
+// What is told when the daemon says that the host, or what is named of it, is not there, and where to look.
+std::string not_there_text(const PlaceOnHost& place, std::string_view what_daemon_says);
 // Throws CommandFailure with how `what` ("PROCESS") is named.
 PlaceOnHost place_on_host(std::string_view text, std::string_view what);
 

@@ -17,3 +17,10 @@ TEST_CASE("G-12: a process is named by its host and its name") {
         CHECK_THROWS_AS(place_on_host(bad, "PROCESS"), CommandFailure);
     }
 }
+
+TEST_CASE("G-12: what is not there is told with a command that works") {
+    const PlaceOnHost place{"eu-1", "arena"};
+    CHECK(not_there_text(place, "No such host") == "no host eu-1; `muster hosts` lists them");
+    CHECK(not_there_text(place, "No such run on this host") ==
+          "No such run on this host; `muster host eu-1` shows what it runs");
+}

@@ -55,12 +55,13 @@ int show_all(const ListArguments& arguments) {
     const RegionNames regions(api);
     TextTable table({{"NAME"}, {"STATUS"}, {"ADDRESS"}, {"REGION"}, {"CPU", right}, {"MEMORY", right}, {"PROCESSES"}});
     for (const JsonValue& host : listing.rows) {
+        const LoadText load = load_text(host["cpu"], host["memory"]);
         table.add({{safe_text(host["name"].text())},
                    standing(host),
                    {safe_text(host["address"].text())},
                    {regions.name(host["region"].integer())},
-                   {percent_text(host["cpu"].number())},
-                   {percent_text(host["memory"].number())},
+                   {load.cpu},
+                   {load.memory},
                    {processes_text(host)}});
     }
     return print_list(table, listing, "no agent has told of its host");
@@ -140,6 +141,7 @@ int show_one(const std::string& name, const HostArguments& arguments) {
     }
     if (arguments.json) return print_json(host.to_json());
     const RegionNames regions(api);
+    const LoadText load = load_text(host["cpu"], host["memory"]);
     const bool colours = colours_wanted();
     std::string text = described(
         {
@@ -148,9 +150,7 @@ int show_one(const std::string& name, const HostArguments& arguments) {
             {"address", {safe_text(host["address"].text())}},
             {"region", {regions.name(host["region"].integer())}},
             {"version", {safe_text(host["version"].text())}},
-            {"load",
-             {fmt::format("CPU {}, memory {}", percent_text(host["cpu"].number()),
-                          percent_text(host["memory"].number()))}},
+            {"load", {fmt::format("CPU {}, memory {}", load.cpu, load.memory)}},
             {"joined", {moment_text(host["joined_at_ms"].integer())}},
             {"lost", {host["lost_at_ms"].is_null() ? std::string("-") : moment_text(host["lost_at_ms"].integer())}},
         },

@@ -9,6 +9,7 @@
 
 #include "cli/api_client.h"
 #include "cli/commands.h"
+#include "cli/end_on_request.h"
 #include "cli/host_name.h"
 #include "cli/standard_output.h"
 #include "cli/terminal.h"
@@ -49,11 +50,12 @@ int read(const LogsArguments& arguments) {
     ApiClient api = ApiClient::from_environment();
     const std::string path =
         fmt::format("/hosts/{}/processes/{}/log?bytes=", query_encoded(place.host), query_encoded(place.name));
+    if (arguments.follow) end_on_request();
     ApiClient::Text piece;
     try {
         piece = api.get_text(fmt::format("{}{}", path, arguments.bytes));
     } catch (const NotThere& missing) {
-        throw CommandFailure(exit_failed, fmt::format("{}; `muster hosts` lists them", missing.what()));
+        throw CommandFailure(exit_failed, not_there_text(place, missing.what()));
     }
     int failed = 0;
     while (true) {

@@ -38,6 +38,7 @@ TextTable region_table(const JsonValue& regions) {
         const JsonValue servers = region["servers"];
         const auto load = static_cast<double>(region["load"].integer());
         const auto capacity = static_cast<double>(region["capacity"].integer());
+        const LoadText used = load_text(region["cpu_percent"], region["memory_percent"]);
         table.add({{safe_text(region["name"].text())},
                    count_cell(servers["available"], Style::green),
                    count_cell(servers["full"], Style::yellow),
@@ -45,8 +46,8 @@ TextTable region_table(const JsonValue& regions) {
                    count_cell(servers["offline"], Style::red),
                    {fmt::format("{}/{}", region["load"].integer(), region["capacity"].integer())},
                    {share_text(load, capacity), load > almost_full * capacity ? Style::yellow : Style::plain},
-                   {percent_text(region["cpu_percent"].number())},
-                   {percent_text(region["memory_percent"].number())},
+                   {used.cpu},
+                   {used.memory},
                    {fmt::to_string(region["requests"].integer())},
                    count_cell(region["failures"], Style::red),
                    {region["brake"].flag() ? "many silent at once" : "", Style::red}});

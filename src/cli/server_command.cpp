@@ -52,10 +52,11 @@ TextTable history_table(const JsonValue& history) {
     TextTable table({{"AT"}, {"MATCHES", right}, {"CPU", right}, {"MEMORY", right}, {"RTT", right}});
     const auto samples = history.items();
     for (std::size_t i = samples.size() > shown_max ? samples.size() - shown_max : 0; i < samples.size(); ++i) {
+        const LoadText load = load_text(samples[i]["cpu"], samples[i]["memory"]);
         table.add({{moment_text(samples[i]["time_ms"].integer()).substr(0, 8)},
                    {fmt::to_string(samples[i]["matches"].integer())},
-                   {percent_text(samples[i]["cpu"].number())},
-                   {percent_text(samples[i]["memory"].number())},
+                   {load.cpu},
+                   {load.memory},
                    {round_trip_text(samples[i]["rtt_ms"].number())}});
     }
     return table;
@@ -73,6 +74,7 @@ int show(const ServerArguments& arguments) {
     if (arguments.json) return print_json(server.to_json());
     const RegionNames regions(api);
     const std::string status = safe_text(server["status"].text());
+    const LoadText load = load_text(server["cpu"], server["memory"]);
     const bool colours = colours_wanted();
     std::string text = described(
         {
@@ -86,9 +88,7 @@ int show(const ServerArguments& arguments) {
                           server["max_matches"].integer(), server["reported_matches"].integer(),
                           server["held_matches"].integer(), server["offered_matches"].integer())}},
             {"lobbies", {lobbies_text(server["lobbies"])}},
-            {"load",
-             {fmt::format("CPU {}, memory {}", percent_text(server["cpu"].number()),
-                          percent_text(server["memory"].number()))}},
+            {"load", {fmt::format("CPU {}, memory {}", load.cpu, load.memory)}},
             {"heard", {span_text(server["last_heartbeat_ms_ago"].number() / 1000) + " ago"}},
             {"round trip",
              {server["rtt_ms"].number() > 0

@@ -52,14 +52,15 @@ TextTable server_table(const std::vector<JsonValue>& servers, const RegionNames&
                      {"RTT", right, 3}});
     for (const JsonValue& server : servers) {
         const std::string status = safe_text(server["status"].text());
+        const LoadText load = load_text(server["cpu"], server["memory"]);
         table.add({{fmt::to_string(server["id"].integer())},
                    {endpoint_text(server)},
                    {regions.name(server["region"].integer())},
                    {status, status_style(status)},
                    {fmt::format("{}/{}", server["matches"].integer(), server["max_matches"].integer())},
                    {share_text(server["matches"].number(), server["max_matches"].number())},
-                   {percent_text(server["cpu"].number())},
-                   {percent_text(server["memory"].number())},
+                   {load.cpu},
+                   {load.memory},
                    {span_text(server["last_heartbeat_ms_ago"].number() / 1000) + " ago"},
                    {round_trip_text(server["rtt_ms"].number())}});
     }
