@@ -931,7 +931,7 @@ class Refused(AgentCase):
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         self.start_agent(path)
-        self.soon(lambda: self.logged("Process arena-1: Muster has no region 99. Give agent.region one that `muster regions` lists"), "told")
+        self.soon(lambda: self.logged("Process arena-1: Invalid region .*: give it a region of fleet.regions in Muster's config"), "told")
 
     def test_G_11_what_cannot_work_is_refused_at_the_start(self):
         self.assertRegex(self.refusal(self.write_config(1, command=["./none"])), r"agent\.toml:10: run arena: command: there is no file /.*/none\n")

@@ -12,7 +12,6 @@
 #include "base/safe_text.h"
 #include "base/shared_deadline.h"
 #include "process/version.h"
-#include "protocol/error_texts.h"
 
 namespace muster {
 namespace {
@@ -181,13 +180,6 @@ void AgentLoop::hear_muster(Moment at) {
                     log_.warning("Process {}: no link to Muster yet: {}", name, said.text);
                 break;
             case MusterSaid::Kind::error:
-                if (said.text == text(Refusal::invalid_region)) {
-                    log_.warning(
-                        "Process {}: Muster has no region {}. Give agent.region one that `muster regions` lists, and "
-                        "restart the agent, which ends no match",
-                        name, config_.region.value);
-                    break;
-                }
                 log_.warning("Process {}: {}", name, said.text);
                 break;
             case MusterSaid::Kind::closed:
