@@ -46,7 +46,7 @@ HeartbeatAnswer Session::heartbeat(Time now, const Heartbeat& beat) {
     players_ = beat.players;
     if (!over_ && !beat.healthy && !process_.ignore_health)
         over(SdkFact::Kind::unhealthy, "it says that it is unhealthy");
-    if (!over_ && beat.state != state_) entered(beat.state);
+    if (!over_ && beat.state != state_) entered(now, beat.state);
     if (terminating_ || over_) return {Operation::terminate, nullptr};
     if (!config_ || state_ != GameState::standing_by) return {};
     if (!std::exchange(accepted_, true)) fact(SdkFact::Kind::accepted, config_->lobby);
@@ -56,7 +56,7 @@ HeartbeatAnswer Session::heartbeat(Time now, const Heartbeat& beat) {
 void Session::offer(const SdkMatch& match, std::string session_id) {
     if (state_ != GameState::standing_by || terminating_ || over_) return;
     config_ = SessionConfig{std::move(session_id), match.token, match.lobby, match.game_type, match.game_mode, {}};
-    accepted_ = false;
+    accepted_ = perhaps_told_ = false;
 }
 
 void Session::set_players(LobbyId lobby, const std::vector<AccountId>& accounts) {
@@ -68,8 +68,9 @@ void Session::abort(Time now, LobbyId lobby) {
     const bool heard_of_it = accepted_;
     config_.reset();
     accepted_ = false;
+    if (heard_of_it) return terminate(now);
     // A match that it never heard of leaves it as it was.
-    if (heard_of_it) terminate(now);
+    if (state_ == GameState::standing_by && !terminating_ && !over_) fact(SdkFact::Kind::ready);
 }
 
 void Session::stop(Time now) {
@@ -98,7 +99,7 @@ std::vector<SdkFact> Session::take_facts() {
     return std::exchange(facts_, {});
 }
 
-void Session::entered(GameState state) {
+void Session::entered(Time now, GameState state) {
     state_ = state;
     switch (state) {
         case GameState::initializing:
@@ -115,6 +116,8 @@ void Session::entered(GameState state) {
             if (config_) {
                 if (!std::exchange(accepted_, true)) fact(SdkFact::Kind::accepted, config_->lobby);
                 fact(SdkFact::Kind::match_ready, config_->lobby);
+            } else if (perhaps_told_) {
+                terminate(now);
             } else if (!terminating_) {
                 fact(SdkFact::Kind::allocated_itself);
             }
@@ -180,6 +183,8 @@ std::optional<Session> Session::restored(Process process, Time now, std::string_
                     session.config_->initial_players.emplace_back(each.to_number<AccountId::number_type>());
         }
         session.accepted_ = session.accepted_ && session.config_;
+        session.perhaps_told_ = session.config_ && !session.accepted_;
+        if (session.perhaps_told_) session.config_.reset();
         if (in.at("terminating").as_bool()) session.terminate(now);
         return session;
     } catch (const std::exception&) {

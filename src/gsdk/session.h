@@ -62,6 +62,7 @@ public:
     void offer(const SdkMatch& match, std::string session_id);
     // Of the match that is offered.
     void set_players(LobbyId lobby, const std::vector<AccountId>& accounts);
+    // Terminate, if it was told of the match. If not, it stands by as before, and says so again.
     void abort(Time now, LobbyId lobby);
     void stop(Time now);
 
@@ -74,13 +75,14 @@ public:
     GameState state() const { return state_; }
     std::size_t players() const { return players_; }
 
+    // An offer that it was not told of is void after an adoption: Muster has taken it back with the lost link.
     std::string saved() const;
     static std::optional<Session> restored(Process process, Time now, std::string_view saved);
 
 private:
     static constexpr Duration late = std::chrono::seconds(5);
 
-    void entered(GameState state);
+    void entered(Time now, GameState state);
     void terminate(Time now);
     void over(SdkFact::Kind kind, std::string reason = {});
     void fact(SdkFact::Kind kind, LobbyId lobby = {}, std::string reason = {});
@@ -88,9 +90,10 @@ private:
     Process process_;
     GameState state_ = GameState::initializing;
     std::size_t players_ = 0;
-    bool terminating_ = false;  // Terminate is the answer from now on
-    bool over_ = false;         // what must end it was said
-    bool accepted_ = false;     // the match in config_ was handed over
+    bool terminating_ = false;   // Terminate is the answer from now on
+    bool over_ = false;          // what must end it was said
+    bool accepted_ = false;      // the match in config_ was handed over
+    bool perhaps_told_ = false;  // of a match that is off, by an agent that died
     std::optional<SessionConfig> config_;
     std::optional<Time> silent_at_;
     std::optional<Time> terminate_due_;

@@ -89,9 +89,19 @@ TEST_CASE_FIXTURE(GsdkFixture, "G-31: an abort terminates it when it has heard o
     beat(GameState::standing_by);
     session.offer(match, "guid");
     facts();
-    SUBCASE("it has not") {
+    SUBCASE("it has not, and stands by as before") {
         session.abort(now, match.lobby);
+        CHECK(facts() == std::vector{Kind::ready});
         CHECK(beat(GameState::standing_by).operation == Operation::carry_on);
+        CHECK(facts().empty());
+        session.offer({LobbyId{10}, 1, 2, "another"}, "guid");
+        CHECK(beat(GameState::standing_by).operation == Operation::active);
+        CHECK(facts() == std::vector{Kind::accepted});
+    }
+    SUBCASE("it has not, and ends just now") {
+        session.stop(now);
+        session.abort(now, match.lobby);
+        CHECK(facts().empty());
     }
     SUBCASE("it has, and ends itself") {
         beat(GameState::standing_by);
@@ -165,11 +175,11 @@ TEST_CASE("G-31: with ignore_health what it says of its health does not count") 
 TEST_CASE_FIXTURE(GsdkFixture, "G-7: a saved GSDK session goes on where it was") {
     beat(GameState::standing_by);
     session.offer(match, "guid");
+    beat(GameState::standing_by);
     auto before = Session::restored(Process{}, now, session.saved());
     REQUIRE(before);
     CHECK(before->heartbeat(now, {GameState::standing_by, true, 0}).operation == Operation::active);
-    CHECK(before->take_facts().size() == 1);
-    beat(GameState::standing_by);
+    CHECK(before->take_facts().empty());
     beat(GameState::active);
     auto within = Session::restored(Process{}, now, session.saved());
     REQUIRE(within);
@@ -177,6 +187,24 @@ TEST_CASE_FIXTURE(GsdkFixture, "G-7: a saved GSDK session goes on where it was")
     CHECK(within->take_facts().empty());
     CHECK(!Session::restored(Process{}, now, "{}"));
     CHECK(!Session::restored(Process{}, now, ""));
+}
+
+TEST_CASE_FIXTURE(GsdkFixture, "G-7: an offer that an earlier agent had not handed over is off") {
+    beat(GameState::standing_by);
+    session.offer(match, "guid");
+    auto after = Session::restored(Process{}, now, session.saved());
+    REQUIRE(after);
+    SUBCASE("it stands by, and takes the next one") {
+        CHECK(after->heartbeat(now, {GameState::standing_by, true, 0}).operation == Operation::carry_on);
+        after->offer({LobbyId{10}, 1, 2, "another"}, "guid");
+        CHECK(after->heartbeat(now, {GameState::standing_by, true, 0}).operation == Operation::active);
+        after->heartbeat(now, {GameState::active, true, 0});
+        CHECK(after->take_facts().size() == 2);
+    }
+    SUBCASE("it was told of it in the last moment: it is terminated") {
+        CHECK(after->heartbeat(now, {GameState::active, true, 0}).operation == Operation::terminate);
+        CHECK(after->take_facts().empty());
+    }
 }
 
 TEST_CASE_FIXTURE(GsdkFixture, "G-31: the accounts of 2008 are told with the match that they are for, and no other") {

@@ -169,6 +169,7 @@ void Side::set_players(LobbyId lobby, const std::vector<AccountId>& accounts) {
 
 void Side::abort(Time now, LobbyId lobby, std::string_view) {
     served_->with(now, [&](Served::Named& session, Time at) { session.abort(at, lobby); });
+    services_.wake();  // it may stand by again
 }
 
 boost::json::object Side::place() const {
