@@ -6,20 +6,22 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import sys
 
 import served
 from agent_host import EU, AgentCase, with_mark
+from agones_npm_client import npm_client
 from sdk_stand import ask
 
 EXAMPLES = ""
 
 
 class OtherSdk(AgentCase):
-    def up(self, game, sdk, count=1, run=""):
+    def up(self, game, sdk, count=1, run="", program=sys.executable):
         self.game = os.path.join(EXAMPLES, game)
-        agent = self.start_agent(self.write_config(count, command=[sys.executable, self.game], sdk=sdk, run=run))
+        agent = self.start_agent(self.write_config(count, command=[program, self.game], sdk=sdk, run=run))
         self.soon(lambda: len(self.connected()) == count, "all servers at Muster")
         return agent
 
@@ -31,8 +33,8 @@ class OtherSdk(AgentCase):
                     found.append(pid)
         return sorted(found)
 
-    def game_log(self):
-        with open(os.path.join(self.folder, "state", "logs", "arena-1.log"), encoding="utf-8") as file:
+    def game_log(self, number=1):
+        with open(os.path.join(self.folder, "state", "logs", f"arena-{number}.log"), encoding="utf-8") as file:
             return file.read()
 
     @staticmethod
@@ -141,6 +143,36 @@ class Agones(OtherSdk):
         self.assertEqual(self.ask("POST", "/matches/61/abort", {"reason": "test"})[0], 200)
         self.soon(lambda: self.games() and self.games() != before, "another life, after stop_grace")
         self.soon(lambda: len(self.connected()) == 1, "at Muster again")
+
+
+class AgonesByNpm(OtherSdk):
+    def test_streams_that_end_with_the_agent_and_never_come_back_end_no_match_G_7_and_G_20(self):
+        folder, why_not = npm_client()
+        if not folder:
+            self.skipTest(why_not)
+        agent = self.up(os.path.join(folder, "game.js"), "agones", count=2, program=shutil.which("node"),
+                        run='health_period = "1s"\nhealth_failures = 2\nhealth_delay = "1s"')
+        port = self.allocate(91)["port"]
+        self.soon(lambda: self.match(91)["state"] in ("ready", "started"), "the match is ready")
+        busy = self.pid_of(port)
+        idle = [pid for pid in self.games() if pid != busy][0]
+        with open(f"/proc/{idle}/environ", "rb") as file:
+            number = int(file.read().split(b"MUSTER_PROCESS=arena-")[1].split(b"\0")[0])
+        agent.kill()
+        agent.wait()
+        self.start_agent(os.path.join(self.folder, "agent.toml"))
+        self.soon(lambda: self.logged("Adopted process arena-1"), "adopted")
+        # Both have missed as many pings by then.
+        self.soon(lambda: idle not in self.games() and len(self.games()) == 2, "who is free is replaced")
+        self.assertIn(busy, self.games())
+        self.assertIn(self.match(91)["state"], ("ready", "started"))
+        self.soon(lambda: [each for each in self.connected() if each["status"] == "available"], "its next life is free")
+        self.allocate(92)
+        self.soon(lambda: '"muster.dev/lobby","92"' in self.game_log(number), "it hears of its match")
+        self.say(port, b"end")
+        self.soon(lambda: self.match(91)["state"] == "ended", "the adopted match ends")
+        self.soon(lambda: busy not in self.games(), "then its process is replaced, too")
+        self.assertFalse(self.logged("is unhealthy"))
 
 
 class Gsdk(OtherSdk):

@@ -8,9 +8,7 @@ import base64
 import http.client
 import json
 import os
-import pathlib
 import resource
-import shutil
 import socket
 import struct
 import subprocess
@@ -19,10 +17,10 @@ import threading
 import time
 import unittest
 
+from agones_npm_client import npm_client
 from muster_peer import until
 from sdk_stand import Stand, ask
 
-NPM = pathlib.Path(__file__).parent / "agones_npm"
 STAND = ""
 
 
@@ -233,19 +231,6 @@ class Hostile(Agones):
                         environment["AGONES_SDK_GRPC_PORT"]], check=True)
         self.assertEqual(self.stand.facts(1), [])
         self.assertEqual(self.ok("GET", "/gameserver")["status"]["state"], "Scheduled")
-
-
-def npm_client():
-    """The folder with the client in it; a sentence why not, when npm cannot be had."""
-    if not shutil.which("npm") or not shutil.which("node"):
-        return None, "npm is not installed"
-    installed = NPM / "node_modules" / ".package-lock.json"
-    if not installed.exists() or installed.stat().st_mtime < (NPM / "package-lock.json").stat().st_mtime:
-        done = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"], cwd=NPM,
-                              capture_output=True, text=True, timeout=240)
-        if done.returncode:
-            return None, f"npm cannot fetch the Agones client: {done.stderr.strip()[-300:]}"
-    return NPM, ""
 
 
 class NpmClient(Agones):

@@ -43,6 +43,12 @@ std::string_view name_of(SdkFact::Kind kind) {
             return "allocated_itself";
         case SdkFact::Kind::reserved:
             return "reserved";
+        case SdkFact::Kind::out_of_reach:
+            return "out_of_reach";
+        case SdkFact::Kind::in_reach:
+            return "in_reach";
+        case SdkFact::Kind::to_be_replaced:
+            return "to_be_replaced";
         case SdkFact::Kind::unhealthy:
             return "unhealthy";
         case SdkFact::Kind::shutdown:

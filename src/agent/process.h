@@ -77,6 +77,8 @@ struct Process {
     bool registered = false;      // at Muster, in this life
     bool offers_off = false;      // reserved, allocated by itself, or not ready again after a match
     bool allocated_itself = false;
+    bool out_of_reach = false;     // it may not hear of a match
+    bool to_be_replaced = false;   // once it is free, since it stays so
     bool drained = false;          // as Muster was told
     bool was_ready = false;        // in this life
     bool had_match = false;        // in this life
@@ -88,6 +90,7 @@ struct Process {
     bool end_is_wished = false;    // the end of this life is no failure
     EndWish wish = EndWish::none;
     std::optional<Time> wish_by{};  // a match holds it up until then
+    std::string replace_reason{};   // of one that is to be replaced, for people
     std::string end_reason{};       // why the agent ends it, for people
     RestartPace pace{};
 

@@ -32,13 +32,16 @@ struct SdkFact {
         match_ended,       // the match `lobby` is over
         allocated_itself,  // it runs a match that Muster did not give it: counted, no offers until ready
         reserved,          // no offers until ready
-        unhealthy,         // to be ended and started again; never left
-        shutdown,          // it wishes to end; never left
+        out_of_reach,      // it may not hear of a match: no offers until in_reach
+        in_reach,
+        to_be_replaced,  // it stays out of reach: ended and started again once it is free, unless it is in_reach
+        unhealthy,       // to be ended and started again; never left
+        shutdown,        // it wishes to end; never left
     };
 
     Kind kind = Kind::ready;
     LobbyId lobby{};
-    std::string reason{};  // of unhealthy, and of a shutdown that it did not ask for; for people
+    std::string reason{};  // of unhealthy, of to_be_replaced, and of a shutdown that it did not ask for; for people
     bool operator==(const SdkFact&) const = default;
 };
 

@@ -219,7 +219,7 @@ void Supervisor::after_exit(Moment at, Process& process, Duration ran, bool fail
     process.wish_by.reset();
     process.end_reason.clear();
     process.end_is_wished = process.offers_off = process.was_ready = process.had_match = false;
-    process.allocated_itself = process.drained = false;
+    process.allocated_itself = process.drained = process.out_of_reach = process.to_be_replaced = false;
     process.own_matches = 0;
     process.own_server = {};
     process.asked = false;

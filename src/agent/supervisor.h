@@ -150,6 +150,8 @@ private:
 
     void wish_end(Moment at, Process& process, EndWish wish, std::string_view reason);
     void withdraw_wish(Process& process);
+    // Ends one that is wished to end, or is to be replaced, if nothing holds it up any more.
+    void end_if_free(Moment at, Process& process);
     // One whose settings are not the run's is replaced once it is free; one whose settings are the run's again stays.
     void compare_settings(Moment at, Process& process, const Run& run);
     // Ends it now, match or not.

@@ -28,8 +28,7 @@ void Supervisor::heard(Moment at, ProcessId id, const SdkFact& fact) {
             process->offers_off = process->allocated_itself = false;
             became_ready(at, *process);
             update_draining(*process);
-            if (process->wish != EndWish::none) wish_end(at, *process, process->wish, process->end_reason);
-            return;
+            return end_if_free(at, *process);
         case Kind::accepted:
         case Kind::match_ready:
             if (!about_match) return;
@@ -49,8 +48,7 @@ void Supervisor::heard(Moment at, ProcessId id, const SdkFact& fact) {
         case Kind::match_ended:
             if (!about_match) return;
             match_over(at, *process, true);
-            if (process->wish != EndWish::none) wish_end(at, *process, process->wish, process->end_reason);
-            return;
+            return end_if_free(at, *process);
         case Kind::allocated_itself:
         case Kind::reserved:
             process->offers_off = true;
@@ -60,6 +58,15 @@ void Supervisor::heard(Moment at, ProcessId id, const SdkFact& fact) {
             }
             if (process->allocated_itself || process->was_ready) register_at_muster(*process);
             return update_draining(*process);
+        case Kind::out_of_reach:
+        case Kind::in_reach:
+            process->out_of_reach = fact.kind == Kind::out_of_reach;
+            process->to_be_replaced = false;
+            return update_draining(*process);
+        case Kind::to_be_replaced:
+            process->to_be_replaced = true;
+            process->replace_reason = fact.reason;
+            return end_if_free(at, *process);
         case Kind::unhealthy:
             tell(News::unhealthy, *process, fact.reason);
             return end(at, *process, ProcessState::unhealthy,
@@ -86,7 +93,8 @@ void Supervisor::match_over(Moment, Process& process, bool tell_muster) {
 void Supervisor::offered(Moment, ProcessId id, const SdkMatch& match) {
     Process* process = find_process(id);
     const bool can = process && process->pid && process->state == ProcessState::ready && process->registered &&
-                     !process->match && !process->offers_off && process->wish == EndWish::none && !draining_;
+                     !process->match && !process->offers_off && !process->out_of_reach &&
+                     process->wish == EndWish::none && !draining_;
     if (!can) return orders_.push_back(TellMatch{id, match.lobby, Tell::decline});
     process->match = MatchHeld{.match = match};
     tell(News::changed, *process);  // written down before the process hears of it
@@ -111,8 +119,8 @@ void Supervisor::aborted(Moment at, ProcessId id, LobbyId lobby, std::string_vie
         // One match is one life: there is no other way to tell it that the match is off.
         process->end_is_wished = true;
         end(at, *process, ProcessState::stopping, fmt::format("its match was aborted: {}", reason));
-    } else if (process->wish != EndWish::none) {
-        wish_end(at, *process, process->wish, process->end_reason);
+    } else {
+        end_if_free(at, *process);
     }
 }
 
@@ -138,7 +146,7 @@ bool Supervisor::holds_match(const Process& process) const {
 
 void Supervisor::update_draining(Process& process) {
     if (!process.registered && process.run->sdk != SdkKind::muster) return;
-    const bool draining = draining_ || process.offers_off || process.wish != EndWish::none;
+    const bool draining = draining_ || process.offers_off || process.out_of_reach || process.wish != EndWish::none;
     if (draining == process.drained) return;
     process.drained = draining;
     orders_.push_back(DrainAtMuster{process.id, draining});
@@ -174,6 +182,15 @@ void Supervisor::wish_end(Moment at, Process& process, EndWish wish, std::string
     if (process.ask_by) return;
     process.end_is_wished = true;
     end(at, process, ProcessState::stopping, std::string(process.end_reason));
+}
+
+void Supervisor::end_if_free(Moment at, Process& process) {
+    if (process.wish != EndWish::none) return wish_end(at, process, process.wish, process.end_reason);
+    // No time limit: a new agent is no reason to end a match.
+    const bool free = process.state == ProcessState::ready && !process.offers_off && !process.match;
+    if (!process.to_be_replaced || !free || process.being_ended()) return;
+    process.end_is_wished = true;
+    end(at, process, ProcessState::stopping, std::string(process.replace_reason));
 }
 
 void Supervisor::withdraw_wish(Process& process) {

@@ -333,6 +333,64 @@ TEST_CASE_FIXTURE(SupervisorFixture, "G-21: what allocates itself or is reserved
     CHECK(count_of<OfferMatch>() == 1);
 }
 
+TEST_CASE_FIXTURE(SupervisorFixture, "G-7: what is out of reach takes no offer, and is replaced once it is free") {
+    configure({agones()});
+    say({Kind::ready});
+    SUBCASE("free: no offer, and back in reach it takes the next") {
+        say({Kind::out_of_reach});
+        CHECK(orders_of<DrainAtMuster>().back().draining);
+        offer(7);
+        CHECK(told() == std::vector{Tell::decline});
+        say({Kind::in_reach});
+        CHECK_FALSE(orders_of<DrainAtMuster>().back().draining);
+        offer(8);
+        CHECK(count_of<OfferMatch>() == 1);
+    }
+    SUBCASE("free, and it stays so: another life") {
+        say({Kind::out_of_reach});
+        say({Kind::to_be_replaced, {}, "no streams"});
+        CHECK(state() == ProcessState::stopping);
+        CHECK_FALSE(orders_of<LeaveMuster>().at(0).crashed);
+        exit(clean_exit);
+        CHECK_FALSE(process().last_exit->failed);
+        CHECK(process().last_exit->reason == "no streams; exit code 0");
+        run_for(1s);
+        say({Kind::ready});
+        offer(8);
+        CHECK(count_of<OfferMatch>() == 1);
+    }
+    SUBCASE("with a match: it goes on to its end, however long that is") {
+        play(7);
+        say({Kind::out_of_reach});
+        say({Kind::to_be_replaced});
+        run_for(48h);
+        CHECK(state() == ProcessState::allocated);
+        CHECK(count_of<StopProcess>() == 0);
+        say({Kind::match_ended, LobbyId(7)});
+        CHECK(count_of<StopProcess>() == 0);  // it may be reserved now
+        say({Kind::ready});
+        CHECK(told().back() == Tell::ended);
+        CHECK(count_of<StopProcess>() == 1);
+    }
+    SUBCASE("with a match, and in reach again: it stays") {
+        play(7);
+        say({Kind::out_of_reach});
+        say({Kind::to_be_replaced});
+        say({Kind::in_reach});
+        say({Kind::ready});
+        CHECK(state() == ProcessState::ready);
+        CHECK(count_of<StopProcess>() == 0);
+    }
+    SUBCASE("with a match of its own") {
+        say({Kind::allocated_itself});
+        say({Kind::out_of_reach});
+        say({Kind::to_be_replaced});
+        CHECK(count_of<StopProcess>() == 0);
+        say({Kind::ready});
+        CHECK(count_of<StopProcess>() == 1);
+    }
+}
+
 TEST_CASE_FIXTURE(SupervisorFixture, "G-21: an unhealthy process is ended and counted and a shutdown is as wished") {
     configure({agones()});
     say({Kind::ready});

@@ -32,7 +32,9 @@ struct Refused {
 struct Ready {};
 struct Allocate {};
 struct Shutdown {};
-struct HealthPing {};
+struct HealthPing {
+    bool by_stream = false;  // of gRPC; many clients open it once, and never again
+};
 struct GetGameServer {};
 struct SetLabel {
     std::string key{};

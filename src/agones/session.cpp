@@ -107,8 +107,13 @@ struct Session::Answering {
         session.fact(SdkFact::Kind::shutdown);
         return Empty{};
     }
-    Reply operator()(const HealthPing&) const {
+    Reply operator()(const HealthPing& ping) const {
         session.missed_pings_ = 0;
+        session.pings_singly_ = !ping.by_stream;
+        if (std::exchange(session.pings_lost_, false)) {
+            session.health_due_ = now;
+            session.regain_touch();
+        }
         if (session.health_due_) {
             session.health_due_ = std::max(*session.health_due_, now + session.process_.health_period);
         }
@@ -227,6 +232,33 @@ void Session::stop(Time now) {
     if (!is_over()) shut_down(now);
 }
 
+void Session::lose_watch(Time now) {
+    watch_lost_ = true;
+    lose_touch(now);
+}
+
+void Session::watched() {
+    if (std::exchange(watch_lost_, false)) regain_touch();
+}
+
+void Session::lose_touch(Time now) {
+    if (return_due_ || is_over()) return;
+    return_due_ = now + return_time();
+    fact(SdkFact::Kind::out_of_reach);
+}
+
+void Session::regain_touch() {
+    if (pings_lost_ || watch_lost_ || is_over()) return;
+    return_due_.reset();
+    fact(SdkFact::Kind::in_reach);
+}
+
+// As long as a process that never pings is waited for.
+Duration Session::return_time() const {
+    if (process_.health_period <= Duration{0}) return seconds(20);
+    return process_.health_delay + process_.health_failures * process_.health_period;
+}
+
 void Session::set_address(std::string address, std::uint16_t port) {
     process_.address = address;
     process_.port = port;
@@ -244,6 +276,10 @@ void Session::tick(Time now) {
         return fact(SdkFact::Kind::shutdown, {}, "it did not say Ready after Muster aborted its match");
     }
     if (reserved_until_ && *reserved_until_ <= now) ready();
+    if (return_due_ && *return_due_ <= now) {
+        return_due_.reset();
+        fact(SdkFact::Kind::to_be_replaced, {}, "its SDK did not connect again after the agent was restarted");
+    }
     if (!health_due_ || *health_due_ > now) return;
     ++missed_pings_;
     *health_due_ += process_.health_period;
@@ -369,7 +405,7 @@ std::string Session::rfc3339(Time now) const {
 
 std::optional<Time> Session::earliest() const {
     std::optional<Time> first;
-    for (const auto& due : {health_due_, reserved_until_, abort_due_})
+    for (const auto& due : {health_due_, reserved_until_, abort_due_, return_due_})
         if (due && (!first || *due < *first)) first = due;
     return first;
 }

@@ -65,6 +65,13 @@ public:
     void abort(Time now, LobbyId lobby, std::string_view reason);
     void stop(Time now);
 
+    // Streams that ended with an agent may never come back: some clients open them once. Then missed pings do not
+    // count, and the process is out of reach until it watches and pings again.
+    void lose_watch(Time now);
+    void watched();
+    bool watch_lost() const { return watch_lost_; }
+    bool pings_singly() const { return pings_singly_; }
+
     // Where players reach it, once that is known.
     void set_address(std::string address, std::uint16_t port);
 
@@ -95,6 +102,9 @@ private:
     void reserve(Time now, std::int64_t seconds);
     void shut_down(Time now);
     void drop_match();
+    void lose_touch(Time now);
+    void regain_touch();
+    Duration return_time() const;
     void fact(SdkFact::Kind kind, LobbyId lobby = {}, std::string reason = {});
     Reply set_metadata(TextMap GameServer::* which, const std::string& key, const std::string& value);
     std::int64_t unix_seconds(Time now) const;
@@ -108,6 +118,10 @@ private:
     std::optional<SdkMatch> match_;
     std::optional<Time> health_due_;  // when a ping will have been missed
     std::int32_t missed_pings_ = 0;
+    bool pings_singly_ = false;  // the last one came by a request of its own
+    bool pings_lost_ = false;    // with the agent before, as is the next
+    bool watch_lost_ = false;
+    std::optional<Time> return_due_;  // when it should be in reach again
     std::optional<Time> reserved_until_;
     std::optional<Time> abort_due_;  // when it should have said Ready
 

@@ -72,6 +72,7 @@ std::string Session::saved() const {
                         {"token", match_->token}};
     // As a date: the monotonic clock may begin anew with the machine.
     if (reserved_until_) out["reserved_until"] = unix_seconds(*reserved_until_);
+    out["pings_singly"] = pings_singly_;
     if (abort_due_) out["aborted"] = true;
     return json::serialize(out);
 }
@@ -108,6 +109,14 @@ std::optional<Session> Session::restored(Process process, Time now, UnixMs wall,
             session.reserved_until_ =
                 now + std::max(milliseconds(0), milliseconds(number(in, "reserved_until") * 1000 - wall.value));
         if (in.contains("aborted")) session.abort_due_ = now + session.process_.abort_grace;
+        // Unless it is known to ping by single requests, it may have a stream: its first ping may not be written down.
+        const auto* singly = in.if_contains("pings_singly");
+        session.pings_singly_ = singly && singly->as_bool();
+        if (session.health_due_ && !session.pings_singly_) {
+            session.health_due_.reset();
+            session.pings_lost_ = true;
+            session.lose_touch(now);
+        }
         session.present_ = std::make_shared<const GameServer>(object);
         return session;
     } catch (const std::exception&) {

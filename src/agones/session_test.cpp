@@ -338,6 +338,7 @@ TEST_CASE_FIXTURE(SessionFixture, "G-20: a process that changes its mind ten tho
 
 TEST_CASE_FIXTURE(SessionFixture, "G-7: a saved session goes on where it was, match included") {
     REQUIRE(call(SetLabel{"mode", "c\"t\nf"}));
+    REQUIRE(call(HealthPing{}));
     REQUIRE(call(Ready{}));
     session.offer(now, match_of(21));
     const std::string text = session.saved();
@@ -366,6 +367,90 @@ TEST_CASE_FIXTURE(SessionFixture, "G-7: a reservation ends at its time though th
     CHECK(next->present()->state == State::reserved);
     next->tick(start + 40s);
     CHECK(next->present()->state == State::ready);
+}
+
+TEST_CASE_FIXTURE(SessionFixture, "G-7: pings whose stream ended with the agent are not missed until they come again") {
+    REQUIRE(call(Ready{}));
+    const auto adopted = [&] { session = *Session::restored(arena(), now, wall, session.saved()); };
+    SUBCASE("it opens no other stream: it is out of reach, then to be replaced, and never unhealthy") {
+        REQUIRE(call(HealthPing{.by_stream = true}));
+        facts();
+        adopted();
+        CHECK(facts() == std::vector{Kind::out_of_reach});
+        pass(19'999ms);
+        CHECK(facts().empty());
+        CHECK(session.next_tick() == now + 1ms);
+        pass(1ms);
+        CHECK(facts() == std::vector{Kind::to_be_replaced});
+        pass(1h);
+        CHECK(facts().empty());
+        CHECK(state() == State::ready);
+        adopted();  // so too for the agent after the next
+        CHECK(facts() == std::vector{Kind::out_of_reach});
+    }
+    SUBCASE("its first ping was not written down, or has not come yet") {
+        facts();
+        adopted();
+        CHECK(facts() == std::vector{Kind::out_of_reach});
+        pass(1h);
+        CHECK(facts() == std::vector{Kind::to_be_replaced});
+    }
+    SUBCASE("it pings again: from then on they count") {
+        REQUIRE(call(HealthPing{.by_stream = true}));
+        facts();
+        adopted();
+        facts();
+        pass(10s);
+        REQUIRE(call(HealthPing{.by_stream = true}));
+        CHECK(facts() == std::vector{Kind::in_reach});
+        for (int i = 0; i < 2; ++i) pass(5s);
+        CHECK(facts().empty());
+        pass(5s);
+        CHECK(facts() == std::vector{Kind::unhealthy});
+    }
+    SUBCASE("it pings by single requests: they count at once") {
+        REQUIRE(call(HealthPing{.by_stream = true}));
+        REQUIRE(call(HealthPing{}));
+        facts();
+        adopted();
+        for (int i = 0; i < 3; ++i) pass(5s);
+        CHECK(facts().empty());
+        pass(5s);
+        CHECK(facts() == std::vector{Kind::unhealthy});
+    }
+    SUBCASE("an earlier agent did not write down how it pings") {
+        REQUIRE(call(HealthPing{}));
+        facts();
+        std::string text = session.saved();
+        const std::string key = R"("pings_singly":true)";
+        REQUIRE(text.find(key) != std::string::npos);
+        text.replace(text.find(key), key.size(), R"("of_another_time":true)");
+        session = *Session::restored(arena(), now, wall, text);
+        CHECK(facts() == std::vector{Kind::out_of_reach});
+    }
+}
+
+TEST_CASE_FIXTURE(SessionFixture, "G-7: a watch that ended with the agent is waited for before it is offered a match") {
+    REQUIRE(call(Ready{}));
+    facts();
+    session.lose_watch(now);
+    CHECK(facts() == std::vector{Kind::out_of_reach});
+    REQUIRE(call(HealthPing{}));
+    CHECK(facts().empty());
+    SUBCASE("it watches again") {
+        session.watched();
+        CHECK(facts() == std::vector{Kind::in_reach});
+        session.watched();
+        CHECK(facts().empty());
+    }
+    SUBCASE("it does not, though it lives") {
+        for (int i = 0; i < 20; ++i) {
+            CHECK(facts().empty());
+            pass(1s);
+            REQUIRE(call(HealthPing{}));
+        }
+        CHECK(facts() == std::vector{Kind::to_be_replaced});
+    }
 }
 
 TEST_CASE("G-7: what was not saved whole is not restored") {

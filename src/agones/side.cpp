@@ -1,5 +1,6 @@
 #include "agones/side.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <unistd.h>
@@ -61,13 +62,17 @@ public:
     Result<std::shared_ptr<Watch>, Refused> watch() override {
         auto watch = std::make_shared<Watch>();
         bool full = false;
-        const bool there = with(services_.clock.now(), [&](const Session& session, Time) {
+        bool news = false;
+        const bool there = with(services_.clock.now(), [&](Session& session, Time) {
             std::erase_if(watches_, [](const auto& each) { return each.expired(); });
             full = watches_.size() >= watches_max;
             if (full) return;
             watch->push(session.present());
             watches_.push_back(watch);
+            session.watched();
+            news = session.has_facts();
         });
+        if (news) services_.wake();
         if (!there) return Failure<Refused>(gone());
         if (full) return Failure<Refused>(Refused{Code::resource_exhausted, "too many watches"});
         return watch;
@@ -108,6 +113,15 @@ public:
         });
     }
     const LockedSession<Session>& session() const { return session_; }
+    // Somebody watches, or has before this agent and may not know that nobody answers any more.
+    bool is_watched() const {
+        bool watched = false;
+        session_.look([&](const Session& session) {
+            watched =
+                session.watch_lost() || std::ranges::any_of(watches_, [](const auto& each) { return !each.expired(); });
+        });
+        return watched;
+    }
 
 private:
     static Refused gone() { return {Code::unavailable, "the process has ended"}; }
@@ -148,22 +162,26 @@ void Side::abort(Time now, LobbyId lobby, std::string_view reason) {
 
 json::object Side::place() const {
     if (!http_port_) return {};
-    return {{"http_port", http_port_->number()}, {"grpc_port", grpc_port_ ? grpc_port_->number() : 0}};
+    return {{"http_port", http_port_->number()},
+            {"grpc_port", grpc_port_ ? grpc_port_->number() : 0},
+            {"watched", served_->is_watched()}};
 }
 
 bool Side::go_on(Time now, const json::object& place, std::string_view saved) {
     auto session = Session::restored(process_, now, services_.clock.wall(), saved);
     if (!session) return false;
+    if (const auto* watched = place.if_contains("watched"); watched && watched->as_bool()) session->lose_watch(now);
     served_->set(std::move(session));
     open(place.at("http_port").to_number<std::uint16_t>(), place.at("grpc_port").to_number<std::uint16_t>());
     return true;
 }
 
 std::uint64_t Side::revision() const {
-    std::uint64_t version = 0;
-    served_->session().look(
-        [&](const Session& session) { version = static_cast<std::uint64_t>(session.present()->version); });
-    return version;
+    std::uint64_t revision = 0;
+    served_->session().look([&](const Session& session) {
+        revision = static_cast<std::uint64_t>(session.present()->version) * 2 + (session.pings_singly() ? 1 : 0);
+    });
+    return revision * 2 + (served_->is_watched() ? 1 : 0);
 }
 
 void Side::set_address(std::string address, std::uint16_t port) {

@@ -55,6 +55,7 @@ struct AgonesSideFixture {
     Left left_with_a_match() {
         Side side(process, services);
         const std::uint16_t port = begin(side);
+        LoopbackPeer(port).ask("POST", "/health", "{}");
         LoopbackPeer(port).ask("POST", "/ready", "{}");
         side.offer(clock.now(), {LobbyId{5}, 0, 0, "t"});
         return {port, side.saved()};
@@ -112,6 +113,33 @@ TEST_CASE_FIXTURE(AgonesSideFixture, "G-7: another agent serves the same process
     const auto facts = next.take_facts(clock.now());
     REQUIRE(facts.size() == 2);
     CHECK(facts[0] == SdkFact{Kind::match_ended, LobbyId{5}, ""});
+}
+
+TEST_CASE_FIXTURE(AgonesSideFixture,
+                  "G-7: who watched the agent before is out of reach until it watches the next one") {
+    Left left;
+    {
+        Side side(process, services);
+        left.port = begin(side);
+        LoopbackPeer watcher(left.port);
+        LoopbackPeer(left.port).ask("POST", "/health", "{}");
+        const auto unwatched = side.revision();
+        watcher.ask("GET", "/watch/gameserver", "");
+        CHECK(side.revision() != unwatched);
+        left.saved = side.saved();
+    }
+    Side next(process, services);
+    next.restore(clock.now(), "life", left.saved);
+    const auto lost = next.take_facts(clock.now());
+    REQUIRE(lost.size() == 1);
+    CHECK(lost[0].kind == Kind::out_of_reach);
+    CHECK(has(next.saved(), "\"watched\":true"));
+    woken = 0;
+    LoopbackPeer(left.port).ask("GET", "/watch/gameserver", "");
+    CHECK(woken > 0);
+    const auto back = next.take_facts(clock.now());
+    REQUIRE(back.size() == 1);
+    CHECK(back[0].kind == Kind::in_reach);
 }
 
 TEST_CASE_FIXTURE(AgonesSideFixture,

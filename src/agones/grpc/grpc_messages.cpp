@@ -25,6 +25,10 @@ std::optional<Call> plain(const std::string& bytes) {
     return decoded<sdk::Empty>(bytes, [](const auto&) { return Plain{}; });
 }
 
+std::optional<Call> streamed_ping(const std::string& bytes) {
+    return decoded<sdk::Empty>(bytes, [](const auto&) { return HealthPing{.by_stream = true}; });
+}
+
 template <class KeyValue>
 std::optional<Call> key_value(const std::string& bytes) {
     return decoded<sdk::KeyValue>(bytes, [](const auto& in) { return KeyValue{in.key(), in.value()}; });
@@ -72,7 +76,7 @@ std::optional<Call> update_list(const std::string& bytes) {
 }
 
 constexpr GrpcMethod methods[] = {
-    {"/agones.dev.sdk.SDK/Health", GrpcMethod::Kind::health, plain<HealthPing>},
+    {"/agones.dev.sdk.SDK/Health", GrpcMethod::Kind::health, streamed_ping},
     {"/agones.dev.sdk.SDK/Ready", GrpcMethod::Kind::unary, plain<Ready>},
     {"/agones.dev.sdk.SDK/Allocate", GrpcMethod::Kind::unary, plain<Allocate>},
     {"/agones.dev.sdk.SDK/Shutdown", GrpcMethod::Kind::unary, plain<Shutdown>},
