@@ -461,6 +461,20 @@ class Agent(AgentCase):
         self.soon(lambda: self.ask("POST", "/matches", {"lobby_id": 97, "region": 2, "player_count": 2})[0] == 200,
                   "the next life takes matches")
 
+    def test_fault_92_G_21_a_crash_while_muster_is_away_is_told_as_one_before_the_next_life_registers(self):
+        self.up(1)
+        for lobby, signal_number in ((730, signal.SIGSEGV), (731, signal.SIGKILL)):
+            self.soon(lambda: len(self.connected()) == 1 and self.connected()[0]["status"] == "available", "it is free")
+            port = self.allocate(lobby)["port"]
+            self.soon(lambda: self.match(lobby)["state"] == "ready", "the match is ready")
+            before = self.games()
+            self.muster_goes()
+            os.kill(self.pid_of(port), signal_number)
+            self.soon(lambda: self.games() and self.games() != before, "the next life has begun")
+            self.daemon.start()
+            self.soon(lambda: self.match(lobby)["state"] == "aborted", "Muster hears of the crash")
+            self.assertEqual(self.match(lobby)["reason"], "Server crashed")
+
     def test_fault_92_G_10_a_match_whose_end_is_lost_with_the_link_is_told_as_ended(self):
         """Muster is killed with the end unread: once before the next life of the process begins, and once after."""
         self.up(1)

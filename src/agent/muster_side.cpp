@@ -48,6 +48,7 @@ void MusterSide::close() {
     runner_.stop();
     runner_.wait();
     leaving_.clear();
+    waiting_.clear();
     clients_.clear();
 }
 
@@ -69,7 +70,10 @@ std::vector<MusterSaid> MusterSide::take_said() {
         for (Client& leaving : leaving_) {
             if (leaving.number != each.client) continue;
             if (each.kind == Said::online) leaving.online = true;
-            if (each.kind == Said::connecting) leaving.online = false;
+            if (each.kind == Said::connecting) {
+                leaving.online = false;
+                leaving.owes_goodbye = leaving.owes_goodbye || (leaving.leaves_a_match() && !leaving.closed);
+            }
             if (each.kind == Said::closed) leaving.closed = true;
         }
     // What is said to a client that is leaving is nobody's business any more.
@@ -103,6 +107,10 @@ bool MusterSide::is_news(Client& client, const MusterSaid& said) {
 }
 
 void MusterSide::join(Time now, ProcessId process, std::uint16_t port, const std::optional<MatchHeld>& match) {
+    if (must_wait(port)) {
+        waiting_[process] = {.port = port, .match = match};
+        return;
+    }
     const std::uint64_t number = ++last_number_;
     sdk::GameServerCallbacks callbacks;
     callbacks.on_offer = [this, process, number](const sdk::Offer& offer) {
@@ -152,6 +160,24 @@ void MusterSide::join(Time now, ProcessId process, std::uint16_t port, const std
     if (ended) tell({.process = process, .lobby = ended->lobby, .what = TellMatch::What::ended});
 }
 
+bool MusterSide::must_wait(std::uint16_t port) const {
+    return std::ranges::any_of(leaving_,
+                               [port](const Client& each) { return each.port == port && each.leaves_a_match(); });
+}
+
+void MusterSide::join_waiting(Time now) {
+    for (auto each = waiting_.begin(); each != waiting_.end();) {
+        const auto [process, waiting] = *each;
+        if (must_wait(waiting.port)) {
+            ++each;
+            continue;
+        }
+        each = waiting_.erase(each);
+        join(now, process, waiting.port, waiting.match);
+        if (waiting.draining) drain(process, *waiting.draining);
+    }
+}
+
 void MusterSide::take_over(Client& client, const SdkMatch& match, sdk::GameServer::MatchStage stage) {
     client.server->take_over({sdk::LobbyId(match.lobby.value), match.game_type, match.game_mode, match.token}, stage);
     client.match = match;
@@ -173,6 +199,7 @@ void MusterSide::command(ProcessId process, Command command) {
 }
 
 void MusterSide::leave(Time now, ProcessId process, bool crashed) {
+    waiting_.erase(process);
     const auto client = clients_.find(process);
     if (client == clients_.end()) return;
     client->second.crashed = crashed;
@@ -183,17 +210,20 @@ void MusterSide::leave(Time now, ProcessId process, bool crashed) {
     clients_.erase(client);
 }
 
-// It waits by itself for answers to what it has reported, also when the link is lost now.
+// It waits by itself for answers to what it has reported, also when the link is lost now. What ends a match is said
+// over a link only: it is said again when the next one is there.
 void MusterSide::say_goodbye(Client& client) {
     client.owes_goodbye = false;
     sdk::GameServer* server = client.server.get();
-    runner_.post(*server, [server, crashed = client.crashed] {
+    runner_.post(*server, [server, crashed = client.crashed, needs_link = client.leaves_a_match()] {
+        if (needs_link && server->link_state() == sdk::LinkState::connecting) return;
         if (crashed) return server->crashed();
         server->goodbye();
     });
 }
 
 void MusterSide::drain(ProcessId process, bool draining) {
+    if (const auto waiting = waiting_.find(process); waiting != waiting_.end()) waiting->second.draining = draining;
     command(process, [draining](sdk::GameServer& server) { server.drain(draining); });
 }
 
@@ -231,20 +261,35 @@ void MusterSide::tell(const TellMatch& what) {
 
 void MusterSide::tidy(Time now) {
     for (Client& client : leaving_) {
+        // However long Muster is away, it hears first what became of the match that it has stored.
+        if (client.owes_goodbye && client.leaves_a_match()) client.gone_at = now + goodbye_time + flush_time;
         if (client.online && client.owes_goodbye) say_goodbye(client);
         if (client.closed) client.gone_at = std::min(client.gone_at, now + flush_time);
     }
     std::erase_if(leaving_, [now](const Client& client) { return client.gone_at <= now; });
+    join_waiting(now);
     for (auto& [process, client] : clients_) {
-        if (client.online) client.since = now;
-        if (now - client.since < address_patience) continue;
-        client.since = now;
+        if (!finds_nobody(now, client)) continue;
         ask_why(process, client);
-        if (options_.join.size() < 2) continue;
-        client.address = (client.address + 1) % options_.join.size();
-        runner_.remove(*client.server);
-        tls_.add(runner_, *client.server, options_.join[client.address]);
+        try_next_address(client);
     }
+    for (Client& client : leaving_)
+        if (client.owes_goodbye && finds_nobody(now, client)) try_next_address(client);
+}
+
+// True once in each address_patience.
+bool MusterSide::finds_nobody(Time now, Client& client) {
+    if (client.online) client.since = now;
+    if (now - client.since < address_patience) return false;
+    client.since = now;
+    return true;
+}
+
+void MusterSide::try_next_address(Client& client) {
+    if (options_.join.size() < 2) return;
+    client.address = (client.address + 1) % options_.join.size();
+    runner_.remove(*client.server);
+    tls_.add(runner_, *client.server, options_.join[client.address]);
 }
 
 void MusterSide::ask_why(ProcessId process, const Client& client) {

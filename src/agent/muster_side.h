@@ -51,7 +51,8 @@ public:
     MusterSide(MusterSideOptions options, const AgentTls& tls, std::function<void()> wake);
     ~MusterSide();
 
-    // A match that the process holds already is one that an earlier agent took.
+    // A match that the process holds already is one that an earlier agent took. It waits until Muster has heard what
+    // became of a match that an earlier life on this port left behind: it would take over the match with the server.
     void join(Time now, ProcessId process, std::uint16_t port, const std::optional<MatchHeld>& match);
     // A crash tells Muster so; what is still held is aborted.
     void leave(Time now, ProcessId process, bool crashed);
@@ -87,6 +88,14 @@ private:
         bool closed = false;              // all is said
         std::optional<SdkMatch> match{};  // the latest that it took
         bool match_ended = false;
+
+        // Muster may hold a match for it that only its goodbye ends.
+        bool leaves_a_match() const { return match && !match_ended; }
+    };
+    struct WaitingJoin {
+        std::uint16_t port = 0;
+        std::optional<MatchHeld> match{};
+        std::optional<bool> draining{};
     };
 
     void said(MusterSaid what);
@@ -94,6 +103,10 @@ private:
     void ask_why(ProcessId process, const Client& client);
     static void take_over(Client& client, const SdkMatch& match, sdk::GameServer::MatchStage stage);
     std::optional<SdkMatch> ended_untold(std::uint16_t port) const;
+    bool must_wait(std::uint16_t port) const;
+    void join_waiting(Time now);
+    static bool finds_nobody(Time now, Client& client);
+    void try_next_address(Client& client);
     void say_goodbye(Client& client);
     template <class Command>
     void command(ProcessId process, Command command);
@@ -103,6 +116,7 @@ private:
     const std::function<void()> wake_;
     std::map<ProcessId, Client> clients_;
     std::vector<Client> leaving_;
+    std::map<ProcessId, WaitingJoin> waiting_;
     std::size_t address_ = 0;  // that answered last
     std::uint64_t last_number_ = 0;
 
