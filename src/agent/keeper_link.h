@@ -19,8 +19,8 @@ namespace muster {
 // The agent's thread only. Destroying it lets the keeper go, which stays as long as its processes do.
 class KeeperLink {
 public:
-    // A keeper that has not answered for so long is given up.
-    static constexpr std::chrono::seconds answer_max{10};
+    // A keeper that has not answered for so long is given up. The agent does nothing else meanwhile.
+    static constexpr std::chrono::seconds answer_max{3};
 
     // Starts one from this very program. `host` and `state` are for people, who see them in a list of processes. Fails
     // with what the system said.

@@ -152,6 +152,14 @@ TEST_CASE_FIXTURE(
     CHECK_FALSE(std::filesystem::exists(folder.path() / "started"));
 }
 
+TEST_CASE_FIXTURE(KeptWorld, "G-1: a keeper that stands still is given up before other processes miss much") {
+    REQUIRE(kill(keeper, SIGSTOP) == 0);
+    const auto began = std::chrono::steady_clock::now();
+    CHECK_FALSE(link->launch(shell("exit 0"), lock.number()));
+    CHECK(link->lost());
+    CHECK(std::chrono::steady_clock::now() - began < 8s);
+}
+
 TEST_CASE_FIXTURE(KeptWorld, "G-7: a keeper that was killed is known to be lost") {
     REQUIRE(link->launch(shell("exit 0"), lock.number()));
     kill(keeper, SIGKILL);
