@@ -51,7 +51,10 @@ class CellsShared(CellsCase):
 
     def ready_match(self, matchmaker, server, lobby, accounts):
         matchmaker.send(0x2008, struct.pack("<ib", lobby, len(accounts)) + struct.pack(f"<{len(accounts)}i", *accounts))
-        self.assertEqual(matchmaker.expect(0x2009).take("b"), 1)
+        answer = matchmaker.receive()
+        while answer[0] == 0x2006:  # events of earlier matches
+            answer = matchmaker.receive()
+        self.assertEqual((answer[0], Reader(answer[1]).take("b")), (0x2009, 1))
         _, error, _, token = self.allocated(matchmaker, server, lobby, EU)
         self.assertEqual(error, "")
         server.send(0x1006, struct.pack("<ii", server.id, lobby) + text(token))
@@ -96,6 +99,22 @@ class CellsShared(CellsCase):
         self.assertEqual(Reader(told[1], ">").take("i"), 7)
         # Nobody is sent to a match that has begun.
         server.send(0x100A, struct.pack("<ii", server.id, 7))
+        until(lambda: self.rows_left() == 0, "a row is left")
+
+    def test_N_8_A_10_players_of_another_cell_hear_of_a_match_that_starts_right_after_it_was_ready(self):
+        one, two = self.two_cells()
+        players = [one.player("Ann"), two.player("Bob")]
+        server = one.game_server(7000, region=EU, max_matches=100)
+        matchmaker = one.matchmaker(regions=(EU,))
+        lobbies = list(range(1, 11))
+        for lobby in lobbies:
+            self.ready_match(matchmaker, server, lobby, [player.id for player in players])
+            server.send(0x100A, struct.pack("<ii", server.id, lobby))
+            self.assertEqual(until(lambda: server.receive(), "no answer")[0], 0x100C)
+        for player in players:
+            told = [self.heard(player, (MATCH_START, MATCH_ABORTED), PATIENCE_S) for _ in lobbies]
+            self.assertEqual([frame and (frame[0], Reader(frame[1], ">").take("i")) for frame in told],
+                             [(MATCH_START, lobby) for lobby in lobbies])
         until(lambda: self.rows_left() == 0, "a row is left")
 
     def test_N_8_C_3_a_jump_of_the_clock_reaches_players_of_another_cell_and_outlives_takeovers(self):

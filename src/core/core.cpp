@@ -442,8 +442,7 @@ void Core::take_news(const Pass& pass, const CellNews& news) {
     for (const BlockRecord& block : blocks_.take_new()) enforce(pass, block);
     for (const CellNews::Notice& one : news.notices) {
         notices_.take(one.notice);
-        // One that is ready stays, for the next owner of this cell, until the match has begun.
-        if (one.notice.kind != PlayerNotice::Kind::ready) ledger_.write(NoticeTold{one.number});
+        ledger_.write(NoticeTold{one.number});
     }
 }
 

@@ -275,7 +275,7 @@ struct PlayerNotice {
     friend bool operator==(const PlayerNotice&, const PlayerNotice&) = default;
 };
 
-// A notice of another cell was told here, and nobody needs it any more.
+// A notice of another cell was told here: drops what it voids of its lobby, and the notice itself unless it says ready.
 struct NoticeTold {
     std::int64_t number = 0;
     friend bool operator==(const NoticeTold&, const NoticeTold&) = default;

@@ -72,15 +72,28 @@ TEST_CASE("N-8: a notice is a row for each other cell with players, in its batch
     // A cell's rows come after those that were taken of it; another cell's numbers say nothing about them.
     NoticesTaken taken{{"us", of_people[1].number}, {"eu", of_people[0].number}};
     CHECK(notices_of(read_outbox(*reader, "people", taken)) == std::vector<PlayerNotice>{ready(8)});
-    // One that is ready stays for whoever owns the cell next, until the match has begun, ended or fallen through.
+    // A later word does not hide that the match was ready from a cell that has not read that yet (A-10).
     us.write({PlayerNotice{LobbyId(7), Kind::begun}, fell_through(8)});
     const auto later = read_outbox(*reader, "people", {{"eu", of_people[0].number}});
-    CHECK(notices_of(later) == std::vector<PlayerNotice>{{LobbyId(7), Kind::begun}, fell_through(8)});
+    CHECK(notices_of(later) ==
+          std::vector<PlayerNotice>{ready(7), ready(8), {LobbyId(7), Kind::begun}, fell_through(8)});
+    // One that is ready stays for whoever owns the cell next, until a later word was told.
     OwnerOfThree people(clock, url, "people");
-    people.write({NoticeTold{later[0].number}, NoticeTold{later[1].number}, NoticeTold{999'999}});
+    people.write({NoticeTold{later[0].number}, NoticeTold{later[3].number}, NoticeTold{999'999}});
+    CHECK(notices_of(read_outbox(*reader, "people", {})) ==
+          std::vector<PlayerNotice>{ready(9), ready(7), {LobbyId(7), Kind::begun}});
+    people.write({NoticeTold{later[2].number}});
     CHECK(notices_of(read_outbox(*reader, "people", {})) == std::vector<PlayerNotice>{ready(9)});
+    // A later list of a match that is ready voids the earlier one, and stays.
+    eu.write({ready(9)});
+    const auto lists = read_outbox(*reader, "people", {});
+    REQUIRE(lists.size() == 2);
+    people.write({NoticeTold{lists[1].number}});
+    const auto left = read_outbox(*reader, "people", {});
+    REQUIRE(left.size() == 1);
+    CHECK(left[0].number == lists[1].number);
     // The other cell's rows are its own.
-    CHECK(read_outbox(*reader, "eu", {}).size() == 2);
+    CHECK(read_outbox(*reader, "eu", {}).size() == 4);
 }
 
 TEST_CASE("N-8, C-3: the clock of several cells goes on while anybody looks, and stands still while nobody does") {

@@ -39,21 +39,23 @@ std::optional<PlayerNotice> notice_at(const PgRows& rows, std::size_t row) {
 }  // namespace
 
 void prepare_outbox(PgConnection& connection) {
-    // A later word of a lobby makes the one that is ready void. Others are the taker's to drop.
-    connection.prepare("drop_ready_notice",
-                       "DELETE FROM muster.outbox WHERE from_cell = $1 AND lobby = $2 AND kind = 0");
     connection.prepare(
         "put_notice",
         "INSERT INTO muster.outbox (to_cell, from_cell, lobby, kind, server_ip, server_port, token, reason,"
         " accounts) SELECT name, $1, $2::integer, $3::integer, $4, $5::integer, $6, $7, $8::integer[]"
         " FROM muster.cells WHERE players AND name <> $1");
-    connection.prepare("drop_notice", "DELETE FROM muster.outbox WHERE to_cell = $1 AND number = $2");
+    // Rows are the taker's to drop: a match may be ready and begin between two of its looks, and its players hear both.
+    // One that is ready stays, for the next owner of the cell, until a later word of its lobby was told.
+    connection.prepare("drop_notice",
+                       "WITH told AS (SELECT from_cell, lobby FROM muster.outbox WHERE to_cell = $1 AND number = $2)"
+                       " DELETE FROM muster.outbox o USING told WHERE o.to_cell = $1 AND o.from_cell = told.from_cell"
+                       " AND ((o.kind <> 0 AND o.number = $2)"
+                       " OR (o.kind = 0 AND o.lobby = told.lobby AND o.number < $2))");
 }
 
 void send_to_outbox(PgConnection& connection, const std::string& cell, const PlayerNotice& notice) {
     PgArray accounts;
     for (const AccountId account : notice.accounts) accounts.add(account.value);
-    connection.send("drop_ready_notice", PgValues(cell, notice.lobby.value));
     connection.send("put_notice", PgValues(cell, notice.lobby.value, static_cast<int>(notice.kind), notice.server_ip,
                                            notice.server_port, notice.token, notice.reason, accounts.text()));
 }

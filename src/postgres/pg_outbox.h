@@ -19,7 +19,7 @@ using NoticesTaken = std::map<std::string, std::int64_t>;
 void prepare_outbox(PgConnection& connection);
 // In a batch of the cell that has the match: one row for each other cell with players.
 void send_to_outbox(PgConnection& connection, const std::string& cell, const PlayerNotice& notice);
-// In a batch of the cell that has told it.
+// In a batch of the cell that has told it: drops what is void by that.
 void send_told(PgConnection& connection, const std::string& cell, const NoticeTold& told);
 
 // What is new for the cell since, at most notices_max of it. Rows that core cannot have written are left out.
