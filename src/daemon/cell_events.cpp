@@ -224,9 +224,11 @@ HttpResponse merged_events(const EventsAsked& asked, std::vector<CellAnswer> ans
     return {200, "application/json", std::move(body)};
 }
 
-EventPlaces newest_places(const std::vector<CellAnswer>& answers) {
+EventPlaces feed_places(const EventsAsked& asked, const std::vector<CellAnswer>& newest) {
     EventPlaces places;
-    for (const CellAnswer& answer : answers) {
+    for (const auto& place : asked.from) places.emplace_back(place.value_or(0));
+    if (!places.empty()) return places;
+    for (const CellAnswer& answer : newest) {
         EventsOfCell cell;
         places.emplace_back();
         if (is_away(answer) || answer.response->status != 200 || !read_page(answer.response->body, cell)) continue;

@@ -39,8 +39,10 @@ HttpRequest event_question(const HttpRequest& request, EventsAsked::Towards towa
 // One page of all cells' pages; of a cell that is missing the place stays. A refusal of any cell is the answer.
 HttpResponse merged_events(const EventsAsked& asked, std::vector<CellAnswer> answers);
 
-// Where the histories end, as far as pages of the newest events tell: for a feed that is to miss nothing from now on.
-EventPlaces newest_places(const std::vector<CellAnswer>& answers);
+// Where a feed begins. One with a cursor goes on from there: from the beginning of a cell of which nothing was seen, as
+// pages do. One without begins where the histories end, as far as pages of the newest events tell, to miss nothing from
+// now on.
+EventPlaces feed_places(const EventsAsked& asked, const std::vector<CellAnswer>& newest);
 
 // An event among those of all cells: with a number that no other cell's event has, its cell's name, and the cursor of
 // the place before it. `before` moves on beyond it. Nothing when the text is no event.

@@ -107,8 +107,19 @@ TEST_CASE("N-11: a cell that is missing keeps its place, and the page says so") 
     CHECK(merged_events(asked, {{"eu", std::nullopt}, {"us", std::nullopt}}).status == 503);
     CHECK(merged_events(asked, {page("eu", ""), {"us", HttpResponse{401, "", ""}}}).status == 401);
     CHECK(merged_events(asked, {page("eu", ""), {"us", HttpResponse{200, "", "{}"}}}).status == 503);
-    CHECK(newest_places({page("eu", event(4, 10)), page("us", ""), {"x", std::nullopt}}) ==
-          EventPlaces{4, 0, std::nullopt});
+}
+
+TEST_CASE("N-11: a feed goes on from its cursor, from the beginning of a cell it has seen nothing of, or begins now") {
+    const std::vector<CellAnswer> newest{page("eu", event(4, 10)), page("us", ""), {"x", std::nullopt}};
+    CHECK(feed_places({}, newest) == EventPlaces{4, 0, std::nullopt});
+    HttpRequest request;
+    request.headers.push_back({"Accept", "text/event-stream"});
+    request.query = "after=c3-n-n";
+    const auto asked = events_asked(request, 3);
+    REQUIRE(asked);
+    CHECK(feed_places(*asked, {page("eu", event(4, 10)), page("us", event(7, 9)), {"x", std::nullopt}}) ==
+          EventPlaces{3, 0, 0});
+    CHECK(event_question(request, asked->towards, 0).query == "after=0");
 }
 
 TEST_CASE("N-11: each cell is asked from its own place, with all else as it was asked") {

@@ -89,12 +89,9 @@ HttpResponse CellsFront::begin_feed(const EventsAsked& asked, const HttpRequest&
     if (missing.size() == newest.size()) return no_answer_of(missing);
     for (CellAnswer& answer : newest)
         if (!is_away(answer) && answer.response->status != 200) return std::move(*answer.response);
-    EventPlaces from = newest_places(newest);
-    for (std::size_t cell = 0; cell < asked.from.size(); ++cell)
-        if (asked.from[cell]) from[cell] = asked.from[cell];
     HttpResponse response{200, "text/event-stream", {}};
     response.stream = std::make_shared<CellFeeds>(
-        clock_, cells_.names, request, std::move(from),
+        clock_, cells_.names, request, feed_places(asked, newest),
         [owners = owners_](const HttpRequest& question, OwnerLine::OnAnswer then, CellNumber cell) {
             owners->ask(question, std::move(then), cell);
         });
