@@ -54,10 +54,14 @@ class CellsCase(Served):
         self.assertEqual(answer.status, 200, body)
         return {cell["name"]: cell["owner"] for cell in json.loads(body)["cells"]}
 
+    def is_ready_for_all(self, node):
+        answer, body = node.get("/readyz")
+        return answer.status == 200 and json.loads(body) == {"status": "ready"}
+
     def until_owners(self, nodes, **owners):
         """All of the nodes say so, and are linked to each."""
         for node in nodes:
-            until(lambda: self.owners(node) == owners and node.get("/readyz")[0].status == 200,
+            until(lambda: self.owners(node) == owners and self.is_ready_for_all(node),
                   lambda: f"{node.name}: {self.owners(node)} are not {owners}:\n{node.log_text()}", 2 * PATIENCE_S)
 
     def two_nodes(self, **more):
@@ -364,6 +368,8 @@ class Cells(CellsCase):
         try:
             for node in (one, two):
                 until(lambda: node.get("/readyz")[0].status == 503, lambda: f"{node.name} is ready:\n{node.log_text()}", 2 * PATIENCE_S)
+                until(lambda: "cell eu: store down; cell us: store down" in node.get("/readyz")[1],
+                      lambda: f"{node.name} does not say why (O-2): {node.get('/readyz')[1]}", 2 * PATIENCE_S)
             # Heartbeats go on, promises do not.
             eu.heartbeat(1)
             until(lambda: eu.receive()[0] == 0x1003, "the heartbeat is not acknowledged")

@@ -182,6 +182,8 @@ class Cluster(Served):
         try:
             until(lambda: self.cluster(two).get("problem"), "the other did not notice")
             until(lambda: self.get_of(one, "/readyz")[0] == 503, "the owner did not notice")
+            until(lambda: (lambda status, body: status == 503 and "store down" in body)(*self.get_of(two, "/readyz")),
+                  "the node that relays to it says that it is ready (O-2)")
             self.assertEqual(allocated(matchmaker, server, 2)[1], "Store unavailable")
             until(lambda: time.monotonic() - stopped > 2 * SILENCE_S, "time stands still")
             server.heartbeat(1)

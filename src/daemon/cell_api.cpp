@@ -16,6 +16,7 @@ CellApi::CellApi(const Parts& parts, const Shared& shared)
     operator_.answer_to(api_);
     add_move_route(routes_, shared.gate, parts.move);
     api_.add_routes(routes_);
+    add_health_routes(routes_, parts.health);
     api_.start_sampling();
     api_.start_history();
 }

@@ -67,8 +67,6 @@ public:
     bool is_owned() const { return is_owned_.load(std::memory_order_acquire); }
     // Its game makes no passes; none: all is well, or there is no game.
     std::optional<std::string> hang() const { return is_owned() ? health_.hang() : std::nullopt; }
-    // Why it cannot serve what is ours; none: it can, or the cell is another's.
-    std::optional<std::string> unreadiness() const { return is_owned() ? health_.unreadiness() : std::nullopt; }
     // An operator wants another node to own the cell.
     MoveVerdict ask_to_move(const MoveWish& wish);
     // New figures from a reload. `held` is called once they hold, on any thread.

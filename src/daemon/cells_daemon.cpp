@@ -148,16 +148,15 @@ private:
             });
     }
 
-    // Ready is a node that is linked to the owner of each cell, itself or another, and can serve its own.
+    // Ready is a node that is linked to the owner of any cell, itself or another. Whether that owner can serve it says
+    // itself (cell_readiness.h).
     void tell_health() {
+        std::string unlinked;
         for (CellNumber cell = 0; cell < runners_.size(); ++cell) {
-            const CellRunner& runner = *runners_[cell];
-            if (const auto why = runner.unreadiness())
-                return health_.set_standing_by(fmt::format("cell {}: {}", runner.cell(), *why));
-            if (!kept_.relay->is_linked(cell))
-                return health_.set_standing_by(fmt::format("no link to the owner of cell {}", runner.cell()));
+            if (kept_.relay->is_linked(cell)) return health_.set_phase(Health::Phase::ready);
+            unlinked += (unlinked.empty() ? "" : ", ") + runners_[cell]->cell();
         }
-        health_.set_phase(Health::Phase::ready);
+        health_.set_standing_by(fmt::format("no link to the owner of any cell: {}", unlinked));
     }
 
     // X-3, N-6: all cells are handed over at once.

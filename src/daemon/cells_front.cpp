@@ -6,6 +6,7 @@
 
 #include "daemon/cell_feeds.h"
 #include "daemon/cell_figures.h"
+#include "daemon/cell_readiness.h"
 
 namespace muster {
 namespace {
@@ -58,6 +59,10 @@ void CellsFront::answer(HttpRequest&& request, HttpResponder&& responder) {
         case Kind::events:
             return events(std::move(request), std::move(responder));
     }
+}
+
+void CellsFront::readiness(const HttpRequest& request, HttpResponder&& responder) {
+    gather([&request](CellNumber) { return request; }, cells_readiness, lists_wait_max, std::move(responder));
 }
 
 void CellsFront::events(HttpRequest&& request, HttpResponder&& responder) {

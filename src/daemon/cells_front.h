@@ -44,6 +44,8 @@ public:
           ask_one_(std::move(ask_one)) {}
 
     void answer(HttpRequest&& request, HttpResponder&& responder);
+    // `request` is GET /readyz: whether the owners can serve.
+    void readiness(const HttpRequest& request, HttpResponder&& responder);
 
 private:
     // Answers of all cells on their way to one.

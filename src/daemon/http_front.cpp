@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/operator_name.h"
+#include "daemon/cell_readiness.h"
 #include "daemon/game_config.h"
 #include "daemon/http_metrics.h"
 #include "daemon/relayed_question.h"
@@ -15,6 +16,8 @@
 
 namespace muster {
 namespace {
+
+constexpr std::string_view readyz_path = "/readyz";
 
 // The book outlives the rules.
 AdminGate::Rules gate_rules_of(const Config& config, const OperatorBook& operators) {
@@ -85,6 +88,9 @@ void HttpFront::serve() {
         const bool is_of_cell = request.path.starts_with("/api/") && !is_cluster_path(request.path);
         if (cells_ && is_of_cell) return cells_->answer(std::move(request), std::move(responder));
         if (!api_ && is_of_cell) return relay(std::move(request), std::move(responder));
+        // Nothing here speaks against it: whether the owners can serve, they know.
+        if (request.method == "GET" && request.path == readyz_path && !health_.unreadiness() && (cells_ || !api_))
+            return relay_readiness(request, std::move(responder));
         routes_.handle(std::move(request), std::move(responder));
     });
     log_.with(LogLevel::info, {{"port", "http"}}, "Listening on {}", http_->address());
@@ -134,6 +140,23 @@ void HttpFront::relay(HttpRequest&& request, HttpResponder&& responder, CellNumb
             waiting->send(std::move(*response));
         },
         cell);
+}
+
+void HttpFront::relay_readiness(const HttpRequest& request, HttpResponder&& responder) {
+    if (cells_) return cells_->readiness(request, std::move(responder));
+    auto waiting = std::make_shared<std::optional<HttpResponder>>(std::move(responder));
+    const auto tell = [waiting](std::optional<HttpResponse> answer) {
+        if (!*waiting) return;
+        HttpResponder told = std::move(**waiting);
+        waiting->reset();
+        told.send(owner_readiness(std::move(answer)));
+    };
+    owner_->ask(request, [tell, thread = http_->thread()](std::optional<HttpResponse> answer) {
+        thread->post([tell, taken = std::make_shared<std::optional<HttpResponse>>(std::move(answer))] {
+            tell(std::move(*taken));
+        });
+    });
+    http_->thread()->after(CellsFront::lists_wait_max, [tell] { tell(std::nullopt); });
 }
 
 void HttpFront::answer_relayed(const std::string& question, const CellDoor::Answer& answer) {

@@ -87,6 +87,8 @@ private:
     HttpQuota::Limits quota_of(const Config& config) const;
     void make_api(const Parts& parts);
     void relay(HttpRequest&& request, HttpResponder&& responder, CellNumber cell = 0);
+    // Of a node that serves no cell itself, or several: as ready as the owners say that they are.
+    void relay_readiness(const HttpRequest& request, HttpResponder&& responder);
     void add_figures();
 
     const std::size_t connections_max_;

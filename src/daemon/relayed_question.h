@@ -7,6 +7,7 @@
 
 #include "daemon/relayed_feed.h"
 #include "daemon/relayed_request.h"
+#include "http/health.h"
 #include "http/http_message.h"
 #include "http/http_server.h"
 #include "http/routes.h"
@@ -19,7 +20,8 @@ namespace muster {
 inline void answer_question(const std::string& question, const CellDoor::Answer& answer, HttpThread& thread,
                             Routes& routes, RelayedFeeds& feeds) {
     auto request = unpacked_request(question);
-    if (!request || !(request->path.starts_with("/api/") || RelayedFeed::is_about_feed(*request)))
+    if (!request ||
+        !(request->path.starts_with("/api/") || is_probe(request->path) || RelayedFeed::is_about_feed(*request)))
         return answer(packed_response(http_error(400, "Not a request of the API")));
     thread.post([&routes, &feeds, asked = std::make_shared<HttpRequest>(std::move(*request)), answer] {
         if (RelayedFeed::is_about_feed(*asked))

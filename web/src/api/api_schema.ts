@@ -2733,7 +2733,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Ready */
+            /** @description Ready: this node, or the owner it relays to; with several cells, at least one of them */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2741,6 +2741,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         status: string;
+                        /** @description With several cells: those that cannot serve now, each with the reason; absent when all can */
+                        not_ready?: string[];
                     };
                 };
             };
