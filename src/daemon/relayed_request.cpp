@@ -75,9 +75,11 @@ std::string packed_request(const HttpRequest& request) {
     put_text(out, request.path);
     put_text(out, request.query);
     put_text(out, request.peer.to_string());
-    put_number(out, (request.is_forwarded ? 1U : 0U) | (request.known_host ? 2U : 0U));
+    const bool shows_name = !request.shown_name.empty();
+    put_number(out, (request.is_forwarded ? 1U : 0U) | (request.known_host ? 2U : 0U) | (shows_name ? 4U : 0U));
     put_headers(out, request.headers);
     put_text(out, request.body);
+    if (shows_name) put_text(out, request.shown_name);
     return out;
 }
 
@@ -104,6 +106,7 @@ std::optional<HttpRequest> unpacked_request(std::string_view bytes) {
     const std::uint32_t flags = from.number();
     request.headers = from.headers();
     request.body = from.text();
+    if ((flags & 4U) != 0) request.shown_name = from.text();
     if (!from.is_whole() || !peer) return std::nullopt;
     request.peer = *peer;
     request.is_forwarded = (flags & 1U) != 0;

@@ -17,6 +17,7 @@ HttpRequest sample_request() {
     request.body = "{\"draining\":true}";
     request.peer = *IpAddress::parse("10.9.8.7");
     request.known_host = true;
+    request.shown_name = "alice";
     return request;
 }
 
@@ -35,6 +36,10 @@ TEST_CASE("N-11: a question comes to the owner with all that it is judged by") {
     CHECK_FALSE(request->is_forwarded);
     CHECK(request->role == Role::viewer);  // the owner's gate judges it anew
     CHECK(request->operator_name.empty());
+    CHECK(request->shown_name == "alice");  // S-2: what its certificate proved, at the node that it came to
+    HttpRequest without = sample_request();
+    without.shown_name.clear();
+    CHECK(unpacked_request(packed_request(without))->shown_name.empty());
 }
 
 TEST_CASE("N-11: an answer comes back whole, and a live feed as a refusal") {

@@ -52,7 +52,11 @@ std::optional<HttpResponse> AdminGate::refusal_of_metrics(HttpRequest& request) 
 
 std::optional<HttpResponse> AdminGate::refusal_of_introduction(HttpRequest& request) {
     const bool gives_token = !request.header("Authorization").empty();
-    return rules_.token_is_set && gives_token ? refusal_of_token(request, Right::read) : refusal_of_read(request);
+    // A certificate that names no operator proves nobody; it may read what anybody may.
+    const bool is_named =
+        !request.shown_name.empty() && rules_.holder_named && rules_.holder_named(request.shown_name).has_value();
+    const bool says_who = gives_token || is_named;
+    return rules_.token_is_set && says_who ? refusal_of_token(request, Right::read) : refusal_of_read(request);
 }
 
 std::optional<HttpResponse> AdminGate::refusal_of_action(HttpRequest& request, Right right) {

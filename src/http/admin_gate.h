@@ -46,7 +46,7 @@ public:
     std::optional<HttpResponse> refusal_of_secret_read(HttpRequest& request, Right right);
     // As a read, unless metrics are open to all.
     std::optional<HttpResponse> refusal_of_metrics(HttpRequest& request);
-    // As a read; but a token that is given must be a right one, also where none is needed.
+    // As a read; but a token that is given must be a right one, also where none is needed, and a certificate counts.
     std::optional<HttpResponse> refusal_of_introduction(HttpRequest& request);
     std::optional<HttpResponse> refusal_of_action(HttpRequest& request, Right right = Right::operate);
 

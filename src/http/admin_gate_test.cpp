@@ -94,6 +94,34 @@ TEST_CASE_FIXTURE(Gate, "S-2, S-5: an operator's certificate does for a token, w
     CHECK(act(shown("bob", "Bearer open-sesame")) == 200);
 }
 
+TEST_CASE_FIXTURE(Gate, "S-2, S-5: an operator's certificate introduces it, also on loopback, where nobody needs one") {
+    auto by_name = rules(true, true);
+    by_name.holder_named = [](std::string_view name) -> std::optional<TokenHolder> {
+        if (name == "alice") return TokenHolder{"alice", Role::operate};
+        return std::nullopt;
+    };
+    gate.set_rules(by_name);
+    HttpRequest alice = request("");
+    alice.shown_name = "alice";
+    CHECK_FALSE(gate.refusal_of_introduction(alice));
+    CHECK(alice.operator_name == "alice");
+    CHECK(alice.role == Role::operate);
+    // A token that is given is the one that counts.
+    HttpRequest both = request("Bearer open-sesame");
+    both.shown_name = "alice";
+    CHECK_FALSE(gate.refusal_of_introduction(both));
+    CHECK(both.operator_name != "alice");
+    // One that is no operator's is nobody, and may look as anybody may.
+    HttpRequest eve = request("");
+    eve.shown_name = "eve";
+    CHECK_FALSE(gate.refusal_of_introduction(eve));
+    CHECK(eve.operator_name.empty());
+    CHECK(eve.role == Role::viewer);
+    by_name.on_loopback = false;
+    gate.set_rules(by_name);
+    CHECK(gate.refusal_of_introduction(eve));
+}
+
 TEST_CASE_FIXTURE(Gate, "fault 70: without a token everything is allowed on loopback, and no action elsewhere") {
     gate.set_rules(rules(false, true));
     CHECK(act(request("")) == 200);
