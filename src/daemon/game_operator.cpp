@@ -172,6 +172,7 @@ struct Acting {
         MatchPlayers list;
         list.lobby = wish.lobby;
         list.accounts.items = wish.accounts;
+        tell_kind(ActionOutcome::Kind::begun);
         game.core.set_players(pass, asker(), list);
     }
     void operator()(const action::AskHost& wish) const {
@@ -236,12 +237,14 @@ private:
     // What was begun is answered once it is durable.
     void tell_unless_begun(Operators::Verdict verdict) const {
         using enum Operators::Verdict;
+        if (verdict == begun) tell_kind(ActionOutcome::Kind::begun);
         if (verdict == name_taken) tell_kind(ActionOutcome::Kind::taken);
         if (verdict == unknown) tell_kind(ActionOutcome::Kind::not_found);
         if (verdict == too_many) tell_kind(ActionOutcome::Kind::too_many);
     }
     void tell_unless_begun(Blocks::Verdict verdict) const {
         using enum Blocks::Verdict;
+        if (verdict == begun) tell_kind(ActionOutcome::Kind::begun);
         if (verdict == unknown) tell_kind(ActionOutcome::Kind::not_found);
         if (verdict == too_many) tell_kind(ActionOutcome::Kind::too_many);
     }
@@ -350,6 +353,9 @@ bool GameOperator::act(std::uint64_t number, const Action& action, const ActionC
             acted(number, std::move(outcome));
         };
         const std::function<void(ActionOutcome&&)> tell_durable = [this, number, &game](ActionOutcome&& outcome) {
+            ActionOutcome begun;
+            begun.kind = ActionOutcome::Kind::begun;
+            acted(number, std::move(begun));
             done_[number] = std::move(outcome);
             game.core.answer_when_durable(number);
         };

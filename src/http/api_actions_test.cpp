@@ -178,6 +178,28 @@ TEST_CASE_FIXTURE(Asking, "O-2: an action that the loop does not come to is 503 
     CHECK(send("POST", "/servers/1/drain", R"({"draining":true})")->status == 503);
 }
 
+TEST_CASE_FIXTURE(Asking, "O-2, fault 5: an action that only waits for the disk is 504 in time, and says so") {
+    using Kind = ActionOutcome::Kind;
+    const auto begun = [this](const std::shared_ptr<ApiAnswer>& answer) {
+        ActionOutcome outcome;
+        outcome.kind = Kind::begun;
+        api.acted(game.acts.back().number, outcome);
+        CHECK(answer->status == 0);
+        return game.acts.back().number;
+    };
+    const auto drain = send("POST", "/servers/1/drain", R"({"draining":true})");
+    begun(drain);
+    const auto stored = send("POST", "/servers/2/drain", R"({"draining":true})");
+    api.acted(begun(stored), {});
+    CHECK(stored->status == 200);
+    clock.advance(5s);
+    thread->turn();
+    CHECK(drain->status == 504);
+    CHECK(drain->body.find("The store did not confirm it in time") != std::string::npos);
+    CHECK(drain->body.find("may still be done") != std::string::npos);
+    CHECK_FALSE(drain->header("X-Request-Id").empty());
+}
+
 TEST_CASE_FIXTURE(Asking, "fault 70: the gate stands before every action, and before every read off loopback") {
     const auto right = [](std::string_view token) -> std::optional<TokenHolder> {
         if (token == "right") return TokenHolder{"admin", Role::admin};

@@ -135,8 +135,9 @@ struct ActionCaller {
 
 // The outcome of an action.
 struct ActionOutcome {
-    // `unstored`: done, but the store could not take it, so a restart may undo it.
-    enum class Kind : std::uint8_t { done, unstored, not_found, refused, taken, too_many };
+    // `begun`: it waits for the store, and its outcome comes later. `unstored`: done, but the store could not take it,
+    // so a restart may undo it.
+    enum class Kind : std::uint8_t { done, begun, unstored, not_found, refused, taken, too_many };
     Kind kind = Kind::done;
     Refusal refusal{};                         // of a refused allocation
     ClockRow clock{};                          // of a clock that was set

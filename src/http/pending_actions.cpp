@@ -27,7 +27,11 @@ void PendingActions::act(const Action& action, const HttpRequest& request, HttpR
         if (found == waiting_.end()) return;
         Waiting late = std::move(found->second);
         waiting_.erase(found);
-        send(std::move(late.responder), late.request_id, http_error(503, "The game loop did not answer in time"));
+        send(
+            std::move(late.responder), late.request_id,
+            late.is_begun
+                ? http_error(504, "The store did not confirm it in time: a slow disk or database. It may still be done")
+                : http_error(503, "The game loop did not answer in time"));
     });
 }
 
@@ -39,6 +43,10 @@ void PendingActions::send(HttpResponder&& responder, const std::string& request_
 void PendingActions::acted(std::uint64_t number, const ActionOutcome& outcome) {
     const auto found = waiting_.find(number);
     if (found == waiting_.end()) return;
+    if (outcome.kind == ActionOutcome::Kind::begun) {
+        found->second.is_begun = true;
+        return;
+    }
     Waiting done = std::move(found->second);
     waiting_.erase(found);
     send(std::move(done.responder), done.request_id,

@@ -24,11 +24,12 @@ public:
         : game_(game), clock_(clock), thread_(thread) {}
 
     // The action and its answer carry the request's X-Request-Id, or one that is made here.
-    // Answers 503 when the loop takes no more, or has not answered after `limit`.
+    // Answers 503 when the loop takes no more, or has not come to it after `limit`; 504 when it has, and the store has
+    // not confirmed it by then.
     void act(const Action& action, const HttpRequest& request, HttpResponder&& responder, Duration limit,
              Render render);
 
-    // The game thread's outcome. After the deadline it is dropped.
+    // The game thread's outcome, after one that says `begun` perhaps. After the deadline it is dropped.
     void acted(std::uint64_t number, const ActionOutcome& outcome);
 
 private:
@@ -36,6 +37,7 @@ private:
         HttpResponder responder;
         Render render;
         std::string request_id;
+        bool is_begun = false;
     };
 
     static void send(HttpResponder&& responder, const std::string& request_id, HttpResponse&& answer);

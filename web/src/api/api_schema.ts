@@ -1325,7 +1325,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The agent of the host did not answer in time; it may still carry out an action */
+        /** @description The store, or the agent of the host, did not confirm it in time; it may still be done */
         E504: {
             headers: {
                 [name: string]: unknown;
@@ -1492,6 +1492,7 @@ export interface operations {
             415: components["responses"]["E415"];
             421: components["responses"]["E421"];
             503: components["responses"]["E503"];
+            504: components["responses"]["E504"];
         };
     };
     drainServer: {
@@ -1534,6 +1535,7 @@ export interface operations {
             415: components["responses"]["E415"];
             421: components["responses"]["E421"];
             503: components["responses"]["E503"];
+            504: components["responses"]["E504"];
         };
     };
     removeServer: {
@@ -1575,6 +1577,7 @@ export interface operations {
             415: components["responses"]["E415"];
             421: components["responses"]["E421"];
             503: components["responses"]["E503"];
+            504: components["responses"]["E504"];
         };
     };
     abortMatchesOfServer: {
@@ -1616,6 +1619,7 @@ export interface operations {
             415: components["responses"]["E415"];
             421: components["responses"]["E421"];
             503: components["responses"]["E503"];
+            504: components["responses"]["E504"];
         };
     };
     drainRegion: {
@@ -1658,6 +1662,7 @@ export interface operations {
             415: components["responses"]["E415"];
             421: components["responses"]["E421"];
             503: components["responses"]["E503"];
+            504: components["responses"]["E504"];
         };
     };
     listMatches: {
@@ -1810,6 +1815,7 @@ export interface operations {
             415: components["responses"]["E415"];
             421: components["responses"]["E421"];
             503: components["responses"]["E503"];
+            504: components["responses"]["E504"];
         };
     };
     setMatchPlayers: {
@@ -1851,6 +1857,7 @@ export interface operations {
             415: components["responses"]["E415"];
             421: components["responses"]["E421"];
             503: components["responses"]["E503"];
+            504: components["responses"]["E504"];
         };
     };
     listPlayers: {
@@ -2124,6 +2131,7 @@ export interface operations {
             415: components["responses"]["E415"];
             421: components["responses"]["E421"];
             503: components["responses"]["E503"];
+            504: components["responses"]["E504"];
         };
     };
     restartProcess: {
@@ -2412,6 +2420,7 @@ export interface operations {
             415: components["responses"]["E415"];
             421: components["responses"]["E421"];
             503: components["responses"]["E503"];
+            504: components["responses"]["E504"];
         };
     };
     listEvents: {
@@ -2549,6 +2558,7 @@ export interface operations {
             415: components["responses"]["E415"];
             421: components["responses"]["E421"];
             503: components["responses"]["E503"];
+            504: components["responses"]["E504"];
         };
     };
     removeOperator: {
@@ -2587,6 +2597,7 @@ export interface operations {
             415: components["responses"]["E415"];
             421: components["responses"]["E421"];
             503: components["responses"]["E503"];
+            504: components["responses"]["E504"];
         };
     };
     listBlocks: {
@@ -2659,6 +2670,7 @@ export interface operations {
             415: components["responses"]["E415"];
             421: components["responses"]["E421"];
             503: components["responses"]["E503"];
+            504: components["responses"]["E504"];
         };
     };
     unblock: {
@@ -2699,6 +2711,7 @@ export interface operations {
             415: components["responses"]["E415"];
             421: components["responses"]["E421"];
             503: components["responses"]["E503"];
+            504: components["responses"]["E504"];
         };
     };
     healthz: {
