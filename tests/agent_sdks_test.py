@@ -83,6 +83,16 @@ class Agones(OtherSdk):
         self.allocate(32)
         self.assertEqual(self.games(), before)
 
+    def test_a_process_that_allocates_itself_reports_one_match_and_takes_no_offer_G_21(self):
+        self.up("agones_game.py", "agones")
+        port = self.sdk_port("AGONES_SDK_HTTP_PORT")
+        self.assertEqual(ask(port, "POST", "/allocate", {})[0], 200)
+        self.soon(lambda: self.connected()[0]["reported_matches"] == 1, "its heartbeat counts the match")
+        self.assertEqual(self.connected()[0]["status"], "draining")
+        self.assertEqual(ask(port, "POST", "/ready", {})[0], 200)
+        self.soon(lambda: self.connected()[0]["reported_matches"] == 0, "and does not when it is ready again")
+        self.allocate(33)
+
     def test_a_match_that_cannot_be_written_down_is_declined_until_it_can_G_7(self):
         self.up("agones_game.py", "agones")
         wish = {"lobby_id": 35, "region": EU, "game_type": 1, "game_mode": 2, "player_count": 2, "average_rating": 1500}

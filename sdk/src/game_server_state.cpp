@@ -17,6 +17,9 @@ namespace {
 
 using Stage = HeldMatch::Stage;
 
+// As many as a server may say it can hold (F-1).
+constexpr std::int32_t own_matches_max = 10'000;
+
 float percentage(float value) {
     return std::isfinite(value) ? std::clamp(value, 0.0F, 100.0F) : 0.0F;
 }
@@ -194,10 +197,11 @@ void GameServer::State::send_heartbeat() {
     });
     if (!link_.online()) return;
     heartbeats_.sent(now_);
-    link_.send(ServerHeartbeat{.server = wire_id(),
-                               .match_count = matches_.match_count(),
-                               .cpu_percent = percentage(load_.cpu_percent),
-                               .memory_percent = percentage(load_.memory_percent)});
+    link_.send(
+        ServerHeartbeat{.server = wire_id(),
+                        .match_count = matches_.match_count() + std::clamp(load_.own_matches, 0, own_matches_max),
+                        .cpu_percent = percentage(load_.cpu_percent),
+                        .memory_percent = percentage(load_.memory_percent)});
 }
 
 // All that is not answered. Repeats do no harm: Muster answers them as it did before.

@@ -74,6 +74,19 @@ TEST_CASE_FIXTURE(GameServerFixture,
     }
 }
 
+TEST_CASE_FIXTURE(GameServerFixture,
+                  "F-7, G-21: matches of the server's own count in its heartbeats, beside Muster's") {
+    server.report_load({.own_matches = 2});
+    joined();
+    hold_started(5);
+    muster.advance(10s);
+    CHECK(beat().match_count == 3);
+    CHECK(server.match_count() == 1);
+    server.report_load({.own_matches = -7});
+    muster.advance(10s);
+    CHECK(beat().match_count == 1);
+}
+
 TEST_CASE("F-4: a load callback is asked before each heartbeat, and figures that are no percentage never go out") {
     float cpu = 10;
     GameServer server(GameServerFixture::options(), {.on_load = [&] { return Load{cpu, -5}; }});

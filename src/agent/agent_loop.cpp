@@ -231,8 +231,9 @@ void AgentLoop::keep_house(Moment at) {
         for (const Process* each : supervisor_.processes()) {
             if (!each->pid) continue;
             const ProcessLoad load = host_.read_load(each->id, at.now, share);
-            muster_.report_load(each->id,
-                                {static_cast<float>(load.cpu_percent), static_cast<float>(load.memory_percent)});
+            muster_.report_load(each->id, {.cpu_percent = static_cast<float>(load.cpu_percent),
+                                           .memory_percent = static_cast<float>(load.memory_percent),
+                                           .own_matches = each->allocated_itself ? 1 : 0});
         }
         report_host();
     }

@@ -54,6 +54,8 @@ enum class ServerStatus : std::uint8_t { available = 0, full = 1, draining = 2, 
 struct Load {
     float cpu_percent = 0;
     float memory_percent = 0;
+    // Matches that this server runs and Muster did not give it. They count in its heartbeats, so that they take slots.
+    std::int32_t own_matches = 0;
 };
 
 // All are optional but on_offer, without which every offer is declined.
