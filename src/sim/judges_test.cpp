@@ -486,6 +486,49 @@ TEST_CASE_FIXTURE(JudgesFixture,
     }
 }
 
+TEST_CASE_FIXTURE(
+    JudgesFixture,
+    "A-10: a cancelled match whose link was lost is to be told within a second of its record, not before") {
+    muster::testing::CoreWorld world({}, use_simulated_regions);
+    MatchRecord record;
+    record.lobby = lobby;
+    record.matchmaker = "chat-1";
+    record.state = MatchState::aborted;
+    record.untold_event = static_cast<std::uint8_t>(MatchEventKind::aborted);
+    notices.happened(scene, event::MatchAllocated{lobby, eu, ServerId(1), "chat-1", {}});
+    notices.said(scene, matchmaker_link,
+                 AllocationResponse{AllocationResponse::Accepted{lobby, ServerId(1), {}, "token", {}}});
+    notices.happened(scene, event::MatchStarted{lobby, ServerId(1)});
+    notices.said(scene, matchmaker_link, MatchEventNotice{lobby, MatchEventKind::started, {}});
+    scene.cause = CancelMatch::code;
+    notices.happened(scene, event::MatchAborted{lobby, ServerId(1), std::string(text(Reason::cancelled))});
+    scene.cause = 0;
+    notices.closed(scene, matchmaker_link);
+    registry.closed(scene, matchmaker_link);
+    const LinkNumber back = greet_matchmaker("chat-1");
+    notices.pass_ended(scene, *world.core);
+    // The disk is slow, and there is no pass before it has written.
+    advance(10s);
+    notices.durable(scene.now, {1, {record}});
+    notices.pass_ended(scene, *world.core);
+    CHECK(rule() == "");
+    SUBCASE("it is told") {
+        notices.said(scene, back,
+                     MatchEventNotice{lobby, MatchEventKind::aborted, ReasonText(text(Reason::cancelled))});
+        advance(1'001ms);
+        notices.pass_ended(scene, *world.core);
+        CHECK(rule() == "");
+    }
+    SUBCASE("it is not told") {
+        advance(1s);
+        notices.pass_ended(scene, *world.core);
+        CHECK(rule() == "");
+        advance(50ms);
+        notices.pass_ended(scene, *world.core);
+        CHECK(rule() == "A-10");
+    }
+}
+
 TEST_CASE_FIXTURE(JudgesFixture,
                   "A-9, fault 72: after a restart a match is asked about on its own server, with its token only") {
     muster::testing::CoreWorld world({}, use_simulated_regions);

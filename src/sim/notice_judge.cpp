@@ -148,7 +148,11 @@ void NoticeJudge::durable(Time, const RecordBatch& batch) {
 }
 
 void NoticeJudge::keep(const MatchRecord& match) {
-    if (is_over(match.state)) cancelled_.erase(match.lobby);
+    if (is_over(match.state) && cancelled_.erase(match.lobby) > 0) {
+        // Core may tell it from its next pass on, however long ago the last one was.
+        const auto of = may_leave_.find(match.matchmaker);
+        if (of != may_leave_.end() && of->second.since.contains(match.lobby)) of->second.since[match.lobby].reset();
+    }
     if (is_over(match.state) && match.untold_event == 0) {
         durable_.erase(match.lobby);
     } else {
