@@ -42,11 +42,11 @@ constexpr bool is_of_player = std::is_same_v<E, event::PlayerLogin> || std::is_s
 Court::Court(Trace& trace, const Rules& rules)
     : trace_(trace),
       registry_(objections_),
-      promises_(objections_, registry_),
       slots_(objections_, registry_),
       fleet_(objections_, registry_, slots_),
       tokens_(objections_, registry_, slots_),
       verdicts_(objections_, registry_, slots_, tokens_),
+      promises_(objections_, registry_, verdicts_),
       notices_(objections_, registry_, slots_, verdicts_),
       players_(objections_, rules),
       keepalive_(objections_, rules, players_),

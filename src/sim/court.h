@@ -157,11 +157,11 @@ private:
     Trace& trace_;
     Objections objections_;
     Registry registry_;
-    PromiseJudge promises_;
     SlotJudge slots_;
     FleetJudge fleet_;
     TokenJudge tokens_;
     VerdictJudge verdicts_;
+    PromiseJudge promises_;
     NoticeJudge notices_;
     PlayerJudge players_;
     KeepaliveJudge keepalive_;

@@ -125,7 +125,7 @@ void PromiseJudge::heard(const Scene&, LinkNumber link, const MatchEndedReport& 
 }
 
 void PromiseJudge::heard(const Scene& scene, LinkNumber link, const CancelMatch& wish) {
-    cancels_.try_emplace({link, wish.lobby}, scene.now);
+    cancels_.try_emplace({link, wish.lobby}, Cancel{scene.now});
 }
 
 void PromiseJudge::said(const Scene& scene, LinkNumber link, const ReadyForMatchResponse& answer) {
@@ -158,17 +158,24 @@ void PromiseJudge::said(const Scene& scene, LinkNumber link, const MatchEventNot
     const auto asked = cancels_.find({link, notice.lobby});
     if (asked == cancels_.end()) return;
     // It waits for the disk no longer than a request does.
-    const bool is_answer = scene.now - asked->second < 24'999ms;
+    const bool waits_for_disk = scene.now - asked->second.heard < 24'999ms && !asked->second.without_disk;
     cancels_.erase(asked);
     const auto kept = matches_.find(notice.lobby);
-    if (is_answer && promised_.contains(notice.lobby) && kept != matches_.end() && !is_over(kept->second.state))
+    if (waits_for_disk && promised_.contains(notice.lobby) && kept != matches_.end() && !is_over(kept->second.state))
         cancelled_.push_back(notice.lobby);
 }
 
 void PromiseJudge::pass_ended(const Scene& scene, const Core& core) {
-    const bool disk_is_there = core.ledger().store_up() && !core.ledger().congested();
+    // Those that the ledger has broken in this pass leave it at its bound.
+    const Ledger& ledger = core.ledger();
+    const bool breaks_promises = !ledger.store_up() || ledger.promises_waiting() >= ledger.limits().promises_waiting;
     for (const LobbyId lobby : std::exchange(cancelled_, {})) {
-        if (disk_is_there) object(scene, "invariant 3", "a cancel is answered that is not on the disk", lobby);
+        if (!breaks_promises) object(scene, "invariant 3", "a cancel is answered that is not on the disk", lobby);
+    }
+    if (!breaks_promises) return;
+    // An answer that is known now leaves later when another about its lobby is before it (W-8).
+    for (auto& [of, cancel] : cancels_) {
+        if (verdicts_.cancel_waits_behind(of.first, of.second)) cancel.without_disk = true;
     }
 }
 

@@ -14,12 +14,14 @@
 #include "protocol/messages.h"
 #include "sim/id_map.h"
 #include "sim/registry.h"
+#include "sim/verdict_judge.h"
 
 namespace muster::sim {
 
 class PromiseJudge final : public Judge {
 public:
-    PromiseJudge(Objections& objections, const Registry& registry) : objections_(objections), registry_(registry) {}
+    PromiseJudge(Objections& objections, const Registry& registry, const VerdictJudge& verdicts)
+        : objections_(objections), registry_(registry), verdicts_(verdicts) {}
 
     using Judge::heard;
     using Judge::said;
@@ -44,12 +46,18 @@ public:
     std::size_t lobbies_allocated() const { return promised_.size(); }
 
 private:
+    struct Cancel {
+        Time heard{};
+        bool without_disk = false;  // its answer may have become known while the ledger broke promises
+    };
+
     void object(const Scene& scene, std::string rule, std::string what, LobbyId lobby);
     void judge_recovered_match(const Scene& scene, const Core& core, const AllocationResponse::Accepted& promised);
     void report_answered(const Scene& scene, LinkNumber link, const Either<LobbyAccepted, LobbyRefused>& answer);
 
     Objections& objections_;
     const Registry& registry_;
+    const VerdictJudge& verdicts_;
 
     // On the disk now.
     IdMap<LobbyId, MatchRecord> matches_;
@@ -66,8 +74,8 @@ private:
     std::set<LobbyId> lists_told_;  // of lobbies that are not over
     // What servers have reported and not been answered, in their order.
     std::map<std::pair<LinkNumber, LobbyId>, std::deque<MatchState>> reported_;
-    std::map<std::pair<LinkNumber, LobbyId>, Time> cancels_;  // not answered yet, and when the first was heard
-    std::vector<LobbyId> cancelled_;                          // told so in this pass, and not over on the disk
+    std::map<std::pair<LinkNumber, LobbyId>, Cancel> cancels_;  // not answered yet; of several the first
+    std::vector<LobbyId> cancelled_;                            // told so in this pass, and not over on the disk
 };
 
 }  // namespace muster::sim

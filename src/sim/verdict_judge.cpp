@@ -221,6 +221,14 @@ bool VerdictJudge::awaits(LinkNumber link, LobbyId lobby) const {
            });
 }
 
+bool VerdictJudge::cancel_waits_behind(LinkNumber link, LobbyId lobby) const {
+    const auto queue = queues_.find(link);
+    if (queue == queues_.end() || link == api_link) return false;
+    const auto first = std::find_if(queue->second.begin(), queue->second.end(),
+                                    [lobby](const Asked& asked) { return asked.lobby == lobby; });
+    return first != queue->second.end() && first->answer != MatchEventNotice::code;
+}
+
 std::size_t VerdictJudge::waiting() const {
     std::size_t count = 0;
     for (const auto& [link, queue] : queues_) count += queue.size();

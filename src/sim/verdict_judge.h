@@ -51,6 +51,8 @@ public:
     bool last_notice_answered_cancel() const { return last_notice_answered_cancel_; }
     // True when an allocation's answer for the lobby is still to leave on the link.
     bool awaits(LinkNumber link, LobbyId lobby) const;
+    // True when the answer to something else about the lobby has to leave on the link before that to a CANCEL (W-8).
+    bool cancel_waits_behind(LinkNumber link, LobbyId lobby) const;
     // Requests that wait for their answer on links that live.
     std::size_t waiting() const;
 
