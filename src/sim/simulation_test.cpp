@@ -78,6 +78,19 @@ SimReport play_seeds(Scenario scenario, std::uint64_t quick, Sabotage* sabotage 
     return sum;
 }
 
+// One of four parts of 500 hours: 50 seeds of two and a half hours each, with everything going wrong.
+void play_hours(std::uint64_t part) {
+    const std::uint64_t first = 100'000'000 + part * 1'000'000 + 1;
+    const std::uint64_t count = seeds_to_play(50);
+    for (std::uint64_t seed = first; seed < first + count; ++seed) {
+        SimOptions options;
+        options.seed = seed;
+        options.scenario = Scenario::mixed;
+        options.duration = 150min;
+        if (run_simulation(options).objection) FAIL(told(options));
+    }
+}
+
 // Whether the seeds that are played are enough to see something rare.
 constexpr bool sees_rare_things = slowness == 1;
 
@@ -166,6 +179,20 @@ TEST_CASE("invariants 1-18, 20 and 22 hold over hours: what is forgotten in time
             if (run_simulation(options).objection) FAIL(told(options));
         }
     }
+}
+
+// Parts, so that they run beside other tests.
+TEST_CASE("invariants 1-18, 20 and 22 hold over 500 hours with everything going wrong at once: part 1 of 4") {
+    play_hours(0);
+}
+TEST_CASE("invariants 1-18, 20 and 22 hold over 500 hours with everything going wrong at once: part 2 of 4") {
+    play_hours(1);
+}
+TEST_CASE("invariants 1-18, 20 and 22 hold over 500 hours with everything going wrong at once: part 3 of 4") {
+    play_hours(2);
+}
+TEST_CASE("invariants 1-18, 20 and 22 hold over 500 hours with everything going wrong at once: part 4 of 4") {
+    play_hours(3);
 }
 
 TEST_CASE(
