@@ -24,7 +24,7 @@ struct Match {
 
     // While a server is sought.
     std::vector<ServerId> tried;    // one offer to each; the latest is to record.server
-    bool sent = false;              // that one has left: its record is durable. In doubt: found as an offer
+    bool sent = false;              // that one has left: its record is durable
     bool offer_unanswered = false;  // one of them timed out
     std::vector<ReplyTo> asks;      // who waits for the answer
     TimerId limit;                  // of their wait, whatever happens

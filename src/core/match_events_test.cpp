@@ -198,62 +198,6 @@ TEST_CASE_FIXTURE(CoreWorld, "A-13, B-3: an event keeps its request's id when th
     CHECK(told == order);
 }
 
-TEST_CASE(
-    "B-3, A-9: an offer that a restart found is told as allocated once, whatever word of its server confirms it") {
-    enum class Word { ack, ready, started, ended };
-    for (const Word word : {Word::ack, Word::ready, Word::started, Word::ended}) {
-        for (const MatchState found : {MatchState::offering, MatchState::allocated}) {
-            CAPTURE(static_cast<int>(word));
-            CAPTURE(static_cast<int>(found));
-            RecoveredState state;
-            state.numbers = {100, 100, 100};
-            ServerRecord known;
-            known.id = ServerId(1);
-            known.ip = *IpAddress::parse("10.0.0.1");
-            known.port = 7001;
-            known.region = CoreWorld::eu;
-            known.epoch = 1;
-            known.max_matches = 10;
-            state.servers = {known};
-            MatchRecord match;
-            match.lobby = LobbyId(7);
-            match.matchmaker = "chat-1";
-            match.region = CoreWorld::eu;
-            match.player_count = 10;
-            match.state = found;
-            match.server = ServerId(1);
-            match.server_epoch = 1;
-            match.server_ip = "10.0.0.1";
-            match.server_port = 7001;
-            match.token = "MATCH_7_token";
-            match.requested_at = VirtualClock().wall();
-            if (found == MatchState::allocated) match.allocated_at = match.requested_at;
-            state.matches = {match};
-            CoreWorld world(state);
-            std::vector<std::string> told;
-            world.loop.events().subscribe_all([&](const EventView& event) {
-                if (event.name().starts_with("match.")) told.emplace_back(event.name());
-            });
-            const TestServer server = join(world, 7001);
-            REQUIRE(server.id == ServerId(1));
-            if (word == Word::ack) world.send(server.link, AllocateMatchAck{true, LobbyId(7)});
-            if (word == Word::ready)
-                world.send(server.link, ReadyForMatch{server.id, LobbyId(7), MatchTokenText("MATCH_7_token")});
-            if (word == Word::started) world.send(server.link, MatchStartedReport{server.id, LobbyId(7)});
-            if (word != Word::ended) world.advance(1ms);
-            world.send(server.link, MatchEndedReport{server.id, LobbyId(7)});
-            world.advance(1ms);
-            std::vector<std::string> expected;
-            // What the last run had written it had told, too.
-            if (found == MatchState::offering) expected.emplace_back("match.allocated");
-            if (word == Word::ready) expected.emplace_back("match.ready");
-            if (word == Word::started) expected.emplace_back("match.started");
-            expected.emplace_back("match.ended");
-            CHECK(told == expected);
-        }
-    }
-}
-
 TEST_CASE_FIXTURE(CoreWorld, "A-13: an offer tells why this server, and a refused one who declined and why") {
     std::vector<std::string> told;
     loop.events().subscribe_all([&](const EventView& event) {

@@ -53,7 +53,6 @@ void Matches::recover(const Pass& pass, RecoveredState&& state) {
             // so no token outlives its time.
             match.record.state = MatchState::allocated;
             match.record.allocated_at = record.requested_at;
-            match.sent = true;
         }
         // Whether it holds the match it is asked anew.
         if (server) fleet_.owe_abort_no_more(server->endpoint, record.lobby);
@@ -121,11 +120,6 @@ void Matches::heard_of(const Pass& pass, Match& match, const Server& from) {
     if (!match.doubted()) return;
     match.record.server_epoch = from.epoch;
     fleet_.confirmed(from.id);
-    // The last run left it as an offer: it wrote neither the acknowledgement nor the event.
-    const MatchRecord& record = match.record;
-    if (std::exchange(match.sent, false))
-        events_.publish(event::MatchAllocated{record.lobby, record.region, record.server, record.matchmaker,
-                                              pass.now - match.requested, match.request_id});
     save(match);
     stands(pass, match);
     ask_in_doubt(pass, from.id);

@@ -198,8 +198,6 @@ void SlotJudge::happened(const Scene&, const event::MatchDeclined& event) {
 
 void SlotJudge::happened(const Scene& scene, const event::MatchAllocated& event) {
     SeenLobby& lobby = lobbies_[event.lobby];
-    // Its server has confirmed what the last run had only offered, as far as the disk knows.
-    if (lobby.recovered) return;
     const SeenOffer* held = lobby.held();
     if (!held || held->server != event.server) {
         return object(scene, "invariant 5", "a match is allocated without an acknowledgement on its registration",
