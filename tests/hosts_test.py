@@ -163,7 +163,7 @@ class Hosts(HostCase):
         self.assertEqual(code, 1)
         self.assertIn("count_max", said)
         self.assertEqual(self.cli("scale", "host-1/other", "1"),
-                         (1, "", "muster: No such run on this host; `muster hosts` lists hosts, `muster host host-1` its processes\n"))
+                         (1, "", "muster: No such run on this host; `muster host host-1` shows what it runs\n"))
         self.assertEqual(self.cli("scale", "host-1/arena", "1"), (0, "host-1/arena: 1 process is wanted\n", ""))
         self.soon(lambda: len(self.games()) == 1, "one")
         self.assertEqual(self.cli("restart", "host-1/arena-1")[0], 0)
