@@ -37,6 +37,12 @@ describe("a daemon with operators", () => {
         expect(tab.faults).toEqual([]);
     });
 
+    it("N-11: the view of the cluster names the cells that each node owns", async () => {
+        await tab.open(driver, "#/cluster");
+        await tab.row("10.0.0.3:11030").filter({ hasText: "main" }).first().waitFor();
+        expect(tab.faults).toEqual([]);
+    });
+
     it("S-6: an admin blocks and unblocks, and the audit says who did it and from where", async () => {
         await tab.open(driver, "#/access");
         await signIn("root-token");

@@ -73,7 +73,7 @@ function nodeColumns(cluster: Cluster, may: boolean, move: (cell: string, node: 
             name: "owns",
             label: "Owns",
             value: (node) => cellsOf(cluster, node).length,
-            show: (node) => cellsOf(cluster, node).map(foreign).join(", ") || "–",
+            show: (node) => cellsOf(cluster, node).map((name) => foreign(name)).join(", ") || "–",
         },
         { name: "address", label: "Address", value: (node) => node.address, show: (node) => foreign(node.address) },
         { name: "version", label: "Version", value: (node) => node.version, show: (node) => foreign(node.version), wide: true },
