@@ -11,6 +11,8 @@ namespace muster {
 namespace {
 
 constexpr std::size_t name_max = 255;
+// What most events take, so that their bytes are moved to a larger place at most once.
+constexpr std::size_t usual_bytes = 120;
 
 bool opens_group(PackedKind kind) {
     return kind == PackedKind::begin_object || kind == PackedKind::begin_list;
@@ -20,8 +22,9 @@ bool opens_group(PackedKind kind) {
 
 void PackedFields::begin(PackedKind kind, std::string_view name) {
     name = name.substr(0, name_max);
-    out_.push_back(static_cast<char>(kind));
-    out_.push_back(static_cast<char>(name.size()));
+    if (out_.empty()) out_.reserve(usual_bytes);
+    const char head[] = {static_cast<char>(kind), static_cast<char>(name.size())};
+    out_.append(head, sizeof head);
     out_.append(name);
 }
 
@@ -31,7 +34,8 @@ void PackedFields::add(const PackedField& field) {
 }
 
 void PackedFields::integer(std::string_view name, std::int64_t value) {
-    add({.kind = PackedKind::integer, .name = name, .integer = value});
+    begin(PackedKind::integer, name);
+    put_varint(out_, zigzag(value));
 }
 
 void PackedFields::real(std::string_view name, double value) {
@@ -39,7 +43,9 @@ void PackedFields::real(std::string_view name, double value) {
 }
 
 void PackedFields::text(std::string_view name, std::string_view value) {
-    add({.kind = PackedKind::text, .name = name, .text = value});
+    begin(PackedKind::text, name);
+    put_varint(out_, value.size());
+    out_.append(value);
 }
 
 void PackedFields::flag(std::string_view name, bool value) {

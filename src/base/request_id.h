@@ -2,12 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-
-#include <fmt/format.h>
 
 #include "base/time.h"
 
@@ -23,7 +23,12 @@ inline bool is_request_id(std::string_view text) {
 
 // Differs from those of earlier runs by the time, and from others of this run by the number.
 inline std::string make_request_id(UnixMs now, std::uint64_t number) {
-    return fmt::format("{:x}-{:x}", now.value, number);
+    std::array<char, 2 * 16 + 2> text;  // two numbers in hexadecimal digits, one perhaps with a sign
+    char* const end = text.data() + text.size();
+    char* at = std::to_chars(text.data(), end, now.value, 16).ptr;
+    *at++ = '-';
+    at = std::to_chars(at, end, number, 16).ptr;
+    return {text.data(), at};
 }
 
 }  // namespace muster

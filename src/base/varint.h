@@ -1,6 +1,7 @@
 // Whole numbers in as few bytes as they need: seven bits a byte, the lowest first; the top bit says that more follow.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -8,8 +9,11 @@
 namespace muster {
 
 inline void put_varint(std::string& out, std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
-    out.push_back(static_cast<char>(value));
+    char bytes[10];  // 64 bits, seven in each
+    std::size_t size = 0;
+    for (; value >= 0x80; value >>= 7) bytes[size++] = static_cast<char>(value | 0x80);
+    bytes[size++] = static_cast<char>(value);
+    out.append(bytes, size);
 }
 
 // Takes one from the front of `in`. False, and `in` spoilt, when it is cut short or too long.

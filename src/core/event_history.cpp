@@ -25,19 +25,22 @@ void EventHistory::note(const EventView& event) {
     if (waiting_.size() >= waiting_max) return;  // the store has been down for a million events, or from the start on
     PackedFields fields;
     event.describe(fields);
-    waiting_.push_back({0, issued_.at(event.time()), std::string(event.name()), fields.finish()});
-    write_waiting();
+    EventRecord record{0, issued_.at(event.time()), std::string(event.name()), fields.finish()};
+    if (waiting_.empty() && write(record)) return;
+    waiting_.push_back(std::move(record));
+}
+
+// False, and the record untouched, when there is no number for it.
+bool EventHistory::write(EventRecord& record) {
+    const auto id = numbers_.event_id();
+    if (!id) return false;
+    record.id = *id;
+    ledger_.write(std::move(record));
+    return true;
 }
 
 void EventHistory::write_waiting() {
-    while (!waiting_.empty()) {
-        const auto id = numbers_.event_id();
-        if (!id) return;
-        EventRecord record = std::move(waiting_.front());
-        waiting_.pop_front();
-        record.id = *id;
-        ledger_.write(std::move(record));
-    }
+    while (!waiting_.empty() && write(waiting_.front())) waiting_.pop_front();
 }
 
 }  // namespace muster

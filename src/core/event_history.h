@@ -29,6 +29,7 @@ public:
 
 private:
     void note(const EventView& event);
+    bool write(EventRecord& record);
 
     Ledger& ledger_;
     IdBlocks& numbers_;
