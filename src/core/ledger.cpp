@@ -24,6 +24,9 @@ std::string_view to_string(StoreFault fault) {
     return "busy";
 }
 
+// Memory for so many entries is kept from pass to pass.
+constexpr std::size_t spare_entries_max = 1'024;
+
 bool is_event(const Record& record) {
     return std::holds_alternative<EventRecord>(record);
 }
@@ -38,29 +41,29 @@ std::size_t rows_of(const Record& record) {
 
 void Ledger::write(Record record) {
     if (auto* event = std::get_if<EventRecord>(&record)) {
-        events_.push_back(std::move(*event));
+        write(std::move(*event));
     } else if (const auto* clock = std::get_if<ClockRecord>(&record)) {
         clock_ = *clock;
     } else if (auto* server = std::get_if<ServerRecord>(&record)) {
         servers_.insert_or_assign(server->id, std::move(*server));
     } else {
         if (const auto* removed = std::get_if<ServerRemoved>(&record)) servers_.erase(removed->id);
-        keep({std::move(record), {}});
+        keep(std::move(record), {});
     }
 }
 
 void Ledger::write_promised(Record record, Promise promise) {
-    keep({std::move(record), std::move(promise)});
+    keep(std::move(record), std::move(promise));
     ++promises_waiting_;
 }
 
-void Ledger::keep(Entry&& entry) {
-    rows_waiting_ += rows_of(*entry.record);
-    state_.push_back(std::move(entry));
+void Ledger::keep(Record&& record, Promise&& promise) {
+    rows_waiting_ += rows_of(record);
+    state_.emplace_back(std::move(record), std::move(promise));
 }
 
 void Ledger::promise_written(Promise promise) {
-    state_.push_back({std::nullopt, std::move(promise)});
+    state_.emplace_back(std::move(promise));
     ++promises_waiting_;
 }
 
@@ -142,8 +145,9 @@ void Ledger::add_waiting(Made& made) {
     for (auto& [id, server] : servers_) records.emplace_back(std::move(server));
     servers_.clear();
     if (clock_) records.emplace_back(*std::exchange(clock_, std::nullopt));
-    for (bool pass_ended = true; !state_.empty() && (records.size() < batch_max || !pass_ended);) {
-        Entry& entry = state_.front();
+    auto next = state_.begin();
+    for (bool pass_ended = true; next != state_.end() && (records.size() < batch_max || !pass_ended); ++next) {
+        Entry& entry = *next;
         pass_ended = entry.ends_pass;
         if (entry.promise) {
             if (entry.record) made.sent.promised.push_back(records.size());
@@ -155,8 +159,10 @@ void Ledger::add_waiting(Made& made) {
             rows_waiting_ -= rows_of(*entry.record);
             records.push_back(std::move(*entry.record));
         }
-        state_.pop_front();
     }
+    state_.erase(state_.begin(), next);
+    if (state_.empty() && state_.capacity() > spare_entries_max)
+        std::vector<Entry>().swap(state_);  // after a jam, not after a busy pass
     while (!events_.empty() && records.size() < batch_max) {
         records.emplace_back(std::move(events_.front()));
         events_.pop_front();

@@ -15,6 +15,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/function.h"
@@ -80,6 +81,7 @@ public:
 
     // To be written whatever happens: again after a fault, until it works.
     void write(Record record);
+    void write(EventRecord&& event) { events_.push_back(std::move(event)); }
     // To be written with a promise on it: a fault drops the record and breaks the promise.
     // The promise may be kept or broken in a later pass, never inside this call.
     void write_promised(Record record, Promise promise);
@@ -122,8 +124,10 @@ public:
 
 private:
     struct Entry {
-        std::optional<Record> record;  // none: a promise about those before it
-        Promise promise;               // empty when there is none
+        explicit Entry(Promise&& about) : promise(std::move(about)) {}
+        Entry(Record&& written, Promise&& about) : record(std::move(written)), promise(std::move(about)) {}
+        std::optional<Record> record{};  // none: a promise about those before it
+        Promise promise;                 // empty when there is none
         bool ends_pass = false;
     };
     // A batch without its records: those are the store's until it has answered.
@@ -141,7 +145,7 @@ private:
     };
 
     bool works_longer_than(double part) const;
-    void keep(Entry&& entry);
+    void keep(Record&& record, Promise&& promise);
     bool hand_over(Time now);
     Made make_batch();
     void add_waiting(Made& made);
@@ -162,7 +166,7 @@ private:
     std::size_t returned_events_ = 0;
     std::map<ServerId, ServerRecord> servers_;
     std::optional<ClockRecord> clock_;
-    std::deque<Entry> state_;
+    std::vector<Entry> state_;          // nearly always all of it is handed over, and its memory used again
     std::size_t promises_waiting_ = 0;  // in state_
     std::size_t rows_waiting_ = 0;      // the same
     std::deque<EventRecord> events_;
