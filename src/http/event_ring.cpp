@@ -64,9 +64,9 @@ bool EventRing::Reader::next() {
 }
 
 std::uint64_t EventRing::number_of(const std::string& type) {
-    const auto found = std::find(types_.begin(), types_.end(), type);
-    if (found == types_.end()) types_.push_back(type);
-    return static_cast<std::uint64_t>(std::find(types_.begin(), types_.end(), type) - types_.begin());
+    const auto found = std::find(types_.begin(), types_.end(), type) - types_.begin();
+    if (static_cast<std::size_t>(found) == types_.size()) types_.push_back(type);
+    return static_cast<std::uint64_t>(found);
 }
 
 EventRing::Event EventRing::event_of(const Reader& at) const {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <boost/crc.hpp>
-
 #include "base/varint.h"
 
 namespace muster {
@@ -27,11 +25,16 @@ std::int64_t after(std::int64_t before, std::int64_t by) {
 constexpr std::string_view seal_mark{"\0MC", 3};
 constexpr std::size_t seal_size = seal_mark.size() + 4;
 
+void put_seal(std::string& out, std::uint32_t sum) {
+    out += seal_mark;
+    for (unsigned shift = 0; shift < 32; shift += 8) out.push_back(static_cast<char>(sum >> shift & 0xff));
+}
+
 std::string seal_of(std::string_view bytes) {
     boost::crc_32_type crc;
     crc.process_bytes(bytes.data(), bytes.size());
-    std::string seal(seal_mark);
-    for (unsigned shift = 0; shift < 32; shift += 8) seal.push_back(static_cast<char>(crc.checksum() >> shift & 0xff));
+    std::string seal;
+    put_seal(seal, crc.checksum());
     return seal;
 }
 
@@ -74,12 +77,21 @@ std::uint64_t EventBlock::number_of(std::string_view name) {
 void EventBlock::clear() {
     bytes_.clear();
     names_.clear();
+    crc_.reset();
+    summed_ = 0;
     count_ = first_id_ = last_id_ = time_before_ = 0;
     first_time_ = last_time_ = UnixMs{};
 }
 
-std::string EventBlock::sealed() const {
-    return bytes_ + seal_of(bytes_);
+// A small row is written again with each commit: only what it got meanwhile is summed up.
+std::string EventBlock::sealed() {
+    crc_.process_bytes(bytes_.data() + summed_, bytes_.size() - summed_);
+    summed_ = bytes_.size();
+    std::string kept;
+    kept.reserve(bytes_.size() + seal_size);
+    kept += bytes_;
+    put_seal(kept, crc_.checksum());
+    return kept;
 }
 
 EventBlockReader::EventBlockReader(std::string_view bytes) : rest_(bytes) {

@@ -11,13 +11,16 @@
 // begins with a zero. A block without a seal was written before there were any, and is read as it is.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <boost/crc.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "core/event_search.h"
@@ -41,18 +44,28 @@ public:
     UnixMs last_time() const { return last_time_; }
     const std::string& bytes() const { return bytes_; }
     // The bytes with their seal, as they are kept.
-    std::string sealed() const;
+    std::string sealed();
 
 private:
     struct TextHash {
         using is_transparent = void;
-        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+        // By its ends: the names of types and fields are ours, and few.
+        std::size_t operator()(std::string_view text) const {
+            std::uint64_t first = 0;
+            std::uint64_t last = 0;
+            const std::size_t some = std::min(text.size(), sizeof first);
+            if (some > 0) std::memcpy(&first, text.data(), some);
+            if (some > 0) std::memcpy(&last, text.data() + text.size() - some, some);
+            return static_cast<std::size_t>(first * 31 + last + text.size());
+        }
     };
 
     std::uint64_t number_of(std::string_view name);
 
     std::string bytes_;
-    std::string entry_;  // of the event that is being added
+    std::string entry_;       // of the event that is being added
+    boost::crc_32_type crc_;  // of the first `summed_` bytes
+    std::size_t summed_ = 0;
     boost::unordered_flat_map<std::string, std::uint64_t, TextHash, std::equal_to<>> names_;
     std::int64_t count_ = 0;
     std::int64_t first_id_ = 0;

@@ -31,12 +31,11 @@ RecordWriter::RecordWriter(Database& database)
           " drained_by_server = ?7, drained_by_operator = ?8, registered_at = ?9, removed_at = NULL,"
           " drained_by = ?10, drained_because = ?11, drained_at = ?12, name = ?13")),
       remove_server_(database.prepare("UPDATE servers SET removed_at = ?2 WHERE id = ?1 AND removed_at IS NULL")),
-      // Of a match that is open and stays so: no index changes.
+      // What may still change once a server has been asked, of a match that is open and stays so: no index changes.
       change_match_(database.prepare(
-          "UPDATE matches SET matchmaker = ?2, region = ?3, game_type = ?4, game_mode = ?5,"
-          " player_count = ?6, average_rating = ?7, state = ?8, reason = ?9, server = ?10, server_epoch = ?11,"
-          " server_ip = ?12, server_port = ?13, token = ?14, requested_at = ?15, allocated_at = ?16, ready_at = ?17,"
-          " started_at = ?18, ended_at = ?19, untold_event = ?20 WHERE lobby = ?1 AND state < 4")),
+          "UPDATE matches SET state = ?2, reason = ?3, token = ?4, allocated_at = ?5, ready_at = ?6, started_at = ?7,"
+          " ended_at = ?8, untold_event = ?9"
+          " WHERE lobby = ?1 AND state < 4 AND server = ?10 AND server_epoch = ?11 AND requested_at = ?12")),
       put_match_(database.prepare(
           "INSERT INTO matches (lobby, matchmaker, region, game_type, game_mode, player_count, average_rating, state,"
           " reason, server, server_epoch, server_ip, server_port, token, requested_at, allocated_at, ready_at,"
@@ -49,6 +48,7 @@ RecordWriter::RecordWriter(Database& database)
       find_old_use_(database.prepare("SELECT 1 FROM token_uses JOIN matches USING (lobby)"
                                      " WHERE token_uses.lobby = ?1 AND state >= 4 LIMIT 1")),
       drop_old_uses_(database.prepare("DELETE FROM token_uses WHERE lobby = ?1")),
+      find_open_list_(database.prepare("SELECT 1 FROM player_lists WHERE lobby = ?1 AND over = 0")),
       end_player_list_(database.prepare("UPDATE player_lists SET over = 1 WHERE lobby = ?1")),
       keep_failed_request_(database.prepare(
           "INSERT INTO failed_requests (lobby, matchmaker, region, game_type, game_mode, player_count,"
@@ -156,29 +156,30 @@ void RecordWriter::put(PutOff& put_off) {
     const MatchRecord& match = *std::exchange(put_off.match, nullptr);
     const bool over = is_over(match.state);
     const bool open = !over || match.untold_event != 0;
-    const auto run = [&](Statement& statement, const auto&... more) {
-        statement.run(match.lobby.value, match.matchmaker, match.region.value, match.game_type, match.game_mode,
-                      match.player_count, match.average_rating, static_cast<int>(match.state), match.reason,
-                      match.server.value, match.server_epoch, match.server_ip, match.server_port,
-                      over ? std::string_view() : std::string_view(match.token), when(match.requested_at),
-                      when(match.allocated_at), when(match.ready_at), when(match.started_at),
-                      over ? std::optional(match.ended_at.value) : when(match.ended_at), match.untold_event, more...);
-    };
-    if (over) end_player_list_.run(match.lobby.value);
-    if (open) {
-        run(change_match_);
+    const std::string_view token = over ? std::string_view() : std::string_view(match.token);
+    const auto ended_at = over ? std::optional(match.ended_at.value) : when(match.ended_at);
+    if (over) run_if_any(find_open_list_, end_player_list_, match.lobby);
+    // The record of an offer is nearly always the first of its match.
+    if (open && match.state != MatchState::offering) {
+        change_match_.run(match.lobby.value, static_cast<int>(match.state), match.reason, token,
+                          when(match.allocated_at), when(match.ready_at), when(match.started_at), ended_at,
+                          match.untold_event, match.server.value, match.server_epoch, when(match.requested_at));
         if (database_.changes() > 0) return;
     }
     // A lobby that comes again after its end starts without the uses of the match before.
-    if (!over || put_off.was_alive) drop_if_any(find_old_use_, drop_old_uses_, match.lobby);
-    run(put_match_, open);
+    if (!over || put_off.was_alive) run_if_any(find_old_use_, drop_old_uses_, match.lobby);
+    put_match_.run(match.lobby.value, match.matchmaker, match.region.value, match.game_type, match.game_mode,
+                   match.player_count, match.average_rating, static_cast<int>(match.state), match.reason,
+                   match.server.value, match.server_epoch, match.server_ip, match.server_port, token,
+                   when(match.requested_at), when(match.allocated_at), when(match.ready_at), when(match.started_at),
+                   ended_at, match.untold_event, open);
 }
 
-void RecordWriter::drop_if_any(Statement& find, Statement& drop, LobbyId lobby) {
+void RecordWriter::run_if_any(Statement& find, Statement& change, LobbyId lobby) {
     find.bind(lobby.value);
-    const bool any = find.step();
+    if (!find.step()) return;
     find.reset();
-    if (any) drop.run(lobby.value);
+    change.run(lobby.value);
 }
 
 void RecordWriter::write_one(const MatchForgotten& forgotten, UnixMs now) {
@@ -190,7 +191,7 @@ void RecordWriter::write_one(const MatchForgotten& forgotten, UnixMs now) {
 void RecordWriter::write_one(const PlayersRecord& players, UnixMs now) {
     settle(players.lobby);
     put_player_list_.run(players.lobby.value, players.matchmaker, now.value);
-    drop_if_any(find_player_, drop_players_, players.lobby);
+    run_if_any(find_player_, drop_players_, players.lobby);
     std::int64_t position = 0;
     for (const AccountId account : players.accounts) put_player_.run(players.lobby.value, ++position, account.value);
 }

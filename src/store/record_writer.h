@@ -46,9 +46,9 @@ private:
     // Before a record that means something else for the lobby, whatever was put off for it is written.
     void settle(LobbyId lobby);
     void put(PutOff& put_off);
-    // A DELETE of several rows of a table with foreign keys makes a table of its own first, even if nothing is there to
-    // delete. That cost the store as much as the rest of a match.
-    static void drop_if_any(Statement& find, Statement& drop, LobbyId lobby);
+    // A statement that changes rows opens its table and all indexes first; a DELETE of several rows of a table with
+    // foreign keys makes a table of its own, even if nothing is there to delete. A look costs less.
+    static void run_if_any(Statement& find, Statement& change, LobbyId lobby);
     void write_one(const MatchForgotten& forgotten, UnixMs now);
     void write_one(const PlayersRecord& players, UnixMs now);
     void write_one(const TokenUsed& use, UnixMs now);
@@ -85,6 +85,7 @@ private:
     Statement put_match_;
     Statement find_old_use_;
     Statement drop_old_uses_;
+    Statement find_open_list_;
     Statement end_player_list_;
     Statement keep_failed_request_;
     Statement drop_match_;
