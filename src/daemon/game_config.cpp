@@ -108,6 +108,8 @@ LoopConfig loop_config_of(const Config& config) {
     loop.idle_sleep = std::chrono::milliseconds(config.game.idle_sleep_milliseconds);
     loop.tick_rate = std::chrono::milliseconds(config.game.tick_rate_milliseconds);
     loop.tick_max = std::chrono::milliseconds(config.game.max_tick_duration_milliseconds);
+    loop.message_time =
+        std::chrono::milliseconds(10);  // under overload, "Server busy" is not held up by what is behind
     return loop;
 }
 

@@ -35,6 +35,7 @@ void GameLoop::configure(const LoopConfig& config) {
     guard_.check();
     MUSTER_CHECK(config.idle_sleep >= Duration::zero(), "a wait is not negative");
     MUSTER_CHECK(config.tick_rate > Duration::zero() && config.tick_max > Duration::zero(), "a pass takes time");
+    MUSTER_CHECK(config.message_time > Duration::zero(), "a pass takes messages");
     MUSTER_CHECK(config.messages_max > 0 && config.callbacks_max > 0 && config.share_least > 0, "a pass gets on");
     config_ = config;
 }
@@ -212,16 +213,17 @@ void GameLoop::tell_gap() {
 std::size_t GameLoop::take_messages(const Pass& pass) {
     const auto open = std::count_if(inlets_.begin(), inlets_.end(), [](const Inlet& inlet) { return inlet.open; });
 
+    const Duration most_time = std::min(config_.tick_rate, config_.message_time);
     std::size_t handled = 0;
     std::int64_t turn = 0;
     for (Inlet& inlet : inlets_) {
         if (!inlet.open) continue;
         ++turn;
-        handled += drain(inlet, pass, {config_.share_least, 1, pass.now + config_.tick_rate * turn / open});
+        handled += drain(inlet, pass, {config_.share_least, 1, pass.now + most_time * turn / open});
     }
     for (Inlet& inlet : inlets_) {
         const std::size_t most = config_.messages_max - std::min(handled, config_.messages_max);
-        handled += drain(inlet, pass, {most, 0, pass.now + config_.tick_rate});
+        handled += drain(inlet, pass, {most, 0, pass.now + most_time});
     }
     return handled;
 }

@@ -30,6 +30,9 @@ struct LoopConfig {
     Duration idle_sleep{0};        // the longest wait; 0: as long as nothing is due
     Duration tick_rate = std::chrono::milliseconds(100);
     Duration tick_max = std::chrono::milliseconds(500);
+    // Answers leave at the end of a pass: so long at most they wait for the messages behind theirs. Beyond `tick_rate`
+    // it has no effect.
+    Duration message_time = std::chrono::milliseconds(100);
     std::size_t messages_max = 100'000;  // in one pass
     std::size_t callbacks_max = 10'000;  // timers in one pass, and as many events
     std::size_t share_least = 64;        // messages of each source before another gets more
@@ -57,9 +60,10 @@ struct TurnReport {
 // began at, and takes no message that came after the stop.
 //
 // Messages (L-4): each source has its share first, in the order of adding: up to `share_least` messages, at least one,
-// for no more than its part of `tick_rate`. The time left until `tick_rate` goes to the sources in the same order. So
-// the first source comes first, and none can starve another. Timers, and after them events, may each take as long
-// again, and at least one of them runs. What is left of any phase comes first in the next pass.
+// for no more than its part of `tick_rate`, or of `message_time` if that is less. The time left until then goes to the
+// sources in the same order. So the first source comes first, and none can starve another. Timers, and after them
+// events, may each take `tick_rate`, and at least one of them runs. What is left of any phase comes first in the next
+// pass.
 //
 // What a handler throws is logged and counted, and the loop goes on to the next.
 //

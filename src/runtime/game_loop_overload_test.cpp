@@ -41,6 +41,23 @@ TEST_CASE_FIXTURE(OverloadFixture,
     CHECK(kept.lines.empty());
 }
 
+TEST_CASE_FIXTURE(OverloadFixture, "L-4, fault 66: answers leave when a pass has taken messages for message_time") {
+    LoopConfig config;
+    config.message_time = 10ms;
+    loop.configure(config);
+    std::vector<Time> flushed;
+    loop.on_flush([&](const Pass&) { flushed.push_back(clock.now()); });
+    const Time began = clock.now();
+    flood(servers, 25, 1ms);
+    for (const std::size_t taken : {10u, 10u, 5u}) CHECK(loop.turn().messages == taken);
+    CHECK(flushed == std::vector<Time>{began + 10ms, began + 20ms, began + 25ms});
+    // More than tick_rate it never is.
+    config.message_time = 1s;
+    loop.configure(config);
+    flood(servers, 1'000, 1ms);
+    CHECK(loop.turn().messages == 100);
+}
+
 TEST_CASE_FIXTURE(OverloadFixture, "L-4, fault 12: a flood of messages does not starve timers") {
     int fired = 0;
     REQUIRE(loop.timers().every(10ms, [&](const TimerFired& f) { fired += 1 + static_cast<int>(f.missed); }));
