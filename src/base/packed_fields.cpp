@@ -1,7 +1,7 @@
 #include "base/packed_fields.h"
 
 #include <cstring>
-#include <utility>
+#include <span>
 #include <vector>
 
 #include "base/json_fields.h"
@@ -11,8 +11,6 @@ namespace muster {
 namespace {
 
 constexpr std::size_t name_max = 255;
-// What most events take, so that their bytes are moved to a larger place at most once.
-constexpr std::size_t usual_bytes = 120;
 
 bool opens_group(PackedKind kind) {
     return kind == PackedKind::begin_object || kind == PackedKind::begin_list;
@@ -20,32 +18,45 @@ bool opens_group(PackedKind kind) {
 
 }  // namespace
 
+// Every event passes here with some ten fields: a field is one or two comparisons for room, and copies.
 void PackedFields::begin(PackedKind kind, std::string_view name) {
     name = name.substr(0, name_max);
-    if (out_.empty()) out_.reserve(usual_bytes);
-    const char head[] = {static_cast<char>(kind), static_cast<char>(name.size())};
-    out_.append(head, sizeof head);
-    out_.append(name);
+    std::byte* to = out_.extend(2 + name.size());
+    to[0] = static_cast<std::byte>(kind);
+    to[1] = static_cast<std::byte>(name.size());
+    if (!name.empty()) std::memcpy(to + 2, name.data(), name.size());
+}
+
+void PackedFields::put(std::string_view bytes) {
+    out_.append(std::as_bytes(std::span(bytes)));
+}
+
+void PackedFields::put_number(std::uint64_t value) {
+    char bytes[varint_bytes_max];
+    put({bytes, write_varint(bytes, value)});
 }
 
 void PackedFields::add(const PackedField& field) {
     begin(field.kind, field.name);
-    put_value(out_, field);
+    std::string value;
+    put_value(value, field);
+    put(value);
 }
 
 void PackedFields::integer(std::string_view name, std::int64_t value) {
     begin(PackedKind::integer, name);
-    put_varint(out_, zigzag(value));
+    put_number(zigzag(value));
 }
 
 void PackedFields::real(std::string_view name, double value) {
-    add({.kind = PackedKind::real, .name = name, .real = value});
+    begin(PackedKind::real, name);
+    out_.append(std::as_bytes(std::span(&value, 1)));
 }
 
 void PackedFields::text(std::string_view name, std::string_view value) {
     begin(PackedKind::text, name);
-    put_varint(out_, value.size());
-    out_.append(value);
+    put_number(value.size());
+    put(value);
 }
 
 void PackedFields::flag(std::string_view name, bool value) {
@@ -53,7 +64,9 @@ void PackedFields::flag(std::string_view name, bool value) {
 }
 
 std::string PackedFields::finish() {
-    return std::exchange(out_, {});
+    std::string packed(reinterpret_cast<const char*>(out_.data()), out_.size());
+    out_.clear();
+    return packed;
 }
 
 void put_value(std::string& out, const PackedField& field) {

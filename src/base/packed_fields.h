@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/byte_buffer.h"
 #include "base/fields.h"
 
 namespace muster {
@@ -39,13 +40,17 @@ public:
     // One that was taken from elsewhere.
     void add(const PackedField& field);
 
-    // Hands them out; the sink is empty afterwards.
+    // Drops what was told so far.
+    void clear() { out_.clear(); }
+    // Hands them out; the sink is empty afterwards, and keeps its memory for the next ones.
     std::string finish();
 
 private:
     void begin(PackedKind kind, std::string_view name);
+    void put(std::string_view bytes);
+    void put_number(std::uint64_t value);
 
-    std::string out_;
+    ByteBuffer out_;
 };
 
 // Takes the field in front of `packed`. False at the end, and where the bytes are no fields; then some are left.

@@ -8,12 +8,19 @@
 
 namespace muster {
 
-inline void put_varint(std::string& out, std::uint64_t value) {
-    char bytes[10];  // 64 bits, seven in each
+inline constexpr std::size_t varint_bytes_max = 10;  // 64 bits, seven in each
+
+// How many bytes it took; there is room for the most.
+inline std::size_t write_varint(char* to, std::uint64_t value) {
     std::size_t size = 0;
-    for (; value >= 0x80; value >>= 7) bytes[size++] = static_cast<char>(value | 0x80);
-    bytes[size++] = static_cast<char>(value);
-    out.append(bytes, size);
+    for (; value >= 0x80; value >>= 7) to[size++] = static_cast<char>(value | 0x80);
+    to[size++] = static_cast<char>(value);
+    return size;
+}
+
+inline void put_varint(std::string& out, std::uint64_t value) {
+    char bytes[varint_bytes_max];
+    out.append(bytes, write_varint(bytes, value));
 }
 
 // Takes one from the front of `in`. False, and `in` spoilt, when it is cut short or too long.

@@ -3,7 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "base/packed_fields.h"
 #include "core/events.h"
 #include "protocol/error_texts.h"
 
@@ -23,9 +22,9 @@ void EventHistory::note(const EventView& event) {
         busy_next_ = event.time() + std::chrono::seconds(1);
     }
     if (waiting_.size() >= waiting_max) return;  // the store has been down for a million events, or from the start on
-    PackedFields fields;
-    event.describe(fields);
-    EventRecord record{0, issued_.at(event.time()), std::string(event.name()), fields.finish()};
+    fields_.clear();
+    event.describe(fields_);
+    EventRecord record{0, issued_.at(event.time()), std::string(event.name()), fields_.finish()};
     if (waiting_.empty() && write(record)) return;
     waiting_.push_back(std::move(record));
 }

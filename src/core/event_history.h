@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "base/issued_time.h"
+#include "base/packed_fields.h"
 #include "core/id_blocks.h"
 #include "core/ledger.h"
 #include "core/records.h"
@@ -35,6 +36,7 @@ private:
     IdBlocks& numbers_;
     IssuedTime& issued_;
     Time busy_next_{};
+    PackedFields fields_;  // of the event that is noted
     std::deque<EventRecord> waiting_;
 };
 
