@@ -1,17 +1,25 @@
 #include "store/recovery.h"
 
 #include <algorithm>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "store/history.h"
+#include "store/latest_state.h"
 #include "store/stored_row.h"
 
 namespace muster {
 namespace {
+
+constexpr UnixMs since_ever{std::numeric_limits<std::int64_t>::min()};
 
 // The fields of the row that a statement stands on, one after the other.
 class RowFields {
@@ -53,8 +61,7 @@ public:
 private:
     UnixMs remembered_since() {
         if (kept_.lobbies_least == 0) return kept_.lobbies_since;
-        constexpr UnixMs always{std::numeric_limits<std::int64_t>::min()};
-        return std::min(kept_.lobbies_since, end_of_latest(database_, kept_.lobbies_least).value_or(always));
+        return std::min(kept_.lobbies_since, end_of_latest(database_, kept_.lobbies_least).value_or(since_ever));
     }
 
     // Large tables get their room at once, so that their records do not move each time it doubles.
@@ -90,12 +97,20 @@ private:
     }
 
     void read_matches() {
-        state_.matches.reserve(count("SELECT count(*) FROM matches WHERE open = 1"));
+        const std::size_t open = count("SELECT count(*) FROM matches WHERE open = 1");
+        if (open == 0) return;
+        state_.matches.reserve(open);
+        const std::int64_t first = database_.integer("SELECT lobby FROM matches WHERE open = 1 ORDER BY lobby LIMIT 1");
+        const std::int64_t last =
+            database_.integer("SELECT lobby FROM matches WHERE open = 1 ORDER BY lobby DESC LIMIT 1");
+        // Where at least half of the lobbies are open, all rows between are read in a row: no seek for each.
+        const bool is_dense = static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first) < 2 * open;
         each(
             "matches",
-            fmt::format("SELECT {} FROM matches WHERE open = 1 AND (state < 4 OR ended_at >= ?1) ORDER BY lobby",
-                        match_columns),
-            [&](const Row& row) { read_match(row, state_.matches.emplace_back()); }, lobbies_since_.value);
+            fmt::format("SELECT {} FROM matches {} WHERE open = 1 AND (state < 4 OR ended_at >= ?1)"
+                        " AND lobby BETWEEN ?2 AND ?3 ORDER BY lobby",
+                        match_columns, is_dense ? "NOT INDEXED" : "INDEXED BY matches_open"),
+            [&](const Row& row) { read_match(row, state_.matches.emplace_back()); }, lobbies_since_.value, first, last);
     }
 
     void read_over() {
@@ -104,15 +119,46 @@ private:
             fmt::format("SELECT {} FROM matches WHERE state >= 4 AND ended_at >= ?1 ORDER BY ended_at DESC LIMIT ?2",
                         over_columns),
             [&](const Row& row) { state_.over.push_back(over_of(row)); }, lobbies_since_.value, kept_.lobbies_most);
-        std::sort(state_.over.begin(), state_.over.end());
+        // Latest first, but for those of one millisecond. A lobby is over once.
+        std::ranges::reverse(state_.over);
+        const auto in_order = [](const LobbyOver& one, const LobbyOver& other) {
+            return one.at != other.at ? one.at < other.at : one.lobby < other.lobby;
+        };
+        if (!std::ranges::is_sorted(state_.over, in_order)) std::ranges::sort(state_.over, in_order);
     }
 
+    // Of the matches that are not over. Both are in the order of their lobbies.
     void read_token_uses() {
-        each("token_uses",
-             fmt::format("SELECT {} FROM token_uses WHERE lobby IN (SELECT lobby FROM matches WHERE open = 1 AND"
-                         " state < 4) ORDER BY lobby, account",
-                         use_columns),
-             [&](const Row& row) { state_.tokens_used.push_back(use_of(row)); });
+        Statement query = database_.prepare(
+            fmt::format("SELECT {} FROM token_uses WHERE lobby >= ?1 ORDER BY lobby, account", use_columns));
+        for (auto match = not_over_from(state_.matches.begin()); match != state_.matches.end();) {
+            query.bind(match->lobby.value);
+            if (!read_uses_from(query, match)) break;
+        }
+    }
+    using MatchPlace = std::vector<MatchRecord>::const_iterator;
+    MatchPlace not_over_from(MatchPlace place) const {
+        return std::find_if(place, state_.matches.end(), [](const MatchRecord& one) { return !is_over(one.state); });
+    }
+    // True when so many uses of other matches follow that those of the next one are better sought; false at the end.
+    bool read_uses_from(Statement& query, MatchPlace& match) {
+        constexpr int passed_max = 8;
+        for (int passed = 0; passed <= passed_max;) {
+            if (!query.step()) return false;
+            const std::int64_t lobby = query.integer(0);
+            while (match->lobby.value < lobby) {
+                match = not_over_from(match + 1);
+                if (match == state_.matches.end()) return false;
+            }
+            if (match->lobby.value == lobby) {
+                RowFields fields(query);
+                state_.tokens_used.push_back(use_of(Row(fields, {path_, "token_uses"})));
+                passed = 0;
+            } else {
+                ++passed;
+            }
+        }
+        return true;
     }
 
     void read_players() {
@@ -174,6 +220,34 @@ private:
     RecoveredState state_;
 };
 
+struct LobbyEnd {
+    std::int64_t at = 0;
+    std::int64_t lobby = 0;
+    friend auto operator<=>(const LobbyEnd&, const LobbyEnd&) = default;
+};
+
+// Of the latest matches that are over, at most `limit`, in ascending order. The index has no order by lobby: when
+// half a million matches end in the same millisecond, they are chosen from here, and only those are read whole.
+std::vector<LobbyEnd> latest_ends(Database& database, std::size_t limit) {
+    if (limit == 0) return {};
+    const UnixMs since = end_of_latest(database, limit).value_or(since_ever);
+    Statement query = database.prepare("SELECT ended_at, lobby FROM matches WHERE state >= 4 AND ended_at >= ?1");
+    query.bind(since.value);
+    std::vector<LobbyEnd> latest;
+    const auto keep_latest = [&] {
+        if (latest.size() <= limit) return;
+        std::ranges::nth_element(latest, latest.begin() + static_cast<std::ptrdiff_t>(limit), std::greater());
+        latest.resize(limit);
+    };
+    while (query.step()) {
+        latest.push_back({query.integer(0), query.integer(1)});
+        if (latest.size() == 2 * limit) keep_latest();
+    }
+    keep_latest();
+    std::ranges::sort(latest);
+    return latest;
+}
+
 }  // namespace
 
 RecoveredState read_state(Database& database, const std::string& path, const KeptPast& kept) {
@@ -182,14 +256,14 @@ RecoveredState read_state(Database& database, const std::string& path, const Kep
 
 PastMatches read_latest_over(Database& database, const std::string& path, std::size_t limit) {
     PastMatches past;
-    Statement matches = database.prepare(fmt::format(
-        "SELECT {} FROM matches WHERE state >= 4 ORDER BY ended_at DESC, lobby DESC LIMIT ?1", match_columns));
-    matches.bind(static_cast<std::int64_t>(limit));
-    while (matches.step()) {
-        RowFields fields(matches);
-        read_match(Row(fields, {path, "matches"}), past.matches.emplace_back());
+    Statement row = database.prepare(fmt::format("SELECT {} FROM matches WHERE lobby = ?1", match_columns));
+    for (const LobbyEnd& end : latest_ends(database, limit)) {
+        row.bind(end.lobby);
+        while (row.step()) {
+            RowFields fields(row);
+            read_match(Row(fields, {path, "matches"}), past.matches.emplace_back());
+        }
     }
-    std::reverse(past.matches.begin(), past.matches.end());
     Statement uses = database.prepare(
         fmt::format("SELECT {}, used_at FROM token_uses WHERE lobby = ?1 ORDER BY used_at, account", use_columns));
     for (const MatchRecord& match : past.matches) {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>
@@ -143,6 +146,69 @@ TEST_CASE("O-2: the latest matches that are over are told whole after a restart,
     REQUIRE(latest.matches.size() == 1);
     CHECK(latest.matches[0].lobby == LobbyId(1));
     CHECK(latest.uses.empty());
+}
+
+TEST_CASE("O-2: of matches that ended in the same millisecond, those of the greatest lobbies are the latest") {
+    const ScratchDirectory scratch;
+    Committer committer({.path = scratch.file("muster.db")});
+    RecordBatch batch{1, {}};
+    for (std::int32_t lobby = 1; lobby <= 100; ++lobby)
+        batch.records.emplace_back(sample_match(lobby, MatchState::ended, sample_now));
+    batch.records.emplace_back(sample_match(7, MatchState::ended, UnixMs{sample_now.value + 1}));
+    batch.records.emplace_back(sample_match(200, MatchState::ended, UnixMs{sample_now.value - 1}));
+    REQUIRE(committer.commit({&batch, 1}, sample_now) == StoreFault::none);
+    const auto lobbies = [&](std::size_t limit) {
+        std::vector<std::int32_t> found;
+        for (const MatchRecord& match : committer.latest_over(limit).matches) found.push_back(match.lobby.value);
+        return found;
+    };
+    CHECK(lobbies(0).empty());
+    CHECK(lobbies(1) == std::vector{7});
+    CHECK(lobbies(4) == std::vector{98, 99, 100, 7});
+    CHECK(lobbies(100).front() == 1);
+    CHECK(lobbies(101).front() == 200);
+    CHECK(lobbies(1'000).size() == 101);
+}
+
+TEST_CASE("invariant 14: matches that are not over and their uses are found between few or many that are over") {
+    const ScratchDirectory scratch;
+    Committer committer({.path = scratch.file("muster.db")});
+    LatestState fold;
+    std::int32_t between = 0;
+    SUBCASE("none") {
+        between = 0;
+    }
+    SUBCASE("one") {
+        between = 1;
+    }
+    SUBCASE("two") {
+        between = 2;
+    }
+    SUBCASE("many") {
+        between = 40;
+    }
+    std::uint64_t number = 0;
+    const auto write = [&](std::vector<Record> records) {
+        const RecordBatch batch{++number, std::move(records)};
+        REQUIRE(committer.commit({&batch, 1}, sample_now) == StoreFault::none);
+        fold.apply(batch, sample_now);
+    };
+    std::int32_t lobby = 0;
+    for (int running = 0; running < 20; ++running) {
+        for (std::int32_t over = 0; over <= between; ++over) {
+            ++lobby;
+            const bool is_over = over < between;
+            std::vector<Record> begins{sample_match(lobby, MatchState::started, sample_now)};
+            const int uses = is_over ? 1 : running % 4 * 5;  // none, few, and more than are passed over
+            for (std::int32_t use = 0; use < uses; ++use)
+                begins.emplace_back(TokenUsed{LobbyId(lobby), AccountId(100 - use)});
+            write(std::move(begins));
+            if (is_over) write({sample_match(lobby, MatchState::ended, sample_now)});
+        }
+    }
+    const RecoveredState state = committer.recover(sample_week_ago);
+    CHECK(state.tokens_used.size() == 5 * (5 + 10 + 15));
+    CHECK(as_text(state) == as_text(fold.recovered(sample_week_ago)));
 }
 
 TEST_CASE("fault 1: a store of 100,000 rows is checked and recovered within a second") {
