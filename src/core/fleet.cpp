@@ -343,11 +343,12 @@ void Fleet::match_over(ServerId id) {
     refresh(*server);
 }
 
-void Fleet::restore_held(ServerId id) {
+const Server* Fleet::restore_held(ServerId id) {
     Server* server = mutable_find(id);
-    if (!server) return;
+    if (!server) return nullptr;
     ++server->held;
     server->to_be_counted = true;
+    return server;
 }
 
 void Fleet::speaks_of_matches(ServerId id) {

@@ -131,8 +131,8 @@ public:
     void match_over(ServerId server);
     // The server says that a match has ended which it acknowledged after so many reports: a later one has counted it.
     void end_reported(ServerId server, std::uint32_t reports_before);
-    // Restores a slot held in the last run.
-    void restore_held(ServerId server);
+    // Restores a slot held in the last run. Null when the server is gone.
+    const Server* restore_held(ServerId server);
     // The server speaks of its matches itself (F-7).
     void speaks_of_matches(ServerId server);
     void validates_tokens(ServerId server);

@@ -45,14 +45,22 @@ public:
     // Oldest first.
     const std::vector<LobbyId>& offered_on(ServerId server) const { return list(server, &OnServer::offered); }
     const std::vector<LobbyId>& held_on(ServerId server) const { return list(server, &OnServer::held); }
-    // After a start: in the order of their acknowledgements.
+    // After a start, when every match is held: in the order of their acknowledgements.
     void sort_held() {
-        for (auto& [server, on] : on_server_) {
-            std::sort(on.held.begin(), on.held.end(), [this](LobbyId one, LobbyId other) {
-                return std::pair(find(one)->record.allocated_at, one) <
-                       std::pair(find(other)->record.allocated_at, other);
-            });
-        }
+        struct Held {
+            UnixMs at;
+            LobbyId lobby;
+            ServerId server;
+        };
+        std::vector<Held> all;
+        all.reserve(matches_.size());
+        for (const auto& [lobby, match] : matches_)
+            all.push_back({match.record.allocated_at, lobby, match.record.server});
+        std::ranges::sort(all, [](const Held& one, const Held& other) {
+            return one.at != other.at ? one.at < other.at : one.lobby < other.lobby;
+        });
+        for (auto& [server, on] : on_server_) on.held.clear();
+        for (const Held& one : all) on_server_[one.server].held.push_back(one.lobby);
     }
 
     // By ascending lobby.

@@ -250,6 +250,7 @@ void Matches::start_expiry(Match& match, Duration left) {
     const LobbyId lobby = match.lobby();
     const std::uint64_t serial = match.serial;
     match.token_expires = time_.now() + left;
+    if (match.record.state != MatchState::allocated) return;  // it does not end a match that is ready
     match.expiry =
         after(TimeBase::real, left, [this, lobby, serial](const Pass& pass) { expiry_due(pass, lobby, serial); });
 }

@@ -35,7 +35,8 @@ void Matches::recover(const Pass& pass, RecoveredState&& state) {
     lists_.recover(pass, state.players);
     news_.recover(pass, state.matches);
     // Then nobody can say how old a token is, and none may live for longer than its time (fault 15).
-    const bool date_went_back = wall() < latest_time(state);
+    const UnixMs now = wall();
+    const bool date_went_back = now < latest_time(state);
     std::unordered_map<LobbyId, std::vector<AccountId>> used;
     for (const TokenUsed& use : state.tokens_used)
         if (!planted(Bug::uses_forgotten_at_restart)) used[use.lobby].push_back(use.account);
@@ -43,7 +44,7 @@ void Matches::recover(const Pass& pass, RecoveredState&& state) {
     for (MatchRecord& recovered : state.matches) {
         if (recovered.state == MatchState::ended || recovered.state == MatchState::aborted) continue;  // of the news
         ++figures_.recovered;
-        const Server* server = fleet_.find(recovered.server);
+        const Server* server = fleet_.restore_held(recovered.server);
         Match& match = table_.add(recovered.lobby);
         match.record = std::move(recovered);
         const MatchRecord& record = match.record;
@@ -62,15 +63,13 @@ void Matches::recover(const Pass& pass, RecoveredState&& state) {
         match.answered = true;  // it may have been, and whoever asks again is answered the same
         if (const auto found = used.find(record.lobby); found != used.end()) match.used = found->second;
         table_.held(match);
-        if (server) fleet_.restore_held(record.server);
-        const auto age =
-            std::chrono::milliseconds(std::max<std::int64_t>(0, wall().value - match.record.allocated_at.value));
+        const auto age = std::chrono::milliseconds(std::max<std::int64_t>(0, now.value - record.allocated_at.value));
         start_expiry(match, date_went_back ? Duration{0} : std::max<Duration>(config_.token_ttl - age, Duration{0}));
         lists_.tell_to_come(match);
         if (!planted(Bug::refused_allocation_revives))
             match.doubt =
                 match.record.state == MatchState::allocated ? Match::Doubt::to_be_asked : Match::Doubt::to_be_counted;
-        look_whether_anybody_came(pass, record.lobby, match.serial);
+        if (record.state == MatchState::ready) look_whether_anybody_came(pass, record.lobby, match.serial);
         if (server) continue;
         ++figures_.recovered_dropped;
         over(pass, match, MatchState::aborted, text(Reason::server_lost));
