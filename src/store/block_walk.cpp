@@ -42,7 +42,9 @@ void tell_newer(const BlockRow& row, std::string_view bytes, const EventSearch& 
 
 // A block can only be read from its beginning: which of its events are wanted is known at its end.
 void tell_older(const BlockRow& row, std::string_view bytes, const EventSearch& search, EventWalk& walk) {
+    constexpr std::size_t bytes_of_event = 32;  // or somewhat more
     std::vector<EventBlockReader::Event> before;
+    before.reserve(bytes.size() / bytes_of_event);
     EventBlockReader block(bytes);
     std::int64_t read_to = row.first_id - 1;
     bool at_end = true;

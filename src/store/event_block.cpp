@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <zlib.h>
+
 #include "base/varint.h"
 
 namespace muster {
@@ -30,11 +32,14 @@ void put_seal(std::string& out, std::uint32_t sum) {
     for (unsigned shift = 0; shift < 32; shift += 8) out.push_back(static_cast<char>(sum >> shift & 0xff));
 }
 
+// The CRC-32 of `more` behind bytes whose sum is `sum`; 0 of none.
+std::uint32_t summed(std::uint32_t sum, std::string_view more) {
+    return static_cast<std::uint32_t>(crc32_z(sum, reinterpret_cast<const Bytef*>(more.data()), more.size()));
+}
+
 std::string seal_of(std::string_view bytes) {
-    boost::crc_32_type crc;
-    crc.process_bytes(bytes.data(), bytes.size());
     std::string seal;
-    put_seal(seal, crc.checksum());
+    put_seal(seal, summed(0, bytes));
     return seal;
 }
 
@@ -77,7 +82,7 @@ std::uint64_t EventBlock::number_of(std::string_view name) {
 void EventBlock::clear() {
     bytes_.clear();
     names_.clear();
-    crc_.reset();
+    sum_ = 0;
     summed_ = 0;
     count_ = first_id_ = last_id_ = time_before_ = 0;
     first_time_ = last_time_ = UnixMs{};
@@ -85,16 +90,16 @@ void EventBlock::clear() {
 
 // A small row is written again with each commit: only what it got meanwhile is summed up.
 std::string EventBlock::sealed() {
-    crc_.process_bytes(bytes_.data() + summed_, bytes_.size() - summed_);
+    sum_ = summed(sum_, std::string_view(bytes_).substr(summed_));
     summed_ = bytes_.size();
     std::string kept;
     kept.reserve(bytes_.size() + seal_size);
     kept += bytes_;
-    put_seal(kept, crc_.checksum());
+    put_seal(kept, sum_);
     return kept;
 }
 
-EventBlockReader::EventBlockReader(std::string_view bytes) : rest_(bytes) {
+EventBlockReader::EventBlockReader(std::string_view bytes) : bytes_(bytes), rest_(bytes) {
     if (bytes.size() < seal_size || bytes.substr(bytes.size() - seal_size, seal_mark.size()) != seal_mark) return;
     rest_.remove_suffix(seal_size);
     if (seal_of(rest_) != bytes.substr(rest_.size())) stop(true);
@@ -142,6 +147,7 @@ void EventBlockReader::visit_fields(Visit visit) const {
 }
 
 bool EventBlockReader::has(std::string_view name, std::int64_t value) const {
+    if (is_nowhere(value)) return false;
     bool found = false;
     std::size_t depth = 0;
     visit_fields([&](const PackedField& field) {
@@ -151,6 +157,18 @@ bool EventBlockReader::has(std::string_view name, std::int64_t value) const {
         return !found;
     });
     return found;
+}
+
+// Whoever seeks an id mostly finds it in no event of a block: its bytes are nowhere in it, so no event is looked into.
+bool EventBlockReader::is_nowhere(std::int64_t value) const {
+    for (std::size_t i = 0; i < sought_count_; ++i)
+        if (sought_[i].value == value) return sought_[i].is_nowhere;
+    if (sought_count_ == sought_.size()) return false;
+    std::string written;
+    put_varint(written, zigzag(value));
+    const bool is_nowhere = bytes_.find(written) == std::string_view::npos;
+    sought_[sought_count_++] = {value, is_nowhere};
+    return is_nowhere;
 }
 
 EventRecord EventBlockReader::record() const {

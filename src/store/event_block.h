@@ -12,6 +12,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -20,7 +21,6 @@
 #include <string_view>
 #include <vector>
 
-#include <boost/crc.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "core/event_search.h"
@@ -63,8 +63,8 @@ private:
     std::uint64_t number_of(std::string_view name);
 
     std::string bytes_;
-    std::string entry_;       // of the event that is being added
-    boost::crc_32_type crc_;  // of the first `summed_` bytes
+    std::string entry_;      // of the event that is being added
+    std::uint32_t sum_ = 0;  // CRC-32 of the first `summed_` bytes
     std::size_t summed_ = 0;
     boost::unordered_flat_map<std::string, std::uint64_t, TextHash, std::equal_to<>> names_;
     std::int64_t count_ = 0;
@@ -107,14 +107,24 @@ public:
     EventRecord record() const;
 
 private:
+    struct Sought {
+        std::int64_t value = 0;
+        bool is_nowhere = false;
+    };
+
     template <class Visit>
     void visit_fields(Visit visit) const;
     bool stop(bool damaged);
+    // True when no event of the block can have this integer.
+    bool is_nowhere(std::int64_t value) const;
 
+    std::string_view bytes_;
     std::string_view rest_;
     std::vector<std::string_view> names_;
     Event event_;
     bool damaged_ = false;
+    mutable std::array<Sought, 3> sought_;  // what has() was asked for; a filter has three ids
+    mutable std::size_t sought_count_ = 0;
 };
 
 // All events of a block; false when it is damaged, with those before the damage.

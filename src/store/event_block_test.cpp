@@ -1,5 +1,7 @@
 #include "store/event_block.h"
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -74,6 +76,24 @@ TEST_CASE("B-3: an id is found in a block by its name, and not inside of a group
         CHECK_FALSE(reader.has("player_id", 42));
     }
     CHECK(found == 1);
+}
+
+TEST_CASE("B-3: an event of a block has the integers that its record has, whichever and however many are asked for") {
+    const std::string bytes = block_of(samples()).sealed();
+    std::vector<std::int64_t> values{0, -1, 2, 64, 4'711, 1LL << 40, std::numeric_limits<std::int64_t>::min()};
+    for (std::int64_t value = 1; value < 300; ++value) values.push_back(value);
+    for (std::size_t first = 0; first < values.size(); ++first) {
+        EventBlockReader reader(bytes);
+        while (reader.next()) {
+            const EventRecord record = reader.record();
+            for (std::size_t more = 0; more < 5; ++more) {
+                const std::int64_t value = values[(first + more) % values.size()];
+                for (const char* name : {"lobby_id", "server_id", "region", "player_id"})
+                    REQUIRE(reader.has(name, value) == has_integer(record.fields, name, value));
+            }
+        }
+        REQUIRE_FALSE(reader.is_damaged());
+    }
 }
 
 TEST_CASE("fault 6: a sealed block tells each bit that was changed and each byte that is missing") {
