@@ -45,7 +45,7 @@ public:
     // Oldest first.
     const std::vector<LobbyId>& offered_on(ServerId server) const { return list(server, &OnServer::offered); }
     const std::vector<LobbyId>& held_on(ServerId server) const { return list(server, &OnServer::held); }
-    // After a start, when every match is held: in the order of their acknowledgements.
+    // After a start: every match is held by the server of its record, in the order of their acknowledgements.
     void sort_held() {
         struct Held {
             UnixMs at;

@@ -62,7 +62,6 @@ void Matches::recover(const Pass& pass, RecoveredState&& state) {
         match.tried = {record.server};
         match.answered = true;  // it may have been, and whoever asks again is answered the same
         if (const auto found = used.find(record.lobby); found != used.end()) match.used = found->second;
-        table_.held(match);
         const auto age = std::chrono::milliseconds(std::max<std::int64_t>(0, now.value - record.allocated_at.value));
         start_expiry(match, date_went_back ? Duration{0} : std::max<Duration>(config_.token_ttl - age, Duration{0}));
         lists_.tell_to_come(match);
@@ -70,7 +69,8 @@ void Matches::recover(const Pass& pass, RecoveredState&& state) {
             match.doubt =
                 match.record.state == MatchState::allocated ? Match::Doubt::to_be_asked : Match::Doubt::to_be_counted;
         if (record.state == MatchState::ready) look_whether_anybody_came(pass, record.lobby, match.serial);
-        if (server) continue;
+        if (server) continue;  // sort_held() enters it
+        table_.held(match);
         ++figures_.recovered_dropped;
         over(pass, match, MatchState::aborted, text(Reason::server_lost));
     }
