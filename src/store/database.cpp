@@ -121,6 +121,12 @@ Database::Database(const std::string& path, Access access, const std::string& vf
     if (result != SQLITE_OK) throw last_error(opened);
 }
 
+Database Database::reader() const {
+    sqlite3_vfs* vfs = nullptr;
+    sqlite3_file_control(connection_.get(), "main", SQLITE_FCNTL_VFS_POINTER, static_cast<void*>(&vfs));
+    return {sqlite3_db_filename(connection_.get(), "main"), Access::read_only, vfs ? vfs->zName : ""};
+}
+
 void Database::run(const std::string& sql) {
     if (sqlite3_exec(connection_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
         throw last_error(connection_.get());

@@ -111,6 +111,9 @@ public:
     // SqliteError, as every call below.
     Database(const std::string& path, Access access, const std::string& vfs = {});
 
+    // Another connection to the same file, by the same way, that only reads.
+    Database reader() const;
+
     // Runs one or more statements and drops their rows.
     void run(const std::string& sql);
     Statement prepare(std::string_view sql);

@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <future>
+#include <iterator>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,12 +17,16 @@
 
 #include "store/history.h"
 #include "store/latest_state.h"
+#include "store/store_file.h"
 #include "store/stored_row.h"
 
 namespace muster {
 namespace {
 
 constexpr UnixMs since_ever{std::numeric_limits<std::int64_t>::min()};
+
+// So many open matches are read by two threads, each half of them.
+constexpr std::size_t read_by_two_from = 20'000;
 
 // The fields of the row that a statement stands on, one after the other.
 class RowFields {
@@ -100,17 +107,43 @@ private:
         const std::size_t open = count("SELECT count(*) FROM matches WHERE open = 1");
         if (open == 0) return;
         state_.matches.reserve(open);
-        const std::int64_t first = database_.integer("SELECT lobby FROM matches WHERE open = 1 ORDER BY lobby LIMIT 1");
-        const std::int64_t last =
-            database_.integer("SELECT lobby FROM matches WHERE open = 1 ORDER BY lobby DESC LIMIT 1");
+        const std::int64_t first = open_lobby("ASC", 0);
+        const std::int64_t last = open_lobby("DESC", 0);
         // Where at least half of the lobbies are open, all rows between are read in a row: no seek for each.
         const bool is_dense = static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first) < 2 * open;
-        each(
-            "matches",
-            fmt::format("SELECT {} FROM matches {} WHERE open = 1 AND (state < 4 OR ended_at >= ?1)"
-                        " AND lobby BETWEEN ?2 AND ?3 ORDER BY lobby",
-                        match_columns, is_dense ? "NOT INDEXED" : "INDEXED BY matches_open"),
-            [&](const Row& row) { read_match(row, state_.matches.emplace_back()); }, lobbies_since_.value, first, last);
+        if (open < read_by_two_from) return read_matches({first, last, is_dense}, database_, state_.matches);
+        const std::int64_t middle = open_lobby("ASC", open / 2);
+        std::vector<MatchRecord> later;
+        later.reserve(open - open / 2);
+        auto other = std::async(std::launch::async, [&] {
+            Database reader = database_.reader();
+            reader.set_busy_timeout_ms(StoreFile::busy_timeout_ms);
+            read_matches({middle, last, is_dense}, reader, later);
+        });
+        read_matches({first, middle - 1, is_dense}, database_, state_.matches);
+        other.get();
+        std::ranges::move(later, std::back_inserter(state_.matches));
+    }
+    std::int64_t open_lobby(std::string_view order, std::size_t place) {
+        return database_.integer(
+            fmt::format("SELECT lobby FROM matches WHERE open = 1 ORDER BY lobby {} LIMIT 1 OFFSET {}", order, place));
+    }
+    struct Lobbies {
+        std::int64_t first;
+        std::int64_t last;
+        bool is_dense;
+    };
+    // Any thread that has the database and `matches` for itself.
+    void read_matches(const Lobbies& lobbies, Database& database, std::vector<MatchRecord>& matches) const {
+        Statement query =
+            database.prepare(fmt::format("SELECT {} FROM matches {} WHERE open = 1 AND (state < 4 OR ended_at >= ?1)"
+                                         " AND lobby BETWEEN ?2 AND ?3 ORDER BY lobby",
+                                         match_columns, lobbies.is_dense ? "NOT INDEXED" : "INDEXED BY matches_open"));
+        query.bind(lobbies_since_.value, lobbies.first, lobbies.last);
+        while (query.step()) {
+            RowFields fields(query);
+            read_match(Row(fields, {path_, "matches"}), matches.emplace_back());
+        }
     }
 
     void read_over() {

@@ -211,6 +211,34 @@ TEST_CASE("invariant 14: matches that are not over and their uses are found betw
     CHECK(as_text(state) == as_text(fold.recovered(sample_week_ago)));
 }
 
+TEST_CASE("invariant 14: many matches are read by two threads, in order, and each half is judged") {
+    const ScratchDirectory scratch;
+    const std::string path = scratch.file("muster.db");
+    LatestState fold;
+    RecordBatch batch{1, {}};
+    for (std::int32_t lobby = 1; lobby <= 21'000; ++lobby)
+        batch.records.emplace_back(
+            sample_match(lobby * 3, lobby % 100 == 0 ? MatchState::ended : MatchState::started, sample_now));
+    {
+        Committer committer({.path = path});
+        REQUIRE(committer.commit({&batch, 1}, sample_now) == StoreFault::none);
+        fold.apply(batch, sample_now);
+        CHECK(as_text(committer.recover(sample_week_ago)) == as_text(fold.recovered(sample_week_ago)));
+        Database(path, Database::Access::read_write).run("UPDATE matches SET lobby = (lobby + 2) / 3");
+        const RecoveredState dense = committer.recover(sample_week_ago);
+        CHECK(dense.matches.size() == fold.recovered(sample_week_ago).matches.size());
+        CHECK(std::ranges::is_sorted(dense.matches, {}, &MatchRecord::lobby));
+    }
+    for (const int spoilt : {101, 20'999}) {
+        Database(path, Database::Access::read_write)
+            .run(fmt::format("UPDATE matches SET server_port = iif(lobby = {}, 1 << 40, 0)", spoilt));
+        Committer committer({.path = path});
+        CHECK_THROWS_WITH_AS(committer.recover(sample_week_ago),
+                             (path + " is damaged: matches holds 1099511627776, which is out of range").c_str(),
+                             StoreError);
+    }
+}
+
 TEST_CASE("fault 1: a store of 100,000 rows is checked and recovered within a second") {
     constexpr std::int32_t servers = 10'000;
     constexpr std::int32_t matches = 45'000;
