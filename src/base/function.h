@@ -1,9 +1,10 @@
 // A callable kept in place: owning, move-only. What does not fit does not compile, or is kept on the heap where the
-// type says so.
+// type says so. One that is only bytes, such as a lambda that captures references, is moved and dropped without a call.
 #pragma once
 
 #include <concepts>
 #include <cstddef>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <new>
@@ -23,11 +24,13 @@ public:
     Function() = default;
     explicit(false) Function(std::nullptr_t) {}
 
-    // An empty std::function, or a null function pointer, makes an empty Function.
+    // An empty std::function, or a null function pointer, makes an empty Function. Throws what copying the callable
+    // throws, and for want of memory when it does not fit.
     template <class F>
         requires(!std::same_as<std::remove_cvref_t<F>, Function> &&
                  std::is_invocable_r_v<R, std::remove_cvref_t<F>&, Args...>)
-    explicit(false) Function(F&& callable) {
+    explicit(false) Function(F&& callable) noexcept(sizeof(std::remove_cvref_t<F>) <= Capacity &&
+                                                    std::is_nothrow_constructible_v<std::remove_cvref_t<F>, F>) {
         using Callable = std::remove_cvref_t<F>;
         constexpr bool fits = sizeof(Callable) <= Capacity;
         static_assert(fits || too_large == TooLarge::on_heap, "capture less, or raise the capacity");
@@ -62,15 +65,23 @@ public:
 
     R operator()(Args... args) { return ops_->call(storage(), std::forward<Args>(args)...); }
 
+    // Nothing is called when it is dropped.
+    bool drops_silently() const { return !ops_ || !ops_->destroy; }
+
     void reset() {
-        if (ops_) std::exchange(ops_, nullptr)->destroy(storage());
+        if (!ops_) return;
+        const Ops* const had = std::exchange(ops_, nullptr);
+        if (had->destroy) had->destroy(storage());
     }
 
 private:
+    using Call = R (*)(void*, Args&&...);
+    using Move = void (*)(void* from, void* to) noexcept;
+    using Destroy = void (*)(void*) noexcept;
     struct Ops {
-        R (*call)(void*, Args&&...);
-        void (*move)(void* from, void* to) noexcept;
-        void (*destroy)(void*) noexcept;
+        Call call;
+        Move move;        // null: copy the bytes
+        Destroy destroy;  // null: nothing to do
     };
 
     template <class Callable>
@@ -80,21 +91,28 @@ private:
     };
 
     template <class Callable>
+    static constexpr bool only_bytes = std::is_trivially_copyable_v<Callable>;
+
+    template <class Callable>
     static constexpr Ops ops_of{
         [](void* self, Args&&... args) -> R {
             return std::invoke(*static_cast<Callable*>(self), std::forward<Args>(args)...);
         },
-        [](void* from, void* to) noexcept {
+        only_bytes<Callable> ? Move{} : [](void* from, void* to) noexcept {
             ::new (to) Callable(std::move(*static_cast<Callable*>(from)));
             std::destroy_at(static_cast<Callable*>(from));
         },
-        [](void* self) noexcept { std::destroy_at(static_cast<Callable*>(self)); },
+        only_bytes<Callable> ? Destroy{} : [](void* self) noexcept { std::destroy_at(static_cast<Callable*>(self)); },
     };
 
     void take(Function& other) noexcept {
         if (!other.ops_) return;
-        other.ops_->move(other.storage(), storage());
         ops_ = std::exchange(other.ops_, nullptr);
+        if (ops_->move) {
+            ops_->move(other.storage(), storage());
+        } else {
+            std::memcpy(storage(), other.storage(), Capacity);
+        }
     }
     void* storage() { return static_cast<void*>(bytes_); }
 

@@ -53,3 +53,20 @@ TEST_CASE("a Function that may use the heap keeps there only what does not fit")
     second.reset();
     CHECK(owned.use_count() == 1);
 }
+
+TEST_CASE("a Function of bytes only is moved and dropped like any other, without a call") {
+    int sum = 0;
+    Function<int(int)> first([&sum](int n) { return sum += n; });
+    CHECK(first.drops_silently());
+    Function<int(int)> second(std::move(first));
+    CHECK_FALSE(first);  // NOLINT(bugprone-use-after-move): a moved-from Function is empty by contract
+    CHECK(second(2) == 2);
+    first = std::move(second);
+    CHECK(first(3) == 5);
+    first.reset();
+    CHECK_FALSE(first);
+    CHECK(first.drops_silently());
+
+    Function<int()> owning([owned = std::make_shared<int>(7)] { return *owned; });
+    CHECK_FALSE(owning.drops_silently());
+}
