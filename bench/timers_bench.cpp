@@ -114,7 +114,8 @@ public:
 
 private:
     TimerId schedule(const Step& step) {
-        return *timers_.once(std::chrono::milliseconds(step.delay_ms), [this](const TimerFired&) { ++fired_; });
+        return timers_.start({.first_delay = std::chrono::milliseconds(step.delay_ms)},
+                             [this](const TimerFired&) { ++fired_; });
     }
 
     VirtualClock clock_;
