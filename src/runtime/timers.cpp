@@ -10,12 +10,6 @@
 namespace muster {
 namespace {
 
-std::optional<TimerError> fault_of_delay(Duration delay) {
-    if (delay < Timers::delay_least) return TimerError::delay_too_short;
-    if (delay > Timers::delay_most) return TimerError::delay_too_long;
-    return std::nullopt;
-}
-
 // An interval of 0 means none here.
 std::optional<TimerError> fault_of(const TimerSpec& spec, const TimerCallback& callback) {
     const bool repeats = spec.interval != Duration::zero();
@@ -23,23 +17,15 @@ std::optional<TimerError> fault_of(const TimerSpec& spec, const TimerCallback& c
     if (repeats && spec.interval > Timers::delay_most) return TimerError::interval_too_long;
     if (spec.group && spec.group->empty()) return TimerError::empty_group_name;
     if (!callback) return TimerError::empty_callback;
-    return fault_of_delay(spec.first_delay);
-}
-
-Duration within_bounds(Duration delay) {
-    return std::clamp<Duration>(delay, Timers::delay_least, Timers::delay_most);
-}
-
-// The wheel rounds a deadline up to a whole millisecond.
-std::uint32_t rounded_by(Time deadline) {
-    const auto exact = deadline.time_since_epoch();
-    return static_cast<std::uint32_t>((std::chrono::ceil<std::chrono::milliseconds>(exact) - exact).count());
+    if (spec.first_delay < Timers::delay_least) return TimerError::delay_too_short;
+    if (spec.first_delay > Timers::delay_most) return TimerError::delay_too_long;
+    return std::nullopt;
 }
 
 }  // namespace
 
 Timers::Timers(const LoopTime& time, Log& log)
-    : time_(time), log_(log), bases_{Base(time.now(TimeBase::running)), Base(time.now(TimeBase::real))} {}
+    : time_(time), log_(log), running_(time.now(TimeBase::running)), real_(time.now(TimeBase::real)) {}
 
 Result<TimerId, TimerError> Timers::once(Duration delay, TimerCallback callback) {
     return schedule({.first_delay = delay}, std::move(callback));
@@ -55,19 +41,15 @@ Result<TimerId, TimerError> Timers::schedule(const TimerSpec& spec, TimerCallbac
     if (const auto fault = fault_of(spec, callback)) return Failure<TimerError>(*fault);
 
     // What may fail for want of memory comes first, so that such a failure leaves nothing half done.
-    Base& on = base(spec.base);
     const auto group = spec.group ? groups_.find_or_add(*spec.group) : none;
-    if (on.records.size() == on.wheel.size()) on.records.emplace_back();
     const bool is_plain = group == none && spec.interval == Duration::zero();
     if (!is_plain) make_room_for_details();
-    const Time deadline = time_.now(spec.base) + spec.first_delay;
-    const TimerId id = outside(on.wheel.schedule(deadline, armed_++), spec.base);
-
-    Record& made = record(id.index);
-    made.callback = std::move(callback);
-    made.early_ns = rounded_by(deadline);
-    made.details = none;
+    const std::uint64_t detailed = is_plain ? 0 : Armed::detailed;
+    const TimerId id = spec.base == TimeBase::running
+                           ? add<TimeBase::running>(spec.first_delay, detailed, std::move(callback))
+                           : add<TimeBase::real>(spec.first_delay, detailed, std::move(callback));
     if (is_plain) return id;
+    Record& made = record(id.index);
     made.details = take_details();
     details_[made.details].interval = spec.interval;
     if (group != none) {
@@ -77,7 +59,7 @@ Result<TimerId, TimerError> Timers::schedule(const TimerSpec& spec, TimerCallbac
     return id;
 }
 
-TimerId Timers::start(const TimerSpec& spec, TimerCallback callback) {
+TimerId Timers::start_any(const TimerSpec& spec, TimerCallback callback) {
     TimerSpec valid = spec;
     valid.first_delay = within_bounds(spec.first_delay);
     if (spec.interval != Duration::zero()) valid.interval = within_bounds(spec.interval);
@@ -88,25 +70,36 @@ TimerId Timers::start(const TimerSpec& spec, TimerCallback callback) {
 
 bool Timers::cancel(TimerId id) {
     guard_.check();
-    if (!contains(id)) return false;
-    drop_details(id.index);
-    // Taken out first: what its captures do when they are destroyed finds the timer gone.
-    const TimerCallback dying = std::move(record(id.index).callback);
-    base(id).wheel.cancel(in_wheel(id));
+    Base& on = base(id);
+    // First of all, so that what its captures do when they are destroyed finds the timer gone.
+    if (!on.wheel.cancel(in_wheel(id))) return false;
+    Record& gone = on.records[id.index >> 1];
+    // What drops silently may as well stay until another timer takes its place.
+    const bool is_simple = gone.details == none && gone.callback.drops_silently();
+    return is_simple || forget(id.index);
+}
+
+// The record of a timer that the wheel has forgotten: takes it out of its group, and destroys its callback last. True,
+// so that cancel() ends with this call.
+bool Timers::forget(std::uint32_t index) {
+    drop_details(index);
+    const TimerCallback dying = std::move(record(index).callback);
     return true;
 }
 
 Result<void, TimerError> Timers::reschedule(TimerId id, Duration delay) {
     guard_.check();
     if (!contains(id)) return Failure<TimerError>(TimerError::unknown_timer);
-    if (const auto fault = fault_of_delay(delay)) return Failure<TimerError>(*fault);
-    Details* const more = details(id.index);
-    const bool group_paused = more && more->group != none && groups_[more->group].paused;
-    if (more) {
-        more->left = delay;
-        more->paused = group_paused;
+    if (delay < delay_least) return Failure<TimerError>(TimerError::delay_too_short);
+    if (delay > delay_most) return Failure<TimerError>(TimerError::delay_too_long);
+    const std::uint64_t detailed = base(id).wheel.payload(in_wheel(id)) & Armed::detailed;
+    if (detailed) {
+        Details& more = *details(id.index);
+        more.left = delay;
+        more.paused = more.group != none && groups_[more.group].paused;
+        if (more.paused) return {};
     }
-    if (!group_paused) arm(id, time_.now(base_of(id.index)) + delay);
+    arm(id, time_.now(base_of(id.index)) + delay, detailed);
     return {};
 }
 
@@ -199,7 +192,7 @@ std::size_t Timers::run_due(const Pass& pass, PassBudget& budget) {
         base(*from).wheel.pop_due(due);
         const TimerId id = outside(due.id, *from);
         const TimerGroups::Index group = group_of(id.index);
-        fire(id, due.deadline, pass);
+        fire(id, due.deadline - Armed::early(due.payload), pass);
         ++ran;
         ++fired_;
         budget.ended(HandlerKind::timer, [&] { return name_of(id, group); });
@@ -225,14 +218,16 @@ std::size_t Timers::size() const {
 }
 
 void Timers::reserve(std::size_t timers) {
-    for (Base& on : bases_) {
-        on.wheel.reserve(timers);
-        on.records.reserve(timers);
+    for (Base* on : {&running_, &real_}) {
+        on->wheel.reserve(timers);
+        on->records.reserve(timers);
     }
 }
 
-TimerId Timers::outside(TimerId in_wheel, TimeBase base) {
-    return {in_wheel.index << 1 | static_cast<std::uint32_t>(base), in_wheel.generation};
+// Makes room for a timer that takes the place of none before it.
+void Timers::grow(Base& on) {
+    if (on.records.size() == on.wheel.size()) on.records.emplace_back();
+    on.wheel.add_free();
 }
 
 Timers::Details* Timers::details(std::uint32_t index) {
@@ -273,7 +268,8 @@ void Timers::drop_details(std::uint32_t index) {
 
 // Of a timer that is armed.
 Time Timers::exact_deadline(TimerId id) const {
-    return base(id).wheel.deadline(in_wheel(id)) - std::chrono::nanoseconds(record(id.index).early_ns);
+    const TimerWheel& wheel = base(id).wheel;
+    return wheel.deadline(in_wheel(id)) - Armed::early(wheel.payload(in_wheel(id)));
 }
 
 // The base whose first due timer comes before that of the other.
@@ -283,22 +279,22 @@ std::optional<TimeBase> Timers::first_due() const {
     if (!running && !real) return std::nullopt;
     if (!running) return TimeBase::real;
     if (!real) return TimeBase::running;
-    const auto running_order = std::pair(time_.real_time_of(running->deadline), running->payload);
-    const auto real_order = std::pair(real->deadline, real->payload);
-    return running_order < real_order ? TimeBase::running : TimeBase::real;
+    const Time running_deadline = time_.real_time_of(running->deadline);
+    const bool running_first = running_deadline == real->deadline ? Armed::before(running->payload, real->payload)
+                                                                  : running_deadline < real->deadline;
+    return running_first ? TimeBase::running : TimeBase::real;
 }
 
-void Timers::fire(TimerId id, Time rounded_deadline, const Pass& pass) {
+void Timers::fire(TimerId id, Time deadline, const Pass& pass) {
     TimerFired fired{id, pass, {}, 0};
     const TimeBase on = base_of(id.index);
     const Time now = on == TimeBase::running ? pass.running : pass.now;
     Record& due = record(id.index);
-    const Time deadline = rounded_deadline - std::chrono::nanoseconds(due.early_ns);
     fired.deadline = on == TimeBase::running ? time_.real_time_of(deadline) : deadline;
     if (const Details* more = details(id.index); more && more->interval > Duration::zero()) {
         // Armed again before the call, so that the callback finds the timer as anyone else would.
         fired.missed = static_cast<std::uint64_t>((now - deadline) / more->interval);
-        arm(id, deadline + more->interval * static_cast<Duration::rep>(fired.missed + 1));
+        arm(id, deadline + more->interval * static_cast<Duration::rep>(fired.missed + 1), Armed::detailed);
     }
 
     // It runs from here: the callback may let the records grow, or cancel itself and have its record taken by another.
@@ -330,9 +326,9 @@ std::string Timers::name_of(TimerId id, TimerGroups::Index group) const {
     return group == none ? fmt::format("{}", id) : fmt::format("{} {}", groups_[group].name, id);
 }
 
-void Timers::arm(TimerId id, Time deadline) {
-    record(id.index).early_ns = rounded_by(deadline);
-    base(id).wheel.reschedule(in_wheel(id), deadline, armed_++);
+void Timers::arm(TimerId id, Time deadline, std::uint64_t detailed) {
+    const TimerWheel::Tick rounded = TimerWheel::rounded_up(deadline);
+    base(id).wheel.reschedule(in_wheel(id), rounded, next_payload(rounded, deadline, detailed));
 }
 
 void Timers::pause(TimerId id) {
@@ -345,7 +341,7 @@ void Timers::pause(TimerId id) {
 void Timers::resume(TimerId id) {
     Details& resumed = *details(id.index);
     resumed.paused = false;
-    arm(id, time_.now(base_of(id.index)) + resumed.left);
+    arm(id, time_.now(base_of(id.index)) + resumed.left, Armed::detailed);
 }
 
 void Timers::join_group(std::uint32_t index, TimerGroups::Index into) {

@@ -1,7 +1,9 @@
 #include "runtime/timers.h"
 
+#include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -96,6 +98,53 @@ TEST_CASE_FIXTURE(TimersFixture, "T-1: a delay of our own is brought within the 
     after(month - 1ms);
     CHECK(heard == Heard{"shortest", "longest"});
     CHECK(timers.remaining(longest) == month);
+}
+
+TEST_CASE_FIXTURE(
+    TimersFixture,
+    "T-2: a callback of any kind fires once and is destroyed once, fired or cancelled, on both time bases") {
+    const auto owned = std::make_shared<int>(0);
+    const std::array<std::uint64_t, 8> large{1, 2, 3};
+    for (const TimeBase base : {TimeBase::running, TimeBase::real}) {
+        for (const bool cancelled : {false, true}) {
+            const TimerSpec spec{.first_delay = 1ms, .base = base};
+            std::vector<TimerId> ids;
+            heard.clear();
+            ids.push_back(timers.start(spec, [this](const TimerFired&) { heard.emplace_back("bytes"); }));
+            ids.push_back(timers.start(spec, [this, owned](const TimerFired&) { heard.emplace_back("owner"); }));
+            ids.push_back(
+                timers.start(spec, [this, owned, large](const TimerFired&) { heard.emplace_back("on the heap"); }));
+            const std::function<void(const TimerFired&)> function = [this, owned](const TimerFired&) {
+                heard.emplace_back("copied");
+            };
+            ids.push_back(timers.start(spec, function));
+            ids.push_back(timers.start(spec, note("moved")));
+            CHECK(owned.use_count() == 5);
+            if (cancelled) {
+                for (const TimerId id : ids) CHECK(timers.cancel(id));
+                CHECK(owned.use_count() == 2);  // the test's function
+            }
+            after(1ms);
+            CHECK(heard == (cancelled ? Heard{} : Heard{"bytes", "owner", "on the heap", "copied", "moved"}));
+            CHECK(owned.use_count() == 2);
+            CHECK(timers.size() == 0);
+        }
+    }
+}
+
+TEST_CASE_FIXTURE(TimersFixture, "T-1: a timer that is moved keeps its new deadline to the nanosecond") {
+    for (const TimeBase base : {TimeBase::running, TimeBase::real}) {
+        for (const bool grouped : {false, true}) {
+            const auto group = grouped ? std::optional<std::string_view>("g") : std::nullopt;
+            const TimerId id = timers.start({.first_delay = 5ms + 1ns, .group = group, .base = base}, note("x"));
+            CHECK(timers.remaining(id) == 5ms + 1ns);
+            for (const Duration delay : {Duration(7ms - 1ns), Duration(7ms), Duration(7ms + 999'999ns)}) {
+                CHECK(timers.reschedule(id, delay));
+                CHECK(timers.remaining(id) == delay);
+            }
+            CHECK(timers.cancel(id));
+        }
+    }
 }
 
 TEST_CASE_FIXTURE(TimersFixture, "L-2: a callback is handed the pass it fires in") {
