@@ -13,6 +13,12 @@ namespace {
 // A reader never decodes much for one event.
 constexpr std::size_t block_bytes_max = 64 * 1024;
 
+// Plans are made once, mostly while the tables are empty and reading all of one looks cheapest; and they stay. The cost
+// of a plan that cannot do without is beyond all bounds then, which is no reason to compile it.
+constexpr const char* find_by_keys =
+    "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;"
+    " SET enable_mergejoin = off; SET jit = off";
+
 std::string lobbies_text(const std::vector<LobbyId>& lobbies) {
     PgArray array;
     for (const LobbyId lobby : lobbies) array.add(lobby.value);
@@ -22,6 +28,7 @@ std::string lobbies_text(const std::vector<LobbyId>& lobbies) {
 }  // namespace
 
 void PgWriter::prepare(PgConnection& connection) {
+    connection.run_script(find_by_keys);
     connection.prepare("put_server",
                        "INSERT INTO muster.servers VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, NULL, $11,"
                        " $12, $13, $14)"
@@ -42,10 +49,11 @@ void PgWriter::prepare(PgConnection& connection) {
                        " ON CONFLICT ON CONSTRAINT player_lists_pkey DO UPDATE SET matchmaker = excluded.matchmaker,"
                        " accounts = excluded.accounts, given_at = excluded.given_at");
     connection.prepare("drop_lists", "DELETE FROM muster.player_lists WHERE cell = $1 AND lobby = ANY ($2::integer[])");
-    // A lobby that comes again after its end starts without the uses of the match before.
+    // A lobby that comes again after its end starts without the uses of the match before. Here and below a match is
+    // asked for by its key, in a question of its own: a join may begin with all that are open, or over.
     connection.prepare("drop_old_uses",
-                       "DELETE FROM muster.token_uses USING muster.matches WHERE token_uses.lobby = matches.lobby"
-                       " AND matches.cell = $1 AND matches.lobby = ANY ($2::integer[]) AND matches.state >= 4");
+                       "DELETE FROM muster.token_uses WHERE lobby = ANY ($2::integer[]) AND (SELECT cell = $1 AND"
+                       " state >= 4 FROM muster.matches WHERE matches.lobby = token_uses.lobby)");
     // Another cell's lobby is not changed, and comes back (N-8).
     connection.prepare(
         "put_matches",
@@ -65,12 +73,12 @@ void PgWriter::prepare(PgConnection& connection) {
         " SELECT l FROM unnest($2::integer[]) AS asked (l) WHERE l NOT IN (SELECT lobby FROM put)");
     connection.prepare("put_uses",
                        "INSERT INTO muster.token_uses SELECT l, a, u FROM"
-                       " unnest($2::integer[], $3::integer[], $4::bigint[]) AS row (l, a, u)"
-                       " JOIN muster.matches ON lobby = l AND cell = $1 AND state < 4 ON CONFLICT DO NOTHING");
+                       " unnest($2::integer[], $3::integer[], $4::bigint[]) AS row (l, a, u) WHERE"
+                       " (SELECT cell = $1 AND state < 4 FROM muster.matches WHERE lobby = l) ON CONFLICT DO NOTHING");
     connection.prepare("drop_uses",
-                       "DELETE FROM muster.token_uses USING unnest($2::integer[], $3::integer[]) AS row (l, a),"
-                       " muster.matches WHERE token_uses.lobby = l AND token_uses.account = a"
-                       " AND matches.lobby = l AND matches.cell = $1 AND matches.state < 4");
+                       "DELETE FROM muster.token_uses USING unnest($2::integer[], $3::integer[]) AS row (l, a)"
+                       " WHERE lobby = l AND account = a"
+                       " AND (SELECT cell = $1 AND state < 4 FROM muster.matches WHERE matches.lobby = l)");
     connection.prepare("end_events",
                        "UPDATE muster.matches SET untold_event = 0 WHERE cell = $1 AND lobby = ANY ($2::integer[])");
     connection.prepare("drop_matches", "DELETE FROM muster.matches WHERE cell = $1 AND lobby = ANY ($2::integer[])");
