@@ -9,6 +9,7 @@ namespace muster {
 #define MUSTER_LIBPQ_CALLS(CALL) \
     CALL(PQbackendPID)           \
     CALL(PQclear)                \
+    CALL(PQcmdTuples)            \
     CALL(PQconnectPoll)          \
     CALL(PQconnectStartParams)   \
     CALL(PQconninfoFree)         \

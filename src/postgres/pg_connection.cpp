@@ -79,6 +79,13 @@ std::int64_t PgRows::integer(std::size_t row, int column) const {
     return number;
 }
 
+std::size_t PgRows::changed() const {
+    const std::string_view digits = libpq().PQcmdTuples(result_.get());
+    std::size_t count = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), count);
+    return count;
+}
+
 void PgConnection::Finish::operator()(pg_conn* connection) const {
     libpq().PQfinish(connection);
 }
@@ -168,10 +175,10 @@ PgRows PgConnection::run(const char* sql, const PgValues& values) {
     return PgRows(answer.release());
 }
 
-void PgConnection::run_script(const std::string& sql) {
+void PgConnection::run_script(const std::string& sql, std::optional<milliseconds> allowed) {
     if (!connection_) throw PgError::unreachable("the connection broke");
     if (libpq().PQsendQuery(connection_.get(), sql.c_str()) != 1) broke(libpq().PQerrorMessage(connection_.get()));
-    const Deadline limit = deadline();
+    const Deadline limit = std::chrono::steady_clock::now() + allowed.value_or(statement_limit_);
     std::unique_ptr<PgError> failed;
     while (pg_result* one = next(limit)) {
         const PgAnswer answer(one);
@@ -241,10 +248,7 @@ void PgConnection::answers(const std::function<void(std::size_t place, const PgR
             failed = std::make_unique<PgError>(error_of(answer.get()));
         if (failed && (is_parting(*failed) || libpq().PQstatus(connection_.get()) == CONNECTION_BAD))
             broke(failed->what());
-        if (status == PGRES_TUPLES_OK && visit) {
-            const PgRows rows(answer.release());
-            if (!rows.empty()) visit(place, rows);
-        }
+        if ((status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) && visit) visit(place, PgRows(answer.release()));
         ++place;
     }
     unanswered_ = 0;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,8 @@ public:
     // PgError when it is no number.
     std::int64_t integer(std::size_t row, int column) const;
     bool flag(std::size_t row, int column) const { return text(row, column) == "t"; }
+    // Of a statement that changes rows: how many.
+    std::size_t changed() const;
 
 private:
     friend class PgConnection;
@@ -55,8 +58,8 @@ public:
 
     // One statement and its answer. Throws PgError.
     PgRows run(const char* sql, const PgValues& values = PgValues());
-    // Several statements without parameters, as one transaction unless they say otherwise.
-    void run_script(const std::string& sql);
+    // Several statements without parameters, as one transaction unless they say otherwise. Nothing: the usual limit.
+    void run_script(const std::string& sql, std::optional<std::chrono::milliseconds> limit = {});
 
     // A statement that is used often, under a name.
     void prepare(const char* name, const char* sql);
@@ -66,8 +69,8 @@ public:
     // Returns its place among them.
     std::size_t send(const char* prepared, const PgValues& values = PgValues());
     void send_sql(const char* sql, const PgValues& values = PgValues());
-    // Throws PgError for the first that failed, once all answers are here. `visit` sees the rows of those that have
-    // any, by their places.
+    // Throws PgError for the first that failed, once all answers are here. `visit` sees the answers of those that did
+    // not, by their places.
     void answers(const std::function<void(std::size_t place, const PgRows& rows)>& visit = {});
 
     // Rows of `query`, in binary; `visit` sees one row at a time. Throws PgError.

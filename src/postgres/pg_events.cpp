@@ -68,9 +68,9 @@ void send_pg_pruning(PgConnection& connection, const std::string& cell, const Ke
     // The latest lobbies are remembered whatever their age.
     const std::int64_t since = std::min(kept.since.value, kept.lobbies_since.value);
     connection.send_sql(
-        "DELETE FROM muster.matches WHERE lobby IN (SELECT lobby FROM muster.matches WHERE cell = $1 AND state >= 4"
+        "DELETE FROM muster.matches WHERE lobby IN (SELECT lobby FROM muster.matches WHERE cell = $1 AND ended_at > 0"
         " AND ended_at < least($2, CASE WHEN $3 = 0 THEN $2 ELSE coalesce((SELECT ended_at FROM muster.matches WHERE"
-        " state >= 4 ORDER BY ended_at DESC LIMIT 1 OFFSET greatest($3 - 1, 0)), $2 - 9000000000000000) END)"
+        " ended_at > 0 ORDER BY ended_at DESC LIMIT 1 OFFSET greatest($3 - 1, 0)), $2 - 9000000000000000) END)"
         " ORDER BY ended_at LIMIT $4)",
         PgValues(cell, since, static_cast<std::int64_t>(kept.lobbies_least), rows));
 }

@@ -92,7 +92,7 @@ private:
     std::int64_t remembered_since() {
         if (kept_.lobbies_least == 0) return kept_.lobbies_since.value;
         const PgRows found = connection_.run(
-            "SELECT ended_at FROM muster.matches WHERE state >= 4 ORDER BY ended_at DESC LIMIT 1 OFFSET $1",
+            "SELECT ended_at FROM muster.matches WHERE ended_at > 0 ORDER BY ended_at DESC LIMIT 1 OFFSET $1",
             PgValues(static_cast<std::int64_t>(kept_.lobbies_least - 1)));
         if (found.empty()) return std::numeric_limits<std::int64_t>::min();
         return std::min(kept_.lobbies_since.value, found.integer(0, 0));
@@ -121,14 +121,15 @@ private:
 
     void read_matches() {
         connection_.copy(
-            fmt::format("SELECT {} FROM muster.matches WHERE cell = {} AND (state < 4 OR untold_event <> 0)"
-                        " AND (state < 4 OR ended_at >= {}) ORDER BY lobby",
+            fmt::format("SELECT {} FROM muster.matches WHERE cell = {} AND (ended_at = 0 OR untold_event <> 0)"
+                        " AND (state < 4 OR untold_event <> 0) AND (state < 4 OR ended_at >= {}) ORDER BY lobby",
                         match_columns, cell_, lobbies_since_),
             [&](PgCopyRow& fields) { read_match(row_of(fields, "muster.matches"), state_.matches.emplace_back()); });
     }
 
     void read_over() {
-        connection_.copy(fmt::format("SELECT {} FROM muster.matches WHERE cell = {} AND state >= 4 AND ended_at >= {}"
+        connection_.copy(fmt::format("SELECT {} FROM muster.matches WHERE cell = {} AND ended_at > 0 AND state >= 4"
+                                     " AND ended_at >= {}"
                                      " ORDER BY ended_at DESC, lobby DESC LIMIT {}",
                                      over_columns, cell_, lobbies_since_, kept_.lobbies_most),
                          [&](PgCopyRow& fields) { state_.over.push_back(over_of(row_of(fields, "muster.matches"))); });
@@ -138,7 +139,7 @@ private:
     void read_token_uses() {
         connection_.copy(
             fmt::format("SELECT {} FROM muster.token_uses JOIN muster.matches USING (lobby)"
-                        " WHERE state < 4 AND cell = {} ORDER BY lobby, account",
+                        " WHERE ended_at = 0 AND state < 4 AND cell = {} ORDER BY lobby, account",
                         use_columns, cell_),
             [&](PgCopyRow& fields) { state_.tokens_used.push_back(use_of(row_of(fields, "muster.token_uses"))); });
     }

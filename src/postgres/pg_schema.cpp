@@ -1,6 +1,7 @@
 #include "postgres/pg_schema.h"
 
 #include <array>
+#include <chrono>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,8 @@ namespace muster {
 namespace {
 
 constexpr int version_min = 130000;
+// An index over many matches takes seconds for each million of them.
+constexpr std::chrono::minutes step_limit{10};
 
 // Times are Unix milliseconds. `cell` says whose rows they are; a lobby is one cell's only (N-8).
 constexpr const char* version_1 = R"sql(
@@ -235,8 +238,18 @@ CREATE TABLE muster.outbox (                             -- what a cell's player
 CREATE INDEX outbox_ready ON muster.outbox (from_cell, lobby) WHERE kind = 0;
 )sql";
 
+// While a match is played no index changes, and its row stays in its page: state is in no index, and a page has room
+// for the next version of its rows. ended_at is 0 exactly while a match is not over.
+constexpr const char* version_10 = R"sql(
+DROP INDEX muster.matches_open;
+DROP INDEX muster.matches_over;
+CREATE INDEX matches_open ON muster.matches (lobby) WHERE ended_at = 0 OR untold_event <> 0;
+CREATE INDEX matches_over ON muster.matches (ended_at, lobby) WHERE ended_at > 0;
+ALTER TABLE muster.matches SET (fillfactor = 60);
+)sql";
+
 constexpr std::array<const char*, pg_schema_version> steps{version_1, version_2, version_3, version_4, version_5,
-                                                           version_6, version_7, version_8, version_9};
+                                                           version_6, version_7, version_8, version_9, version_10};
 
 bool has_table(PgConnection& connection, const char* name) {
     return !connection.run("SELECT 1 FROM pg_tables WHERE schemaname = 'muster' AND tablename = $1", PgValues(name))
@@ -270,7 +283,8 @@ void prepare(PgConnection& connection) {
                                      "up to {})",
                                      version, pg_schema_version));
     }
-    for (auto step = static_cast<std::size_t>(version); step < steps.size(); ++step) connection.run_script(steps[step]);
+    for (auto step = static_cast<std::size_t>(version); step < steps.size(); ++step)
+        connection.run_script(steps[step], step_limit);
     if (version < pg_schema_version)
         connection.run("UPDATE muster.version SET version = $1", PgValues(pg_schema_version));
     connection.run("COMMIT");

@@ -10,7 +10,7 @@
 namespace muster {
 
 // What this version of Muster reads and writes.
-inline constexpr int pg_schema_version = 9;
+inline constexpr int pg_schema_version = 10;
 
 // Makes the tables, or brings older ones up to date; safe beside other nodes that do the same. Throws StoreError 65
 // when the schema is another program's or a newer version's, 74 when rights are missing; a refusal changes nothing.

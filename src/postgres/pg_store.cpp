@@ -197,7 +197,6 @@ StoreFault PgStore::commit(std::span<const RecordBatch> group, std::size_t recor
     const Time began = clock_.now();
     const StoreFault fault = settled([&](PgConnection& to) {
         const UnixMs now = clock_.wall();
-        writer_.begin();
         for (const RecordBatch& batch : group)
             for (const Record& record : batch.records) writer_.write(to, record, now);
         writer_.finish(to);
@@ -309,10 +308,12 @@ BatchReply PgStore::refused_by(std::unique_ptr<PgConnection> connection) {
 template <class Send>
 void PgStore::send_batch(Send send) {
     try {
+        writer_.begin();
         connection_->send_sql("BEGIN");
         cell_.send_fence(*connection_);
         send(*connection_);
         connection_->answers([this](std::size_t place, const PgRows& rows) { writer_.answered(place, rows); });
+        writer_.check_answers();
     } catch (const PgError& error) {
         if (!error.is_unreachable()) connection_->run("ROLLBACK");
         throw;

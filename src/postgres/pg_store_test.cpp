@@ -111,6 +111,38 @@ int exit_of(const auto& call) {
     }
 }
 
+// Matches that are played: of most records only the state is new.
+std::vector<Record> played(Random& random, std::vector<MatchRecord>& matches, UnixMs now) {
+    std::vector<Record> records;
+    for (int i = 0; i < 6; ++i) {
+        MatchRecord& match = matches[random.below(matches.size())];
+        const bool is_new = match.lobby.value == 0 || match.state >= MatchState::ended;
+        if (is_new) {
+            const auto lobby = static_cast<std::int32_t>(&match - matches.data() + 1);
+            match = sample_match(lobby, MatchState::offering, now);
+        } else {
+            match.state = static_cast<MatchState>(random.between(0, 5));
+            if (match.state >= MatchState::ended) {
+                match.ended_at = now;
+                match.token.clear();
+                match.untold_event = random.chance(0.5) ? 3 : 0;
+            }
+            if (random.chance(0.1)) match.server = ServerId(static_cast<std::int32_t>(random.between(1, 3)));
+            match.started_at = UnixMs{random.chance(0.5) ? now.value : 0};
+        }
+        records.emplace_back(match);
+        const AccountId account(static_cast<std::int32_t>(random.between(1, 3)));
+        if (random.chance(0.3)) records.emplace_back(TokenUsed{match.lobby, account});
+        if (random.chance(0.1)) records.emplace_back(TokenReleased{match.lobby, account});
+        if (random.chance(0.1)) records.emplace_back(EventTold{match.lobby});
+        if (random.chance(0.1)) {
+            records.emplace_back(MatchForgotten{match.lobby});
+            match = {};
+        }
+    }
+    return records;
+}
+
 }  // namespace
 
 TEST_CASE("X-4, N-6: what PostgreSQL recovers is what the records mean, also after many starts") {
@@ -144,6 +176,33 @@ TEST_CASE("X-4, N-6: what PostgreSQL recovers is what the records mean, also aft
             auto backwards = node.store->events_before(std::numeric_limits<std::int64_t>::max(), 10'000);
             std::reverse(backwards.begin(), backwards.end());
             CHECK(backwards == events);
+        }
+    }
+}
+
+TEST_CASE("X-4, N-6: matches that are played are recovered as they stand, whatever of them was written before") {
+    NEEDS_ENGINE();
+    TestEngine engine;
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+        CAPTURE(seed);
+        const std::string url = engine.url(fmt::format("played_{}", seed));
+        Random random(seed);
+        HandClock clock;
+        LatestState expected;
+        std::vector<MatchRecord> matches(12);
+        for (int life = 0; life < 3; ++life) {
+            Node node(clock, url, "one");
+            REQUIRE(node.own());
+            CHECK(as_text(node.begin()) == as_text(expected.recovered(KeptPast(UnixMs{0}))));
+            for (int batch = 0; batch < 40; ++batch) {
+                const std::vector<Record> records = played(random, matches, clock.wall());
+                for (const Record& record : records) expected.apply(record, clock.wall());
+                REQUIRE(node.store->submit({++node.number, records, 0}));
+                if (random.chance(0.5)) REQUIRE(node.outcomes.wait_for(node.number));
+            }
+            REQUIRE(node.outcomes.wait_for(40));
+            CHECK(node.outcomes.good_in_order() == 40);
+            CHECK(node.store->stop(30s));
         }
     }
 }

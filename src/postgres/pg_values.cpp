@@ -3,6 +3,7 @@
 namespace muster {
 
 std::string pg_text(std::string_view text) {
+    if (text.find('\0') == std::string_view::npos) return std::string(text);
     std::string kept;
     kept.reserve(text.size());
     for (const char c : text) kept += c == '\0' ? std::string("\uFFFD") : std::string(1, c);

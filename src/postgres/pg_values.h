@@ -5,7 +5,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "postgres/pg_column.h"
 
 namespace muster {
 
@@ -22,23 +25,26 @@ public:
     }
 
     template <class Number>
-        requires std::is_integral_v<Number>
-    PgValues& add(Number value) {
+    requires std::is_integral_v<Number> PgValues& add(Number value) {
         if constexpr (std::is_same_v<Number, bool>)
             return add(std::string_view(value ? "t" : "f"));
         else
             return add(std::string_view(std::to_string(value)));
     }
-    PgValues& add(std::string_view text) { return push(text, false); }
-    PgValues& add(const std::string& text) { return push(text, false); }
-    PgValues& add(const char* text) { return push(text, false); }
+    PgValues& add(std::string_view text) { return push(text); }
+    PgValues& add(const std::string& text) { return push(text); }
+    PgValues& add(const char* text) { return push(text); }
     template <class Value>
     PgValues& add(const std::optional<Value>& value) {
         if (value) return add(*value);
         values_.push_back({});
         return *this;
     }
-    PgValues& add_bytes(std::string_view bytes) { return push(bytes, true); }
+    PgValues& add_bytes(std::string bytes) {
+        values_.push_back({std::move(bytes), true});
+        return *this;
+    }
+    PgValues& add(PgColumn& column) { return add_bytes(column.take()); }
 
     std::size_t size() const { return values_.size(); }
     // As libpq takes them. Valid until the next add().
@@ -51,8 +57,8 @@ private:
         std::optional<std::string> bytes{};
         bool is_binary = false;
     };
-    PgValues& push(std::string_view bytes, bool is_binary) {
-        values_.push_back({is_binary ? std::string(bytes) : pg_text(bytes), is_binary});
+    PgValues& push(std::string_view text) {
+        values_.push_back({pg_text(text), false});
         return *this;
     }
 
@@ -63,7 +69,7 @@ private:
 class PgArray {
 public:
     template <class Number>
-        requires std::is_integral_v<Number>
+    requires std::is_integral_v<Number>
     void add(Number value) {
         if constexpr (std::is_same_v<Number, bool>)
             raw(value ? "t" : "f");

@@ -1,11 +1,9 @@
 #include "postgres/pg_writer.h"
 
 #include <algorithm>
-#include <array>
 #include <variant>
 
 #include "postgres/pg_outbox.h"
-#include "store/latest_state.h"
 
 namespace muster {
 namespace {
@@ -49,28 +47,7 @@ void PgWriter::prepare(PgConnection& connection) {
                        " ON CONFLICT ON CONSTRAINT player_lists_pkey DO UPDATE SET matchmaker = excluded.matchmaker,"
                        " accounts = excluded.accounts, given_at = excluded.given_at");
     connection.prepare("drop_lists", "DELETE FROM muster.player_lists WHERE cell = $1 AND lobby = ANY ($2::integer[])");
-    // A lobby that comes again after its end starts without the uses of the match before. Here and below a match is
-    // asked for by its key, in a question of its own: a join may begin with all that are open, or over.
-    connection.prepare("drop_old_uses",
-                       "DELETE FROM muster.token_uses WHERE lobby = ANY ($2::integer[]) AND (SELECT cell = $1 AND"
-                       " state >= 4 FROM muster.matches WHERE matches.lobby = token_uses.lobby)");
-    // Another cell's lobby is not changed, and comes back (N-8).
-    connection.prepare(
-        "put_matches",
-        "WITH put AS (INSERT INTO muster.matches SELECT l, $1, m, r, gt, gm, pc, ar, st, re, s, se, si, sp, tk, qa, aa,"
-        " ra, sa, ea, ue FROM unnest($2::integer[], $3::text[], $4::integer[], $5::integer[], $6::integer[],"
-        " $7::integer[], $8::integer[], $9::integer[], $10::text[], $11::integer[], $12::bigint[], $13::text[],"
-        " $14::integer[], $15::text[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], $20::bigint[],"
-        " $21::integer[]) AS row (l, m, r, gt, gm, pc, ar, st, re, s, se, si, sp, tk, qa, aa, ra, sa, ea, ue)"
-        " ON CONFLICT (lobby) DO UPDATE SET matchmaker = excluded.matchmaker, region = excluded.region,"
-        " game_type = excluded.game_type, game_mode = excluded.game_mode, player_count = excluded.player_count,"
-        " average_rating = excluded.average_rating, state = excluded.state, reason = excluded.reason,"
-        " server = excluded.server, server_epoch = excluded.server_epoch, server_ip = excluded.server_ip,"
-        " server_port = excluded.server_port, token = excluded.token, requested_at = excluded.requested_at,"
-        " allocated_at = excluded.allocated_at, ready_at = excluded.ready_at, started_at = excluded.started_at,"
-        " ended_at = excluded.ended_at, untold_event = excluded.untold_event"
-        " WHERE muster.matches.cell = excluded.cell RETURNING lobby)"
-        " SELECT l FROM unnest($2::integer[]) AS asked (l) WHERE l NOT IN (SELECT lobby FROM put)");
+    // The match is asked for by its key, in a question of its own: a join may begin with all that are open.
     connection.prepare("put_uses",
                        "INSERT INTO muster.token_uses SELECT l, a, u FROM"
                        " unnest($2::integer[], $3::integer[], $4::bigint[]) AS row (l, a, u) WHERE"
@@ -135,6 +112,7 @@ void PgWriter::prepare(PgConnection& connection) {
                        "INSERT INTO muster.event_blocks VALUES ($1, $2, $3, $4, $5, $6, $7::bytea)"
                        " ON CONFLICT (cell, first_id) DO NOTHING");
     connection.prepare("count_shared_change", "UPDATE muster.shared_changes SET number = number + 1");
+    PgMatches::prepare(connection);
     prepare_outbox(connection);
 }
 
@@ -148,29 +126,31 @@ void PgWriter::finish(PgConnection& connection) {
 }
 
 void PgWriter::begin() {
-    lobbies_at_.clear();
+    matches_.begin();
     names_at_.clear();
-    lobbies_of_others_.clear();
     names_of_others_.clear();
 }
 
 void PgWriter::answered(std::size_t place, const PgRows& rows) {
-    const bool are_lobbies = std::ranges::binary_search(lobbies_at_, place);
-    const bool are_names = std::ranges::binary_search(names_at_, place);
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-        if (are_lobbies) lobbies_of_others_.insert(LobbyId(static_cast<std::int32_t>(rows.integer(row, 0))));
-        if (are_names) names_of_others_.emplace(rows.text(row, 0));
-    }
+    matches_.answered(place, rows);
+    if (!std::ranges::binary_search(names_at_, place)) return;
+    for (std::size_t row = 0; row < rows.size(); ++row) names_of_others_.emplace(rows.text(row, 0));
 }
 
 bool PgWriter::is_anothers(const Record& record) const {
-    if (const auto* match = std::get_if<MatchRecord>(&record)) return lobbies_of_others_.contains(match->lobby);
+    if (const auto* match = std::get_if<MatchRecord>(&record)) return matches_.of_others().contains(match->lobby);
     const auto* account = std::get_if<AccountRecord>(&record);
     return account && names_of_others_.contains(pg_text(account->name));
 }
 
+void PgWriter::committed() {
+    durable_event_ = last_event_;
+    matches_.committed();
+}
+
 void PgWriter::rolled_back() {
     forget_collected();
+    matches_.rolled_back();
     events_.clear();
     last_event_ = durable_event_;
 }
@@ -178,7 +158,6 @@ void PgWriter::rolled_back() {
 void PgWriter::forget_collected() {
     stages_.clear();
     lists_.clear();
-    matches_.clear();
     uses_.clear();
     told_.clear();
     forgotten_.clear();
@@ -192,10 +171,11 @@ void PgWriter::reach(PgConnection& to, LobbyId lobby, Stage stage) {
 
 void PgWriter::send_lobbies(PgConnection& to) {
     send_lists(to);
-    send_matches(to);
+    matches_.send(to);
     send_uses(to);
     if (!told_.empty()) to.send("end_events", PgValues(cell_, lobbies_text(told_)));
     if (!forgotten_.empty()) to.send("drop_matches", PgValues(cell_, lobbies_text(forgotten_)));
+    for (const LobbyId lobby : forgotten_) matches_.dropped(lobby);
     forget_collected();
 }
 
@@ -220,48 +200,6 @@ void PgWriter::send_lists(PgConnection& to) {
     if (!dropped.empty()) to.send("drop_lists", PgValues(cell_, lobbies_text(dropped)));
     if (!lobbies.empty())
         to.send("put_lists", PgValues(cell_, lobbies.text(), matchmakers.text(), accounts.text(), given.text()));
-}
-
-void PgWriter::send_matches(PgConnection& to) {
-    if (matches_.empty()) return;
-    std::array<PgArray, 20> columns;
-    std::vector<LobbyId> alive;
-    std::vector<LobbyId> over;
-    for (const auto& [lobby, match] : matches_) {
-        const bool is_past = is_over(match->state);
-        (is_past ? over : alive).push_back(lobby);
-        std::size_t column = 0;
-        const auto add = [&](const auto& value) { columns[column++].add(value); };
-        add(lobby.value);
-        add(std::string_view(match->matchmaker));
-        add(match->region.value);
-        add(match->game_type);
-        add(match->game_mode);
-        add(match->player_count);
-        add(match->average_rating);
-        add(static_cast<int>(match->state));
-        add(std::string_view(match->reason));
-        add(match->server.value);
-        add(match->server_epoch);
-        add(std::string_view(match->server_ip));
-        add(match->server_port);
-        add(is_past ? std::string_view() : std::string_view(match->token));
-        add(match->requested_at.value);
-        add(match->allocated_at.value);
-        add(match->ready_at.value);
-        add(match->started_at.value);
-        add(match->ended_at.value);
-        add(static_cast<int>(match->untold_event));
-    }
-    if (!alive.empty()) to.send("drop_old_uses", PgValues(cell_, lobbies_text(alive)));
-    PgValues values(cell_);
-    for (const PgArray& column : columns) values.add(column.text());
-    lobbies_at_.push_back(to.send("put_matches", values));
-    // What was said of a match that is over is of the past.
-    if (!over.empty()) {
-        to.send("drop_old_uses", PgValues(cell_, lobbies_text(over)));
-        to.send("drop_lists", PgValues(cell_, lobbies_text(over)));
-    }
 }
 
 void PgWriter::send_uses(PgConnection& to) {
@@ -303,10 +241,9 @@ void PgWriter::write_one(PgConnection& to, const ServerRemoved& removed, UnixMs 
 
 void PgWriter::write_one(PgConnection& to, const MatchRecord& match, UnixMs) {
     // Of several states only the last is written, but an end stands between two matches of one lobby.
-    const auto before = matches_.find(match.lobby);
-    if (before != matches_.end() && is_over(before->second->state)) send_lobbies(to);
+    if (matches_.has_end_of(match.lobby)) send_lobbies(to);
     reach(to, match.lobby, Stage::match);
-    matches_[match.lobby] = &match;
+    matches_.collect(match);
 }
 
 void PgWriter::write_one(PgConnection& to, const MatchForgotten& forgotten, UnixMs) {

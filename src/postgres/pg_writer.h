@@ -17,6 +17,7 @@
 
 #include "core/records.h"
 #include "postgres/pg_connection.h"
+#include "postgres/pg_matches.h"
 #include "store/event_block.h"
 
 namespace muster {
@@ -24,7 +25,7 @@ namespace muster {
 // One thread; for one transaction after another. The records of a transaction live until finish() has returned.
 class PgWriter {
 public:
-    explicit PgWriter(std::string cell) : cell_(std::move(cell)) {}
+    explicit PgWriter(const std::string& cell) : cell_(cell), matches_(cell) {}
 
     // The statements that it sends, on a new connection. Throws PgError.
     static void prepare(PgConnection& connection);
@@ -38,13 +39,15 @@ public:
 
     // What the engine answered to the statement of that place.
     void answered(std::size_t place, const PgRows& rows);
+    // After all answers. Throws PgError when the transaction is to be rolled back and tried again.
+    void check_answers() { matches_.check_answers(); }
     // Whether the record of that transaction was left out: another cell has its lobby or name (N-8). Of a lobby that
     // was left out once, all are said to be: who wrote them takes them back.
     bool is_anothers(const Record& record) const;
-    bool has_anothers() const { return !lobbies_of_others_.empty() || !names_of_others_.empty(); }
+    bool has_anothers() const { return !matches_.of_others().empty() || !names_of_others_.empty(); }
 
     // What became of the transaction. Events that were known before are skipped, so the last durable id counts.
-    void committed() { durable_event_ = last_event_; }
+    void committed();
     void rolled_back();
     void begin_after(std::int64_t event) { last_event_ = durable_event_ = event; }
 
@@ -82,7 +85,6 @@ private:
     void reach(PgConnection& to, LobbyId lobby, Stage stage);
     void send_lobbies(PgConnection& to);
     void send_lists(PgConnection& to);
-    void send_matches(PgConnection& to);
     void send_uses(PgConnection& to);
     void send_events(PgConnection& to);
     void forget_collected();
@@ -96,13 +98,11 @@ private:
     const std::string cell_;
     std::map<LobbyId, Stage> stages_;
     std::map<LobbyId, List> lists_;
-    std::map<LobbyId, const MatchRecord*> matches_;
+    PgMatches matches_;
     std::map<std::pair<LobbyId, AccountId>, std::optional<UnixMs>> uses_;  // when used; nothing: released
     std::vector<LobbyId> told_;
     std::vector<LobbyId> forgotten_;
-    std::vector<std::size_t> lobbies_at_;  // places of statements that return others' lobbies; ascending, as are names
-    std::vector<std::size_t> names_at_;
-    std::set<LobbyId> lobbies_of_others_;
+    std::vector<std::size_t> names_at_;  // places of statements that return others' names, ascending
     std::set<std::string> names_of_others_;
     EventBlock events_;
     std::int64_t last_event_ = 0;

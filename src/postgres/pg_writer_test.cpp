@@ -35,7 +35,9 @@ TEST_CASE("A-12, N-2: what is written with a match is found by its key, also whe
     PgWriter::prepare(*connection);
     for (const char* call :
          {"drop_old_uses('main', '{1,2}')", "drop_lists('main', '{1,2}')", "drop_uses('main', '{1}', '{1}')",
-          "put_uses('main', '{1}', '{1}', '{1}')", "end_events('main', '{1,2}')", "drop_matches('main', '{1,2}')"}) {
+          "put_uses('main', '{1}', '{1}', '{1}')", "end_events('main', '{1,2}')",
+          "change_matches('main', '{1}', '{1}', '{a}', '{1}', '{1}', '{1}', '{1}', '{0}')",
+          "drop_matches('main', '{1,2}')"}) {
         const std::string plan = plan_of(*connection, call);
         CAPTURE(call);
         CAPTURE(plan);
