@@ -37,8 +37,9 @@ def until_synchronous(port):
 class Engine:
     """Made and started; `end()` removes it."""
 
-    def __init__(self):
+    def __init__(self, shared_buffers="16MB"):
         self.programs = programs()
+        self.shared_buffers = shared_buffers
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="muster-pg-"))
         self.port = free_port()
         self.databases = 0
@@ -63,7 +64,7 @@ class Engine:
 
     def start(self, *settings):
         options = [f"-c port={self.port}", "-c listen_addresses=127.0.0.1", f"-c unix_socket_directories={self.folder}",
-                   "-c shared_buffers=16MB", "-c max_connections=60", *settings]
+                   f"-c shared_buffers={self.shared_buffers}", "-c max_connections=60", *settings]
         # Its output goes to its log: a pipe of ours would never end.
         subprocess.run([*self.owner, str(self.programs / "pg_ctl"), "-D", self.data(), "-l", str(self.folder / "log"), "-w", "-t",
                         str(PATIENCE_S), "start", "-o", " ".join(options)], cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -93,6 +94,12 @@ class Engine:
         self.sql(f"CREATE DATABASE {name}")
         return name
 
+    def recycle_log(self):
+        """As after some time of use: commits write into segments of the log that are there, and wait for no new file."""
+        for _ in range(4):
+            self.sql("SELECT pg_logical_emit_message(true, 'muster', 'next'); SELECT pg_switch_wal()")
+        self.sql("CHECKPOINT")
+
     def url(self, database, user="muster"):
         return f"postgresql://{user}@127.0.0.1:{self.port}/{database}"
 
@@ -117,7 +124,7 @@ class Standby:
             settings.write("wal_retrieve_retry_interval = 100\n")
         self.control("start", "-l", str(self.primary.folder / "standby.log"), "-o",
                      f"-c port={self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={self.primary.folder} "
-                     "-c shared_buffers=16MB -c max_connections=60")
+                     f"-c shared_buffers={self.primary.shared_buffers} -c max_connections=60")
 
     def control(self, *arguments):
         subprocess.run([*self.primary.owner, str(self.primary.programs / "pg_ctl"), "-D", str(self.folder), "-w", "-t", str(PATIENCE_S),

@@ -96,9 +96,13 @@ def postgres(bench):
         return lambda: loads.fleet(bench.programs, bench.muster, "Muster", rate, rate * seconds, servers=size, more=more)
     found = {}
     bench.say("PostgreSQL starts")
-    engine = pg_engine.Engine()
+    engine = pg_engine.Engine(shared_buffers="128MB")  # as it is installed
+
+    def fresh():
+        url = engine.url(engine.database())
+        engine.recycle_log()
+        return url
     try:
-        fresh = lambda: engine.url(engine.database())
         whole = 1.0  # the engine is no child of ours: its work looks like that of others
         found.update(bench.interleaved(f"{rate:,} a second", {"SQLite": allocate(None), "PostgreSQL": lambda: allocate(fresh)()},
                                        others_max=whole))

@@ -95,6 +95,8 @@ PEERS = """## Who is beside whom
 - The **flat-pool wheel** (`bench/limits/flat_wheel.h`): timers with a plain function each. No groups, no second time base.
 - **Redis**, **libev**, **libuv**, **PostgreSQL**: Debian's packages. Redis syncs each command (`appendfsync always`) where it
   claims lobbies, and nothing elsewhere.
+- PostgreSQL has its default settings, and is one that has been in use: segments of its log are written anew, so that no
+  commit waits for a new file.
 - **Muster** is the whole daemon as it is installed, all of its threads counted; only limits of one address are lifted.
 
 A measurement is taken again when other programs took more than 15 % of the machine meanwhile, the hypervisor more than 5 %, or the
