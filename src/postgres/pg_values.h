@@ -25,7 +25,8 @@ public:
     }
 
     template <class Number>
-    requires std::is_integral_v<Number> PgValues& add(Number value) {
+        requires std::is_integral_v<Number>
+    PgValues& add(Number value) {
         if constexpr (std::is_same_v<Number, bool>)
             return add(std::string_view(value ? "t" : "f"));
         else
@@ -69,7 +70,7 @@ private:
 class PgArray {
 public:
     template <class Number>
-    requires std::is_integral_v<Number>
+        requires std::is_integral_v<Number>
     void add(Number value) {
         if constexpr (std::is_same_v<Number, bool>)
             raw(value ? "t" : "f");
