@@ -112,8 +112,10 @@ TEST_CASE_FIXTURE(
             heard.clear();
             ids.push_back(timers.start(spec, [this](const TimerFired&) { heard.emplace_back("bytes"); }));
             ids.push_back(timers.start(spec, [this, owned](const TimerFired&) { heard.emplace_back("owner"); }));
-            ids.push_back(
-                timers.start(spec, [this, owned, large](const TimerFired&) { heard.emplace_back("on the heap"); }));
+            ids.push_back(timers.start(spec, [this, owned, large](const TimerFired&) {
+                static_cast<void>(large);
+                heard.emplace_back("on the heap");
+            }));
             const std::function<void(const TimerFired&)> function = [this, owned](const TimerFired&) {
                 heard.emplace_back("copied");
             };
