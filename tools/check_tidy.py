@@ -37,6 +37,7 @@ TEST_CHECKS = (
 AS_GCC = ("-Wno-unknown-warning-option", "-Wno-sign-conversion")
 DEEP_CHECKS = "clang-analyzer-*,-clang-analyzer-optin.performance.Padding"
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+JOINED = re.compile(r"unity_\d+_cxx\.cxx")
 FINDING = re.compile(r"^(?P<place>[^\s:]+:\d+:\d+): (?P<kind>error|warning): (?P<text>.*)$")
 
 
@@ -93,14 +94,31 @@ def run_tidy(path, build, checks):
     return done.stdout or done.stderr or f"{path}: {TIDY} ended with {done.returncode}"
 
 
+def sources_of(path):
+    """The sources that CMake compiles by that file: those it joins, or itself."""
+    if not JOINED.fullmatch(path.name):
+        return [path]
+    return [pathlib.Path(name.decode()) for name in INCLUDE.findall(path.read_bytes())]
+
+
 def compile_commands(build):
-    """Source file -> its compile command, for what we check."""
+    """Source file -> its compile command, for what we check. One that is compiled together with others has a command of its own."""
     commands = {}
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
-        path = (pathlib.Path(entry["directory"]) / entry["file"]).resolve()
-        if path.is_file() and any(path.is_relative_to(ROOT / folder) for folder in CHECKED):
-            commands.setdefault(path, entry.get("command") or " ".join(entry["arguments"]))
+        compiled = (pathlib.Path(entry["directory"]) / entry["file"]).resolve()
+        if not compiled.is_file():
+            continue
+        for path in sources_of(compiled):
+            if any(path.is_relative_to(ROOT / folder) for folder in CHECKED):
+                commands.setdefault(path, entry["command"].replace(str(compiled), str(path)))
     return commands
+
+
+def write_database(folder, build, commands):
+    """The same for clang-tidy, which looks for a file's own command."""
+    folder.mkdir(parents=True, exist_ok=True)
+    entries = [{"directory": str(build.resolve()), "file": str(path), "command": command} for path, command in commands.items()]
+    (folder / "compile_commands.json").write_text(json.dumps(entries), encoding="utf-8")
 
 
 class Report:
@@ -158,6 +176,8 @@ def main():
             return 1
         commands = {path: command for path, command in commands.items() if path in wanted}
 
+    database = ROOT / "build" / "tidy-commands"
+    write_database(database, arguments.build, commands)
     began = time.monotonic()
     tool = subprocess.run([TIDY, "--version"], capture_output=True, text=True, check=True).stdout
     cache = ROOT / "build" / "tidy-clean"
@@ -175,7 +195,7 @@ def main():
     # The largest first, so that none of them runs on alone at the end.
     work.sort(key=lambda item: -sum(each.stat().st_size for each in everything_it_reads(item[0])))
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        running = {pool.submit(run_tidy, path, arguments.build, checks): clean for path, checks, clean in work}
+        running = {pool.submit(run_tidy, path, database, checks): clean for path, checks, clean in work}
         for finished in concurrent.futures.as_completed(running):
             text = finished.result()
             report.add(text)
