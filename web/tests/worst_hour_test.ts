@@ -86,6 +86,7 @@ describe("the worst hour", () => {
         await tab.page.goBack();
         await shown.click();
         await tab.page.getByRole("dialog").getByRole("button", { name: /^Drain \d+ servers?$/ }).click();
+        await shown.waitFor({ state: "detached" }); // all that are shown are draining now
         await tab.page.getByRole("button", { name: /^Undrain \d+ servers shown$/ }).click();
         await tab.page.getByRole("dialog").getByRole("button", { name: /^Undrain \d+ servers$/ }).click();
         await expect.poll(() => tab.row("draining").count()).toBe(0);
