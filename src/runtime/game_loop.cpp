@@ -222,6 +222,7 @@ std::size_t GameLoop::take_messages(const Pass& pass) {
         handled += drain(inlet, pass, {config_.share_least, 1, pass.now + most_time * turn / open});
     }
     for (Inlet& inlet : inlets_) {
+        if (!inlet.open) continue;
         const std::size_t most = config_.messages_max - std::min(handled, config_.messages_max);
         handled += drain(inlet, pass, {most, 0, pass.now + most_time});
     }

@@ -5,6 +5,8 @@
 namespace muster {
 namespace {
 
+constexpr std::size_t first_timers = 128;
+
 constexpr Time time_of(std::int64_t tick) {
     return TimerWheel::Tick(TimerWheel::Tick::duration(tick));
 }
@@ -28,7 +30,10 @@ std::optional<std::uint32_t> first_set(const Bits& bits, std::uint32_t from) {
 
 }  // namespace
 
-TimerWheel::TimerWheel(Time start) : pool_(first_timer), present_(last_tick_of(start)) {
+// The first few timers do not move the heads of all lists.
+TimerWheel::TimerWheel(Time start) : present_(last_tick_of(start)) {
+    reserve(first_timers);
+    pool_.resize(first_timer);
     for (std::uint32_t list = 0; list < first_timer; ++list) pool_[list] = {list, list, 0, 0, 0};
 }
 

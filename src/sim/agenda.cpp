@@ -1,7 +1,6 @@
 #include "sim/agenda.h"
 
-#include <algorithm>
-#include <utility>
+#include "base/check.h"
 
 namespace muster::sim {
 namespace {
@@ -9,23 +8,31 @@ namespace {
 // Of an entry of the heap. Four make it half as high as two would, and lie side by side.
 constexpr std::size_t children = 4;
 
+// Where the first of the entries [begin, end) stands: children of one entry.
+template <class Entry>
+std::size_t first_of(const std::vector<Entry>& heap, std::size_t begin, std::size_t end) {
+    const auto first = [&heap](std::size_t a, std::size_t b) { return heap[b].is_before(heap[a]) ? b : a; };
+    if (end - begin == children) return first(first(begin, begin + 1), first(begin + 2, begin + 3));
+    std::size_t found = begin;
+    for (std::size_t child = begin + 1; child < end; ++child) found = first(found, child);
+    return found;
+}
+
 }  // namespace
 
-void Agenda::at(Time when, Action action) {
-    std::uint32_t slot = 0;
+std::uint32_t Agenda::take_slot() {
     if (free_.empty()) {
-        slot = static_cast<std::uint32_t>(actions_.size());
-        actions_.push_back(std::move(action));
-    } else {
-        slot = free_.back();
-        free_.pop_back();
-        actions_[slot] = std::move(action);
+        MUSTER_CHECK(actions_.size() < slots_max, "the agenda is bounded");
+        actions_.append();
+        return static_cast<std::uint32_t>(actions_.size() - 1);
     }
-    push({std::max(when, now()), next_order_++, slot});
+    const std::uint32_t slot = free_.back();
+    free_.pop_back();
+    return slot;
 }
 
 void Agenda::set_alarm(Time when) {
-    alarm_at_ = Entry{std::max(when, now()), next_order_++, 0};
+    alarm_at_ = Entry{std::max(when, now()), key_of(next_order_++, 0)};
 }
 
 bool Agenda::step(Time until) {
@@ -41,11 +48,11 @@ bool Agenda::step(Time until) {
     }
     const Entry entry = pop();
     clock_.advance_to(entry.when);
-    // Its slot is free when it is over: what it plans takes others.
-    Action& action = actions_[entry.slot];
+    // Its slot is free, and empty, when it is over: what it plans takes others.
+    Action& action = actions_[entry.slot()];
     action();
     action.reset();
-    free_.push_back(entry.slot);
+    free_.push_back(entry.slot());
     return true;
 }
 
@@ -70,11 +77,7 @@ Agenda::Entry Agenda::pop() {
     for (;;) {
         const std::size_t begin = at * children + 1;
         if (begin >= heap_.size()) break;
-        std::size_t next = begin;
-        const std::size_t end = std::min(begin + children, heap_.size());
-        for (std::size_t child = begin + 1; child < end; ++child) {
-            if (heap_[child].is_before(heap_[next])) next = child;
-        }
+        const std::size_t next = first_of(heap_, begin, std::min(begin + children, heap_.size()));
         if (!heap_[next].is_before(last)) break;
         heap_[at] = heap_[next];
         at = next;

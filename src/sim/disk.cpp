@@ -24,8 +24,8 @@ RecoveredState Disk::open(OnOutcome on_outcome) {
     last_failed_ = {};
     on_outcome_ = std::move(on_outcome);
     LastedDate lasted;
-    for (auto event = fold_.events().rbegin(); event != fold_.events().rend() && lasted.add(event->second.time);
-         ++event) {
+    const auto& events = fold_.events();
+    for (auto event = events.end(); event != events.begin() && lasted.add((--event)->second.time);) {
     }
     date_.emplace(clock_.now(), lasted.date().value_or(clock_.wall()));
     next_prune_ = clock_.now() + disk_prune_every;

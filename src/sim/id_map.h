@@ -2,9 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <iterator>
 #include <optional>
 #include <tuple>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "sim/stable_array.h"
 
 namespace muster::sim {
 
@@ -27,7 +28,7 @@ public:
     using Entry = std::pair<const Key, T>;
 
 private:
-    using Places = std::deque<std::optional<Entry>>;
+    using Places = StableArray<std::optional<Entry>>;
 
     template <bool is_const>
     class Iterator {
@@ -165,8 +166,9 @@ private:
             return static_cast<std::uint32_t>(key.value);
         }
     }
-    // Neighbours lie side by side: most numbers are given out in turn.
-    std::size_t home_of(Key key) const { return number_of(key) & (table_.size() - 1); }
+    // Spread by all bits of the number: some count in the low ones, and the top ones of a slot name its worker.
+    std::size_t home_of_number(std::uint32_t number) const { return (number * std::uint32_t{0x9e3779b9}) >> shift_; }
+    std::size_t home_of(Key key) const { return home_of_number(number_of(key)); }
 
     std::size_t place_of(Key key) const {
         if (size_ == 0) return none;
@@ -178,7 +180,7 @@ private:
 
     std::size_t take_place() {
         if (free_.empty()) {
-            places_.emplace_back();
+            places_.append();
             return places_.size() - 1;
         }
         const std::size_t place = free_.back();
@@ -198,7 +200,7 @@ private:
         std::size_t gap = home_of(key);
         while (table_[gap].number != number_of(key) || table_[gap].place == 0) gap = (gap + 1) & mask;
         for (std::size_t at = (gap + 1) & mask; table_[at].place != 0; at = (at + 1) & mask) {
-            const std::size_t home = table_[at].number & mask;
+            const std::size_t home = home_of_number(table_[at].number);
             if (((at - home) & mask) < ((at - gap) & mask)) continue;
             table_[gap] = table_[at];
             gap = at;
@@ -209,6 +211,7 @@ private:
     void grow() {
         MUSTER_CHECK(places_.size() < ~std::uint32_t{0}, "a place has a number");
         table_.assign(std::max(table_least, table_.size() * 2), {});
+        shift_ = 32 - std::countr_zero(table_.size());
         for (std::size_t place = 0; place < places_.size(); ++place) {
             if (places_[place]) enter(places_[place]->first, place);
         }
@@ -222,7 +225,8 @@ private:
 
     Places places_;
     std::vector<std::uint32_t> free_;
-    std::vector<Cell> table_;
+    std::vector<Cell> table_;  // a power of two of them
+    int shift_ = 32;           // of the hash: what is left is a place in the table
     std::size_t size_ = 0;
 };
 

@@ -168,7 +168,7 @@ void InvitationJudge::run_began(const Scene&, const Core& core) {
         if (match.record.state == MatchState::ready) ready_.insert(match.lobby());
     });
     lists_.clear();
-    for (const auto& [lobby, accounts] : kept_) lists_[lobby] = {accounts, std::nullopt};
+    for (const auto& [lobby, accounts] : kept_) lists_.emplace_hint(lists_.end(), lobby, List{accounts, std::nullopt});
     left_.clear();
     unsettled_.clear();
 }

@@ -17,7 +17,7 @@ constexpr std::uint16_t length_most = 65535;
 }  // namespace
 
 LinkNumber Network::connect(Peer& peer, Port port, const IpAddress& ip) {
-    Link& link = links_.emplace_back();
+    Link& link = links_.append();
     link.peer = &peer;
     link.port = port;
     link.ip = ip;
@@ -77,8 +77,15 @@ void Network::deliver(LinkNumber number, bool to_muster, std::uint32_t reset, co
     link.to_peer_bytes -= bytes.size();
     tell_if_drained(number);
     if (!link.peer_open) return;
-    link.arrived.insert(link.arrived.end(), bytes.begin(), bytes.end());
-    deliver_frames(number);
+    if (link.arrived.empty()) {
+        const std::size_t used = deliver_frames(number, bytes);
+        link.arrived.assign(bytes.begin() + static_cast<std::ptrdiff_t>(used), bytes.end());
+        return;
+    }
+    std::vector<std::byte> all = std::move(link.arrived);
+    all.insert(all.end(), bytes.begin(), bytes.end());
+    all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(deliver_frames(number, all)));
+    link.arrived = std::move(all);
 }
 
 std::size_t Network::unsent(LinkNumber link) const {
@@ -103,18 +110,17 @@ void Network::tell_if_drained(LinkNumber number) {
     if (listener_) listener_->drained(number);
 }
 
-void Network::deliver_frames(LinkNumber number) {
-    Link& link = at(number);
-    std::vector<std::byte> bytes = std::move(link.arrived);
+// How many of the bytes were whole frames.
+std::size_t Network::deliver_frames(LinkNumber number, std::span<const std::byte> bytes) {
+    const Link& link = at(number);
     std::size_t used = 0;
     while (link.peer_open) {
-        const FrameSplit split = next_frame(std::span(bytes).subspan(used), default_byte_order(link.port), length_most);
+        const FrameSplit split = next_frame(bytes.subspan(used), default_byte_order(link.port), length_most);
         if (split.kind != FrameSplit::Kind::frame) break;
         used += split.size;
         link.peer->frame(number, split.code, split.payload);
     }
-    bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(used));
-    link.arrived = std::move(bytes);
+    return used;
 }
 
 Time Network::next_arrival(const Link& link, Lane& lane) {

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "protocol/port.h"
 #include "sim/agenda.h"
 #include "sim/scenario.h"
+#include "sim/stable_array.h"
 
 namespace muster::sim {
 
@@ -124,7 +124,7 @@ private:
     const std::vector<LinkNumber>& live();
     void put_on_lane(LinkNumber number, bool to_muster, std::vector<std::byte> bytes);
     void deliver(LinkNumber number, bool to_muster, std::uint32_t reset, const std::vector<std::byte>& bytes);
-    void deliver_frames(LinkNumber number);
+    std::size_t deliver_frames(LinkNumber number, std::span<const std::byte> bytes);
     Time next_arrival(const Link& link, Lane& lane);
     Duration delay(const Link& link);
     void end_at_muster(LinkNumber number, Time when);
@@ -136,7 +136,7 @@ private:
     Random random_;
     NetworkConditions conditions_;
     Listener* listener_ = nullptr;
-    std::deque<Link> links_;
+    StableArray<Link> links_;
     std::uint64_t lost_one_way_ = 0;
     std::vector<LinkNumber> live_;  // ascending; some may be over at both ends by now
 };

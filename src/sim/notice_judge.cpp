@@ -170,6 +170,7 @@ void NoticeJudge::run_began(const Scene&, const Core&) {
     told_on_.clear();
     looked_at_ = Time{};
     lobbies_.erase_if([this](const auto& entry) { return !durable_.contains(entry.first); });
+    std::pair<const std::string, Waiting>* of = nullptr;  // the matchmaker of the one before, often the same
     for (const auto& [id, record] : durable_) {
         Lobby& lobby = lobbies_[id];
         lobby.matchmaker = record.matchmaker;
@@ -179,7 +180,8 @@ void NoticeJudge::run_began(const Scene&, const Core&) {
         due_[id] = latest_[id] =
             static_cast<MatchEventKind>(static_cast<int>(record.state) - static_cast<int>(MatchState::ready) +
                                         static_cast<int>(MatchEventKind::ready));
-        may_leave(lobby, id);
+        if (!of || of->first != record.matchmaker) of = &*may_leave_.try_emplace(record.matchmaker).first;
+        of->second.since.try_emplace(id);
     }
 }
 
