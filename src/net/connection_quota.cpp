@@ -84,4 +84,24 @@ void ConnectionQuota::give_back(Port port, const IpAddress& from) {
     --all.connections;
 }
 
+void ConnectionQuota::began_unproven(Port port, const IpAddress& from) {
+    const std::lock_guard lock(mutex_);
+    ++by_port_[static_cast<std::size_t>(port)].unproven[from.network()];
+}
+
+void ConnectionQuota::ended_unproven(Port port, const IpAddress& from) {
+    const std::lock_guard lock(mutex_);
+    auto& unproven = by_port_[static_cast<std::size_t>(port)].unproven;
+    const auto place = unproven.find(from.network());
+    MUSTER_CHECK(place != unproven.end(), "a handshake that began ends once");
+    if (--place->second == 0) unproven.erase(place);
+}
+
+std::size_t ConnectionQuota::unproven_of(Port port, const IpAddress& from) const {
+    const std::lock_guard lock(mutex_);
+    const auto& unproven = by_port_[static_cast<std::size_t>(port)].unproven;
+    const auto place = unproven.find(from.network());
+    return place == unproven.end() ? 0 : place->second;
+}
+
 }  // namespace muster

@@ -41,12 +41,20 @@ public:
     // Only for one that was taken.
     void give_back(Port port, const IpAddress& from);
 
+    // Of one that was taken: its TLS handshake is not over. That ends once: when it has proved who it is, or before it
+    // is given back.
+    void began_unproven(Port port, const IpAddress& from);
+    void ended_unproven(Port port, const IpAddress& from);
+    // How many of the address there are.
+    std::size_t unproven_of(Port port, const IpAddress& from) const;
+
 private:
     static constexpr std::uint32_t no_limit = 1U << 30;
 
     struct OfPort {
         std::uint32_t connections = 0;
         std::unordered_map<IpAddress, std::uint32_t> by_network;
+        std::unordered_map<IpAddress, std::uint32_t> unproven;          // by network
         std::unordered_map<IpAddress, std::uint32_t> came_this_second;  // by network
         std::array<std::optional<IpAddress>, accept_refusals.size()> last_refused;
     };

@@ -46,7 +46,11 @@ bool LinkKeeper::open(AcceptedSocket newcomer, Port port, const TurnTime& at) {
         link = &table_.add(port, std::move(newcomer.socket), newcomer.from, full_bucket, budget_, std::move(tls));
         arm(link->handshake_timer, TimerKind::handshake, *link, worker_port.limits().handshake_deadline, at);
         if (!poller_.add(link->socket.number(), link->id)) throw std::bad_alloc();
-        if (is_told(link->stage())) worker_port.batch.add_opened(link->id, at.now, link->from);
+        if (is_told(link->stage())) {
+            worker_port.batch.add_opened(link->id, at.now, link->from);
+        } else {
+            quota_.began_unproven(port, link->from);
+        }
     } catch (const std::bad_alloc&) {
         quota_.give_back(port, newcomer.from);
         if (link) {
@@ -65,15 +69,20 @@ bool LinkKeeper::make_room(Port port, const IpAddress& newcomer, AcceptRefusal w
     const bool is_full = why == AcceptRefusal::per_port || why == AcceptRefusal::descriptors;
     if (!worker_port.tls || !is_full || !quota_.may_have_more(port, newcomer, worker_port.limits())) return false;
     auto& list = giving_way_[static_cast<std::size_t>(port)];
+    // With the other workers.
+    const auto elsewhere_of = [&](const IpAddress& network) {
+        const std::size_t all = quota_.unproven_of(port, network);
+        return all - std::min(all, list.count_of(network));
+    };
     try {
         if (list.is_stale(at.running)) {
             list.begin();
             table_.for_each([&](const Connection& link) {
                 if (link.port == port && !is_told(link.stage())) list.add(link.from, link.id);
             });
-            list.end_list(at.running);
+            list.end_list(at.running, elsewhere_of);
         }
-        while (const auto id = list.next_for(newcomer)) {
+        while (const auto id = list.next_for(newcomer, elsewhere_of)) {
             Connection* link = find(*id);
             if (!link || is_told(link->stage())) continue;
             cut(*link, CloseReason::gave_way, at);
@@ -179,6 +188,7 @@ LinkKeeper::Secured LinkKeeper::was_secured(Connection& link, ReadOutcome outcom
     worker_port.figures.tls_handshakes.add();
     if (link.tls->was_resumed()) worker_port.figures.tls_resumed.add();
     worker_port.batch.add_opened(link.id, at.now, link.from, peer ? std::string_view(peer->name) : std::string_view());
+    quota_.ended_unproven(link.port, link.from);
     link.enter(LinkStage::reading);
     return Secured::secured;
 }
@@ -472,6 +482,7 @@ void LinkKeeper::cut_all(const TurnTime& at) {
 void LinkKeeper::finish(Connection& link, CloseReason reason, const TurnTime& at) {
     WorkerPort& worker_port = port_of(link);
     forget_timers(link);
+    if (!is_told(link.stage())) quota_.ended_unproven(link.port, link.from);
     quota_.give_back(link.port, link.from);
     worker_port.figures.connections.subtract();
     worker_port.figures.closed[reason].add();

@@ -160,8 +160,10 @@ struct Seen {
 class WorkerFixture {
 public:
     explicit WorkerFixture(PortInbox::Bounds bounds = {}, std::size_t total_buffers = default_total_buffers,
-                           std::shared_ptr<const TlsServerContext> tls_of_servers = nullptr)
+                           std::shared_ptr<const TlsServerContext> tls_of_servers = nullptr,
+                           std::size_t handshakes_at_once = HandshakesUnderWay::default_at_once)
         : budget(total_buffers) {
+        shared.handshakes_at_once = handshakes_at_once;
         tls.set(Port::servers, std::move(tls_of_servers));
         for (const Port port : ports) {
             PortLimits all_from_one_address = default_limits(port);

@@ -36,7 +36,8 @@ NetWorker::NetWorker(std::size_t number, NetShared& shared)
       links_(number, at_.running, poller_, ports_, shared.quota, shared.budget, shared.on_insecure_peer),
       orders_(links_, shared.figures),
       limits_version_(shared.limits.version()),
-      tls_version_(shared.tls.version()) {}
+      tls_version_(shared.tls.version()),
+      under_way_(shared.handshakes_at_once) {}
 
 void NetWorker::listen(std::vector<Listener> listeners, std::vector<NetWorker*> workers) {
     workers_ = std::move(workers);
@@ -89,8 +90,12 @@ Duration NetWorker::next_wait(std::optional<Duration> wait, Time running) const 
     Duration least = std::min(wait.value_or(wait_max), wait_max);
     const auto no_later_than = [&](Time time) { least = std::min(least, time - running); };
     for (const WorkerPort& worker_port : ports_) {
-        if (!worker_port.blocked() && !(worker_port.ready.empty() && worker_port.newcomers.empty()))
-            return Duration::zero();
+        if (worker_port.blocked()) continue;
+        if (!worker_port.ready.empty()) return Duration::zero();
+        if (worker_port.newcomers.empty()) continue;
+        const auto room_at = under_way_.room_at();
+        if (!room_at) return Duration::zero();
+        no_later_than(*room_at);
     }
     for (const Acceptor& acceptor : acceptors_) {
         if (ports_[static_cast<std::size_t>(acceptor.listener().port())].blocked()) continue;
@@ -249,16 +254,26 @@ bool NetWorker::secure_link(Connection& link, WorkerPort& worker_port) {
 
 // One newcomer of each port in turn, so that a flood of one port holds up no other.
 void NetWorker::begin_handshakes() {
+    const bool none_wait = std::all_of(ports_.begin(), ports_.end(),
+                                       [](const WorkerPort& worker_port) { return worker_port.newcomers.empty(); });
+    if (none_wait) return;
+    under_way_.make_room(at_.running, [this](ConnectionId link) { return !is_under_way(link); });
     std::size_t left = std::min(handshakes_left_ + first_steps_least, first_steps_per_turn);
     for (bool some_wait = true; left > 0 && some_wait;) {
         some_wait = false;
-        for (std::size_t i = 0; i < ports_.size() && left > 0; ++i) {
+        for (std::size_t i = 0; i < ports_.size() && left > 0 && under_way_.has_room(); ++i) {
             WorkerPort& worker_port = ports_[first_port_++ % ports_.size()];
             if (worker_port.blocked() || !begin_next_handshake(worker_port)) continue;
             some_wait = true;
             --left;
         }
     }
+}
+
+// Whoever has not said its first message whole costs no more than those bytes, and is not counted.
+bool NetWorker::is_under_way(ConnectionId link) {
+    const Connection* found = links_.find(link);
+    return found && found->stage() == LinkStage::securing && found->tls->has_begun();
 }
 
 // False when nobody waits.
@@ -272,6 +287,7 @@ bool NetWorker::begin_next_handshake(WorkerPort& worker_port) {
                 if (next->since != at_.running && link->waits_for_us) links_.begin_at_last(*link, at_);
                 link->waits_for_us = false;
                 stays = take_handshake_step(*link, worker_port);
+                if (is_under_way(next->link)) under_way_.begin(next->link, at_.running);
             }
             if (stays) worker_port.ready.push_back(next->link);
         });

@@ -17,6 +17,7 @@
 #include "net/buffer_budget.h"
 #include "net/catch_up_request.h"
 #include "net/connection_quota.h"
+#include "net/handshakes_under_way.h"
 #include "net/insecure_peer.h"
 #include "net/link_keeper.h"
 #include "net/link_orders.h"
@@ -52,6 +53,8 @@ struct NetShared {
     SharedTls& tls;
     OnInsecurePeer on_insecure_peer;
     std::array<OfPort, ports.size()> by_port;
+    // Of one worker.
+    std::size_t handshakes_at_once = HandshakesUnderWay::default_at_once;
 };
 
 // do_work() is called by one thread at a time; the rest says who may call it.
@@ -125,6 +128,7 @@ private:
     bool read_frames(Connection& link, WorkerPort& worker_port);
     bool secure_link(Connection& link, WorkerPort& worker_port);
     void begin_handshakes();
+    bool is_under_way(ConnectionId link);
     bool begin_next_handshake(WorkerPort& worker_port);
     bool take_handshake_step(Connection& link, WorkerPort& worker_port);
     bool send_answer(Connection& link, WorkerPort& worker_port);
@@ -154,7 +158,8 @@ private:
     std::uint64_t limits_version_ = 0;
     std::uint64_t tls_version_ = 0;
     std::size_t handshakes_left_ = 0;  // of this turn
-    std::size_t first_port_ = 0;       // whose newcomers come first
+    HandshakesUnderWay under_way_;
+    std::size_t first_port_ = 0;  // whose newcomers come first
     std::optional<Time> stop_until_;
     bool out_of_memory_ = false;  // something waits until there is memory for it
     std::vector<Newcomer> taken_over_;

@@ -425,6 +425,57 @@ TEST_CASE_FIXTURE(TlsFixture,
     CHECK(failed(TlsFailure::timed_out) == 0);
 }
 
+TEST_CASE(
+    "S-1, fault 28: only so many handshakes are under way at once, and the next begin as those end or fall silent") {
+    constexpr std::size_t at_once = 4;
+    constexpr std::size_t peers = 3 * at_once;
+    const Pki pki;
+    WorkerFixture net{{}, default_total_buffers, pki.server(), at_once};
+    const auto with = pki.client("eu-2");
+    std::vector<std::unique_ptr<TlsPeer>> fleet;
+    for (std::size_t i = 0; i < peers; ++i)
+        fleet.push_back(std::make_unique<TlsPeer>(net.address(Port::servers), with));
+    std::vector<Bytes> answers(peers);
+    const auto begun = [&] {
+        for (std::size_t i = 0; i < peers; ++i) {
+            const Bytes more = fleet[i]->socket.receive();
+            answers[i].insert(answers[i].end(), more.begin(), more.end());
+        }
+        return std::count_if(answers.begin(), answers.end(), [](const Bytes& answer) { return !answer.empty(); });
+    };
+    net.turn_until([&] { return begun() == at_once; });
+    for (int turn = 0; turn < 20; ++turn) net.turn();
+    CHECK(begun() == at_once);
+
+    // All of them are silent: after a second others get their turn, and only so many again.
+    net.clock.advance(HandshakesUnderWay::patience);
+    net.turn_until([&] { return begun() == 2 * at_once; });
+    for (int turn = 0; turn < 20; ++turn) net.turn();
+    CHECK(begun() == 2 * at_once);
+
+    // One of the latest goes, and one more begins.
+    const auto last =
+        std::find_if(answers.rbegin(), answers.rend(), [](const Bytes& answer) { return !answer.empty(); });
+    const auto gone = static_cast<std::size_t>(std::distance(answers.begin(), last.base()) - 1);
+    fleet[gone]->socket.close();
+    net.turn_until([&] { return net.counts().tls_failed[TlsFailure::incomplete].value() == 1; });
+    answers[gone].clear();
+    fleet[gone] = std::make_unique<TlsPeer>(net.address(Port::servers), with);
+    net.turn_until([&] { return begun() == 2 * at_once; });
+}
+
+TEST_CASE_FIXTURE(TlsFixture, "fault 75: who has not said its first message whole keeps nobody from beginning") {
+    WorkerFixture small{{}, default_total_buffers, pki.server(), 1};
+    Peer slow(small.address(Port::servers));
+    slow.send({std::byte{0x16}, std::byte{3}, std::byte{1}});
+    small.turn_until([&] { return small.counts().bytes_in.value() == 3; });
+    TlsPeer peer(small.address(Port::servers), pki.client("eu-1"));
+    small.turn_until([&] {
+        peer.turn();
+        return small.count(InboundKind::opened) == 1;
+    });
+}
+
 TEST_CASE_FIXTURE(TlsFixture,
                   "fault 75: a record that was changed on the way ends the link, and what came before it is heard") {
     TlsPeer peer = knock("eu-1");

@@ -18,6 +18,9 @@ namespace muster {
 // that has most of them loses one for a newcomer from an address that would still have fewer: a flood takes room from
 // itself, and whoever comes from elsewhere finds some (fault 75). IPv6 addresses count by their /64 network.
 //
+// Where several threads share a port, each lists its own links and gives those away. What an address has with the
+// others counts too: `elsewhere_of` says how much, given the address of a network.
+//
 // `Link` names a link.
 template <class Link>
 class GivingWay {
@@ -40,27 +43,45 @@ public:
         ++all.count;
         ++listed_;
     }
-    void end_list(Time now) {
+    void end_list(Time now) { end_list(now, none_elsewhere); }
+    template <class ElsewhereOf>
+    void end_list(Time now, ElsewhereOf elsewhere_of) {
         most_.reserve(by_network_.size());
-        for (auto& [network, all] : by_network_) most_.push_back(&all);
+        for (auto& [network, all] : by_network_) {
+            all.elsewhere = elsewhere_of(network);
+            most_.push_back(&all);
+        }
         std::make_heap(most_.begin(), most_.end(), has_fewer);
         made_ = now;
+    }
+    // How many links of that address the list has, and were let in since.
+    std::size_t count_of(const IpAddress& from) const {
+        const auto found = by_network_.find(from.network());
+        return found == by_network_.end() ? 0 : found->second.count;
     }
     // How many links the list had when it was made.
     std::size_t listed() const { return listed_; }
 
     // Who gives way to a newcomer from there; none when nobody does. One that is gone by now may be named: ask again.
     // Throws std::bad_alloc, and changes nothing.
-    std::optional<Link> next_for(const IpAddress& newcomer) {
+    std::optional<Link> next_for(const IpAddress& newcomer) { return next_for(newcomer, none_elsewhere); }
+    template <class ElsewhereOf>
+    std::optional<Link> next_for(const IpAddress& newcomer, ElsewhereOf elsewhere_of) {
         if (most_.empty()) return std::nullopt;
-        OfNetwork& own = by_network_[newcomer.network()];
+        const auto [place, is_new] = by_network_.try_emplace(newcomer.network());
+        OfNetwork& own = place->second;
+        if (is_new) own.elsewhere = elsewhere_of(place->first);
         OfNetwork& most = *most_.front();
-        if (most.links.size() <= own.count + 1) return std::nullopt;
+        if (most.all() <= own.count + own.elsewhere + 1) return std::nullopt;
         std::pop_heap(most_.begin(), most_.end(), has_fewer);
         Link link = std::move(most.links.back());
         most.links.pop_back();
         --most.count;
-        std::push_heap(most_.begin(), most_.end(), has_fewer);
+        if (most.links.empty()) {
+            most_.pop_back();
+        } else {
+            std::push_heap(most_.begin(), most_.end(), has_fewer);
+        }
         return link;
     }
     // The newcomer was let in, and counts as one of these links itself.
@@ -70,10 +91,12 @@ private:
     struct OfNetwork {
         std::vector<Link> links;  // that may give way
         std::size_t count = 0;    // and those that were let in since
+        std::size_t elsewhere = 0;
+
+        std::size_t all() const { return links.size() + elsewhere; }
     };
-    static bool has_fewer(const OfNetwork* one, const OfNetwork* other) {
-        return one->links.size() < other->links.size();
-    }
+    static bool has_fewer(const OfNetwork* one, const OfNetwork* other) { return one->all() < other->all(); }
+    static std::size_t none_elsewhere(const IpAddress&) { return 0; }
 
     std::unordered_map<IpAddress, OfNetwork> by_network_;
     std::vector<OfNetwork*> most_;  // a heap: the first has most links

@@ -58,6 +58,25 @@ TEST_CASE_FIXTURE(FullPort,
     CHECK(got_in <= 60);
 }
 
+TEST_CASE_FIXTURE(FullPort, "fault 75, S-7: links that an address has with other threads count, too") {
+    const std::map<std::string, std::size_t> elsewhere{{"203.0.113.1", 1}, {"198.51.100.1", 2}};
+    const auto elsewhere_of = [&](const IpAddress& network) {
+        const auto found = elsewhere.find(network.to_string());
+        return found == elsewhere.end() ? std::size_t{0} : found->second;
+    };
+    list.begin();
+    have("203.0.113.1", 1);
+    have("203.0.113.2", 1);
+    list.end_list(Time{}, elsewhere_of);
+    const auto next_for = [&](const char* newcomer) {
+        return list.next_for(*IpAddress::parse(newcomer), elsewhere_of);
+    };
+    CHECK_FALSE(next_for("198.51.100.1"));  // it has two itself
+    CHECK(next_for("198.51.100.2") == 0);
+    // What the other threads have they give away themselves.
+    CHECK_FALSE(next_for("198.51.100.3"));
+}
+
 TEST_CASE_FIXTURE(FullPort, "fault 75: links that are the only ones of their address do not give way") {
     list.begin();
     for (int i = 1; i <= 10; ++i) have("203.0.113." + std::to_string(i), 1);
