@@ -5,7 +5,7 @@
 //
 // One thread. Without --rate each link has --in-flight requests outstanding all the while (1): the next ones leave when
 // all of these were answered. With --rate requests are due at their moments, whatever became of those before, and go
-// round the links. With --seconds 0 the links only register and rest.
+// round the links. With --seconds 0 the links only register and rest; their memory is read after a second of rest.
 //
 // Prints one JSON object: answers, per_second, p50_ms and p99_ms (from when a request was due), cpu_us (of the
 // processes named, an answer), resident_before and resident_after (their memory before the first link and with all of
@@ -31,6 +31,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -50,6 +51,7 @@ constexpr std::size_t links_per_address = 20'000;  // of the loopback's addresse
 constexpr std::size_t servers_per_address = 60'000;
 constexpr std::int32_t first_port = 1'024;
 constexpr auto silence_max = 30s;
+constexpr auto rest = 1s;
 
 enum class Speaks : std::uint8_t { muster, bare, redis };
 
@@ -322,6 +324,7 @@ int run(const Options& options) {
     const std::size_t resident_before = resident_bytes_of(options.pids);
     LinkLoad load(options);
     load.settle();
+    if (options.seconds.count() <= 0) std::this_thread::sleep_for(rest);
     const std::size_t resident_after = resident_bytes_of(options.pids);
     const auto loop = [&](std::chrono::duration<double> time) {
         if (options.rate > 0) {

@@ -78,7 +78,7 @@ public:
     Place places() const { return places_; }
 
 private:
-    static constexpr std::size_t block_size = 1'024;
+    static constexpr std::size_t block_size = 128;
     struct Block {
         Session hot[block_size];
         SessionDetails cold[block_size];

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/allocator.h"
 #include "base/log.h"
 #include "base/system_clock.h"
 #include "config/config_reload.h"
@@ -36,7 +37,6 @@
 #include "http/metrics_text.h"
 #include "http/over_matches.h"
 #include "net/listener.h"
-#include "process/allocator.h"
 #include "process/core_dumps.h"
 #include "process/exit_code.h"
 #include "process/log_output.h"

@@ -22,7 +22,7 @@ namespace muster {
 class EventRing {
 public:
     using Event = std::shared_ptr<const EventRecord>;
-    static constexpr std::size_t capacity_usual = 10'000;
+    static constexpr std::size_t capacity_usual = 2'048;
 
     explicit EventRing(std::size_t capacity = capacity_usual) : capacity_(capacity) {}
 

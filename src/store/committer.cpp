@@ -79,7 +79,17 @@ void Committer::shorten_log() {
 
 void Committer::empty_log() {
     checkpoint(SQLITE_CHECKPOINT_TRUNCATE);
-    // Idle: what the cache holds is read again from the kernel's when it is needed.
+}
+
+bool Committer::is_cache_large() const {
+    int used = 0;
+    int most = 0;
+    const int result =
+        sqlite3_db_status(file_.database().handle(), SQLITE_DBSTATUS_CACHE_USED, &used, &most, /* reset: */ 0);
+    return result == SQLITE_OK && used > cache_idle_max;
+}
+
+void Committer::release_cache() {
     sqlite3_db_release_memory(file_.database().handle());
 }
 

@@ -22,6 +22,8 @@ public:
     // Pages in the log, four kilobytes each, from which on it is moved into the file: even under load, and when idle.
     static constexpr int log_pages_max = 1000;
     static constexpr int log_pages_idle_max = 250;
+    // Bytes of the cache that stay while idle: the pages of a store that only keeps the clock.
+    static constexpr int cache_idle_max = 128 * 1024;
 
     explicit Committer(const StoreFileOptions& options);
     Committer(const Committer&) = delete;
@@ -43,10 +45,13 @@ public:
     // Moves into the file what no reader still needs in the log. The log keeps its length: overwriting it is twice as
     // fast as growing it.
     void shorten_log();
-    // Moves everything and cuts the log to nothing, so that no erased token is left in it, and gives the cache's
-    // memory back. A reader in the way makes it a shorten_log(). Under load the log is overwritten again and again,
-    // which erases, too.
+    // Moves everything and cuts the log to nothing, so that no erased token is left in it. A reader in the way makes it
+    // a shorten_log(). Under load the log is overwritten again and again, which erases, too.
     void empty_log();
+    // True when the cache holds so much that an idle moment should give it back.
+    bool is_cache_large() const;
+    // What it holds is read again from the kernel's cache when it is needed.
+    void release_cache();
 
     // As those of History; false and 0 also when it cannot be done now.
     bool prune_step(const KeptPast& kept);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
 #include <tuple>
+#include <vector>
 
 namespace muster {
 namespace {
@@ -33,25 +35,37 @@ RecoveredState LatestState::recovered(const KeptPast& kept) const {
     const UnixMs since = lobbies_since(kept);
     RecoveredState state;
     state.numbers = numbers_;
+    state.servers.reserve(servers_.size());
     for (const auto& [id, server] : servers_) state.servers.push_back(server);
+    state.over.reserve(matches_.size());
+    std::vector<const MatchRecord*> wanted;  // counted first: a match is large, and most are over and told
     for (const auto& [lobby, match] : matches_) {
         if (is_past(match, since)) continue;
-        if (!is_over(match.state) || match.untold_event != 0) state.matches.push_back(match);
+        if (!is_over(match.state) || match.untold_event != 0) wanted.push_back(&match);
         if (is_over(match.state)) state.over.push_back({match.ended_at, lobby, match.server, match.state});
     }
+    state.matches.reserve(wanted.size());
+    for (const MatchRecord* match : wanted) state.matches.push_back(*match);
     std::sort(state.over.begin(), state.over.end());
     if (state.over.size() > kept.lobbies_most)
         state.over.erase(state.over.begin(), state.over.end() - static_cast<std::ptrdiff_t>(kept.lobbies_most));
     for (const auto& [lobby, accounts] : uses_)
         for (const AccountId account : accounts) state.tokens_used.push_back({lobby, account});
+    state.players.reserve(players_.size());
     for (const auto& [lobby, listed] : players_)
         if (!is_past(listed, kept.since)) state.players.push_back(listed.record);
     for (const auto& [name, account] : accounts_) state.accounts.push_back({name, account});
     std::sort(state.accounts.begin(), state.accounts.end(), [](const AccountRecord& a, const AccountRecord& b) {
         return std::tie(a.account, a.name) < std::tie(b.account, b.name);
     });
-    for (const auto& [ip, port, lobby] : owed_aborts_)
-        state.owed_aborts.push_back({*IpAddress::parse(ip), port, lobby});
+    std::string_view parsed;  // the address of the one before, mostly the same
+    IpAddress address;
+    state.owed_aborts.reserve(owed_aborts_.size());
+    for (const auto& [ip, port, lobby] : owed_aborts_) {
+        if (ip != parsed) address = IpAddress::parse(ip).value();
+        parsed = ip;
+        state.owed_aborts.push_back({address, port, lobby});
+    }
     for (const auto& [name, known] : operators_) state.operators.push_back(known);
     for (const auto& [key, block] : blocks_) state.blocks.push_back(block);
     for (const auto& [name, host] : hosts_) state.hosts.push_back(host);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/allocator.h"
 #include "base/check.h"
 #include "base/planted.h"
 
@@ -11,6 +12,7 @@ namespace {
 
 // How often the date, the file's size and the disk's room are looked at.
 constexpr std::chrono::seconds look_every{1};
+constexpr std::chrono::minutes release_every{1};  // the cache, at most
 
 }  // namespace
 
@@ -63,8 +65,8 @@ void SqliteStore::keep_history(const HistoryLimits& limits) {
 
 Duration SqliteStore::patience() const {
     if (pruning_ || shrinking_) return Duration::zero();
-    return std::min<Duration>(committer_.is_log_worth_emptying() ? options_.idle_after : options_.prune_every,
-                              look_every);
+    const bool awaits_idling = committer_.is_log_worth_emptying() || is_cache_to_be_released();
+    return std::min<Duration>(awaits_idling ? options_.idle_after : options_.prune_every, look_every);
 }
 
 StoreFault SqliteStore::commit(std::span<const RecordBatch> group, std::size_t records) {
@@ -95,6 +97,16 @@ void SqliteStore::keep_up(bool idle) {
     } else if (idle && !pruning_ && !shrinking_ && committer_.is_log_worth_emptying()) {
         committer_.empty_log();
     }
+    if (idle && is_cache_to_be_released()) {
+        committer_.release_cache();
+        give_free_memory_back();
+        next_release_ = clock_.now() + release_every;
+    }
+}
+
+// The pages of a burst would stay among what is in use: 90 bytes a link with 10,000 of them.
+bool SqliteStore::is_cache_to_be_released() const {
+    return committer_.is_cache_large() && clock_.now() >= next_release_;
 }
 
 void SqliteStore::look() {

@@ -67,6 +67,7 @@ private:
     void look();
     void prune();
     bool is_too_much();
+    bool is_cache_to_be_released() const;
     KeptPast kept();
 
     const Clock& clock_;
@@ -79,6 +80,7 @@ private:
     SettledDate date_;
     Time next_prune_;
     Time next_look_;
+    Time next_release_{};
     bool pruning_ = false;      // something may be left that is too old
     bool shrinking_ = true;     // it may be too much
     std::int64_t written_ = 0;  // records since the past was last made smaller

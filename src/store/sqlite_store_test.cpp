@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "base/system_clock.h"
+#include "store/committer.h"
 #include "store/fault_vfs.h"
 #include "store/hand_clock.h"
 #include "store/outcome_log.h"
@@ -174,6 +175,20 @@ TEST_CASE_FIXTURE(StoreFixture, "X-3: a stop that takes too long says that not a
     // The write that was under way is whole; the one behind it never began.
     CHECK(reopened().servers.size() == 2);
     CHECK(log.good_in_order() == 2);
+}
+
+TEST_CASE_FIXTURE(StoreFixture, "X-4: what the cache took for a burst is given back, and the store goes on") {
+    Committer committer(options.file);
+    CHECK_FALSE(committer.is_cache_large());
+    RecordBatch burst{1, {}};
+    for (std::int32_t id = 1; id <= 5'000; ++id) burst.records.emplace_back(sample_server(id));
+    REQUIRE(committer.commit({&burst, 1}, clock.wall()) == StoreFault::none);
+    CHECK(committer.is_cache_large());
+    committer.release_cache();
+    CHECK_FALSE(committer.is_cache_large());
+    const RecordBatch next{2, {sample_server(5'001)}};
+    REQUIRE(committer.commit({&next, 1}, clock.wall()) == StoreFault::none);
+    CHECK(committer.recover(UnixMs{0}).servers.size() == 5'001);
 }
 
 TEST_CASE_FIXTURE(StoreFixture, "X-4: a store that never started stops and closes") {

@@ -31,6 +31,7 @@ public:
     explicit StoreFile(const StoreFileOptions& options);
 
     Database& database() { return database_; }
+    const Database& database() const { return database_; }
     // True when the file no longer stands at its path, or somebody else wrote into it.
     bool misplaced() { return hold_.misplaced(); }
     // The log was moved into the file, or part of it.

@@ -1,4 +1,4 @@
-#include "process/allocator.h"
+#include "base/allocator.h"
 
 #include <cstdlib>  // says whether this is glibc
 
@@ -12,6 +12,12 @@ void give_large_blocks_back() {
 #ifdef __GLIBC__
     constexpr int block_least = 128 * 1024;
     mallopt(M_MMAP_THRESHOLD, block_least);
+#endif
+}
+
+void give_free_memory_back() {
+#ifdef __GLIBC__
+    malloc_trim(0);
 #endif
 }
 
