@@ -29,9 +29,9 @@ public:
 
 private:
     bool may_pass(ConnectionId to, std::span<const std::byte> frame) {
-        const PeerBook::Peer* peer = book_.find(to);
+        PeerBook::Peer* peer = book_.find(to);
         if (!peer) return true;
-        switch (book_.told(to, frame, links_.order_of(peer->port))) {
+        switch (book_.told(*peer, frame, links_.order_of(peer->port))) {
             case PeerBook::Passing::pass:
                 return true;
             case PeerBook::Passing::swallow:

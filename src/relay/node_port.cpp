@@ -96,7 +96,8 @@ void NodePort::turn() {
     const std::lock_guard lock(turn_mutex_);
     for (const epoll_event& event : events) {
         const ConnectionId name = Poller::name_of(event);
-        if (NodeLink* link = find(NodeLinkNumber(name.slot))) link->socket.reported();
+        if (name == listener_name) may_accept_ = true;
+        if (NodeLink* link = find(NodeLinkNumber(name.slot))) link->socket.reported(event.events);
     }
     accept_all(now);
     obey_loops();
@@ -109,11 +110,16 @@ void NodePort::turn() {
 }
 
 void NodePort::accept_all(Time now) {
-    for (;;) {
+    while (may_accept_) {
         AcceptedSocket newcomer;
         const auto outcome = listener_.accept(newcomer);
         if (outcome == Listener::Outcome::gone) continue;
-        if (outcome != Listener::Outcome::accepted) return;
+        // One for whom there is no room now waits for another turn, and is not reported again.
+        if (outcome == Listener::Outcome::exhausted) return;
+        if (outcome == Listener::Outcome::none) {
+            may_accept_ = false;
+            return;
+        }
         if (links_.size() >= links_max && !make_room(now)) {
             log_.warning("Node port: {} is closed, since {} nodes have links", newcomer.from.to_string(),
                          links_.size());

@@ -111,6 +111,7 @@ private:
     std::map<std::string, std::unique_ptr<CellDoor>> doors_;  // by cell; guarded by turn_mutex_, as are the next two
     std::map<NodeLinkNumber, std::unique_ptr<NodeLink>> links_;
     std::uint32_t last_number_ = 0;
+    bool may_accept_ = true;  // somebody may wait at the listener; the thread's
 
     std::thread thread_;  // last: it uses the others
 };

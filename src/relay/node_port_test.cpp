@@ -48,8 +48,8 @@ public:
             REQUIRE(std::chrono::steady_clock::now() < limit);
             pollfd waiting{socket_.number(), POLLIN, 0};
             ::poll(&waiting, 1, 100);
-            socket_.reported();
-            is_closed_ = !socket_.read();  // what came before stays to be read
+            socket_.reported(EPOLLIN | EPOLLRDHUP);  // each read() goes on until nothing is left
+            is_closed_ = !socket_.read();            // what came before stays to be read
         }
     }
 

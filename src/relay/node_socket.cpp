@@ -1,5 +1,6 @@
 #include "relay/node_socket.h"
 
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -27,6 +28,14 @@ std::string NodeSocket::proven_name() const {
     return facts ? facts->name : std::string();
 }
 
+void NodeSocket::reported(std::uint32_t events) {
+    constexpr std::uint32_t end = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+    if (events & (EPOLLIN | end)) is_unread_ = true;
+    if (events & end) is_ending_ = true;
+}
+
+// A short read means that the socket is empty, and the next byte will be reported. An end that was reported is not
+// reported again, so it is read for.
 bool NodeSocket::read() {
     std::array<std::byte, 64 * 1024> buffer;
     for (std::size_t total = 0; total < read_max;) {
@@ -40,6 +49,10 @@ bool NodeSocket::read() {
         if (got < 0) return broken(error_text(errno));
         total += static_cast<std::size_t>(got);
         if (!take({buffer.data(), static_cast<std::size_t>(got)})) return false;
+        if (static_cast<std::size_t>(got) < buffer.size() && !is_ending_) {
+            is_unread_ = false;
+            return true;
+        }
     }
     return true;
 }

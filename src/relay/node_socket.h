@@ -32,7 +32,9 @@ public:
     [[nodiscard]] bool read();
     // More may be there than the last read() took.
     bool is_unread() const { return is_unread_; }
-    void reported() { is_unread_ = true; }
+    // What a poller says of the socket: epoll's events. An end is reported once, maybe together with the bytes before
+    // it.
+    void reported(std::uint32_t events);
 
     std::span<const std::byte> received() const { return std::span(in_).subspan(taken_); }
     void consume(std::size_t count);
@@ -53,6 +55,7 @@ private:
     FileDescriptor socket_;
     std::unique_ptr<TlsLink> tls_;
     bool is_unread_ = true;
+    bool is_ending_ = false;  // its end was reported
     std::vector<std::byte> in_;
     std::size_t taken_ = 0;
     std::vector<std::byte> out_;

@@ -55,8 +55,8 @@ public:
         : log_(log), poller_(poller), relays_(relays), cell_(cell), options_(options) {}
 
     ConnectionId name() const { return {static_cast<std::uint32_t>(cell_ + 1), 1}; }
-    void reported() {
-        if (socket_) socket_->reported();
+    void reported(std::uint32_t events) {
+        if (socket_) socket_->reported(events);
     }
     bool is_unread() const { return socket_ && socket_->is_unread(); }
     bool is_full() const { return socket_ && socket_->unsent() > unsent_max; }

@@ -79,52 +79,50 @@ void PeerBook::closed(ConnectionId id) {
     peers_.erase(found);
 }
 
-void PeerBook::heard(ConnectionId id, Code code, std::span<const std::byte> payload) {
-    Peer* peer = find(id);
-    if (!peer || peer->is_ending) return;
-    if (is_greeting(peer->port, code)) {
-        const bool is_known = peer->state == Peer::State::greeted || peer->state == Peer::State::returning;
+void PeerBook::heard(Peer& peer, Code code, std::span<const std::byte> payload) {
+    if (peer.is_ending) return;
+    if (is_greeting(peer.port, code)) {
+        const bool is_known = peer.state == Peer::State::greeted || peer.state == Peer::State::returning;
         if (is_known) return;
-        peer->hello = {code, {payload.begin(), payload.end()}};
-        peer->state = Peer::State::asking;
+        peer.hello = {code, {payload.begin(), payload.end()}};
+        peer.state = Peer::State::asking;
         // What a host has is told once, behind its hello.
-        peer->needs_more = code == HostHello::code;
+        peer.needs_more = code == HostHello::code;
         return;
     }
-    if (peer->state == Peer::State::fresh || peer->unanswered.size() >= unanswered_max) return;
+    if (peer.state == Peer::State::fresh || peer.unanswered.size() >= unanswered_max) return;
     const auto rule = std::ranges::find_if(
-        asked_of, [&](const Asked& asked) { return asked.port == peer->port && asked.request == code; });
+        asked_of, [&](const Asked& asked) { return asked.port == peer.port && asked.request == code; });
     if (rule == asked_of.end()) return;
-    peer->unanswered.push_back(
+    peer.unanswered.push_back(
         {code, rule->answer, key_at(payload, rule->key_in, rule->key_size), {payload.begin(), payload.end()}});
     ++unanswered_;
 }
 
-PeerBook::Passing PeerBook::told(ConnectionId id, std::span<const std::byte> frame, ByteOrder order) {
-    Peer* peer = find(id);
-    if (!peer || frame.size() < frame_head_size) return Passing::pass;
+PeerBook::Passing PeerBook::told(Peer& peer, std::span<const std::byte> frame, ByteOrder order) {
+    if (frame.size() < frame_head_size) return Passing::pass;
     const std::byte* code_at = frame.data() + sizeof(std::uint16_t);
     const Code code = order == ByteOrder::little ? wire::get<ByteOrder::little, Code>(code_at)
                                                  : wire::get<ByteOrder::big, Code>(code_at);
     const auto payload = frame.subspan(frame_head_size);
-    if (is_greeting_answer(peer->port, code)) {
+    if (is_greeting_answer(peer.port, code)) {
         const bool accepted = !payload.empty() && payload.front() == std::byte{1};
-        const bool has_identity = peer->port != Port::matchmakers && code != HostWelcome::code;
+        const bool has_identity = peer.port != Port::matchmakers && code != HostWelcome::code;
         const auto identity =
             has_identity ? static_cast<std::uint32_t>(key_at(payload, behind_success, ids)) : std::uint32_t{0};
-        if (peer->state != Peer::State::returning) {
-            if (accepted) said_.push_back({id, code, true, identity, 0});
+        if (peer.state != Peer::State::returning) {
+            if (accepted) said_.push_back({peer.id, code, true, identity, 0});
             return Passing::pass;
         }
-        if (!accepted || identity != peer->identity) return Passing::close;
-        peer->state = Peer::State::greeted;
+        if (!accepted || identity != peer.identity) return Passing::close;
+        peer.state = Peer::State::greeted;
         return Passing::swallow;
     }
     for (const Asked& asked : asked_of) {
-        if (asked.port != peer->port || asked.answer != code) continue;
+        if (asked.port != peer.port || asked.answer != code) continue;
         if (code == MatchEventNotice::code && (payload.size() <= event_at || payload[event_at] != event_aborted)) break;
-        const bool amends = code == ValidateTokenResponse::code && is_doubtful(*peer, payload, order);
-        said_.push_back({id, code, false, 0, key_at(payload, asked.key_out, asked.key_size)});
+        const bool amends = code == ValidateTokenResponse::code && is_doubtful(peer, payload, order);
+        said_.push_back({peer.id, code, false, 0, key_at(payload, asked.key_out, asked.key_size)});
         return amends ? Passing::amend : Passing::pass;
     }
     return Passing::pass;

@@ -76,12 +76,19 @@ public:
     Peer* find(ConnectionId id);
 
     void opened(ConnectionId id, Port port, const IpAddress& address, std::string_view name);
-    void heard(ConnectionId id, Code code, std::span<const std::byte> payload);
+    void heard(Peer& peer, Code code, std::span<const std::byte> payload);
+    void heard(ConnectionId id, Code code, std::span<const std::byte> payload) {
+        if (Peer* peer = find(id)) heard(*peer, code, payload);
+    }
     void closed(ConnectionId id);
 
     // The owner sends it a frame: what is to be done with it. What it answers counts as answered after flushed().
     enum class Passing : std::uint8_t { pass, swallow, amend, close };
-    [[nodiscard]] Passing told(ConnectionId id, std::span<const std::byte> frame, ByteOrder order);
+    [[nodiscard]] Passing told(Peer& peer, std::span<const std::byte> frame, ByteOrder order);
+    [[nodiscard]] Passing told(ConnectionId id, std::span<const std::byte> frame, ByteOrder order) {
+        Peer* peer = find(id);
+        return peer ? told(*peer, frame, order) : Passing::pass;
+    }
     // What leaves instead of the frame that told() amends; until the next told().
     std::span<const std::byte> amended() const { return amended_; }
     // What told() let pass has left; or it never will, and counts as not said.

@@ -55,7 +55,7 @@ void Relay::take(const InboundBatch& batch, const InboundItem& item, Port port, 
             if (is_told) writer.report(NodeKind::closed, id);
             return book_.closed(id);
         case InboundKind::frame:
-            book_.heard(id, item.code, batch.payload(item));
+            book_.heard(*peer, item.code, batch.payload(item));
             if (is_told) return writer.frame({id, item.rtt_us, item.code, batch.payload(item)});
             if (peer->unanswered.size() >= PeerBook::unanswered_max) end(*peer);
             return;
@@ -132,7 +132,7 @@ bool Relay::heard(NodeKind kind, std::span<const std::byte> body) {
 void Relay::pass(ConnectionId to, std::span<const std::byte> frame) {
     PeerBook::Peer* peer = book_.find(to);
     if (!peer || frame.size() < frame_head_size) return;
-    switch (book_.told(to, frame, peers_.order_of(peer->port))) {
+    switch (book_.told(*peer, frame, peers_.order_of(peer->port))) {
         case PeerBook::Passing::pass:
             return peers_.send(to, frame);
         case PeerBook::Passing::swallow:

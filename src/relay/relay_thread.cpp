@@ -76,7 +76,7 @@ void RelayThread::turn() {
     const Time now = clock_.now();
     for (const epoll_event& event : events) {
         const ConnectionId name = Poller::name_of(event);
-        if (name.slot > 0 && name.slot <= links_.size()) links_[name.slot - 1].reported();
+        if (name.slot > 0 && name.slot <= links_.size()) links_[name.slot - 1].reported(event.events);
     }
     for (OwnerLink& link : links_) link.turn(now);
     take_peers();
