@@ -110,8 +110,18 @@ class OnPostgres(Served):
         self.assertEqual(self.api("/overview")["players"]["connected"], 1)
         self.assertGreater(self.figure('muster_store_errors_total{kind="transient"}'), 0)
 
+        def asked_again():
+            matchmaker.request(1)
+            return allocation(matchmaker.expect(0x2003))[1]
+        # Once another node could have taken the cell, what was promised before is not said again, and holds up nobody.
+        self.soon(lambda: asked_again() == "Store unavailable", "the old promise is still told, or all answers wait for it")
+        fresh = self.daemon.matchmaker("chat-2")
+        fresh.send(0x2004)
+        fresh.expect(0x2005)
+
         self.engine.start()
         self.soon(lambda: self.get("/readyz")[0] == 200, "it does not heal")
+        self.soon(lambda: asked_again() == "", "the old promise is not told again")
         self.assertEqual(allocated(matchmaker, server, 3)[1], "")
         self.assertEqual(self.daemon.stop(), 0)
         self.daemon.start()

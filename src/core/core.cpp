@@ -392,7 +392,7 @@ bool Core::remove_server(const Pass& pass, ServerId id) {
 }
 
 void Core::allocate(const Pass& pass, const HttpAsker& asker, const AllocationRequest& request, std::string id) {
-    matches_.request(pass, ReplyTo::question(asker.question), matchmaker_of(asker), request, std::move(id));
+    matches_.request(pass, ReplyTo::question(asker.question), matchmaker_of(asker), request, pass.now, std::move(id));
 }
 
 void Core::set_players(const Pass& pass, const HttpAsker& asker, const MatchPlayers& list) {

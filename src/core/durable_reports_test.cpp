@@ -100,6 +100,52 @@ TEST_CASE_FIXTURE(
     CHECK(next<MatchEventNotice>(matchmaker).reason == "Cancelled");
 }
 
+TEST_CASE_FIXTURE(SlowDisk,
+                  "N-4, N-9: who asks again while another node may have the cell waits, and nobody else does") {
+    store.window_shut = true;
+    send(matchmaker, request_for(1));
+    CHECK(quiet(matchmaker));
+    send(server.link, ServerHeartbeat{server.id, 1, 5, 5});
+    next<ServerHeartbeatAck>(server.link);
+    send(matchmaker, MatchmakerHeartbeat{});
+    next<MatchmakerHeartbeatAck>(matchmaker);
+    // A batch of ours is durable: nobody has taken over.
+    store.window_shut = false;
+    commit();
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "");
+
+    store.window_shut = true;
+    send(matchmaker, request_for(1));
+    advance(24'999ms);
+    CHECK(quiet(matchmaker));
+    advance(1ms);
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Store unavailable");
+    commit();
+    CHECK(quiet(matchmaker));
+
+    store.doubt = true;
+    send(matchmaker, request_for(1));
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Store unavailable");
+    CHECK(find(1) != nullptr);  // it was promised, and stands
+}
+
+TEST_CASE_FIXTURE(SlowDisk, "N-4, A-9: a success that may not be answered in time is a refusal, and is taken back") {
+    send(matchmaker, request_for(2));
+    commit();
+    CHECK(next<AllocateMatch>(server.link).lobby == LobbyId(2));
+    advance(3s);
+    store.window_shut = true;
+    send(server.link, AllocateMatchAck{true, LobbyId(2)});
+    CHECK(quiet(matchmaker));
+    advance(21'999ms);
+    CHECK(quiet(matchmaker));
+    advance(1ms);
+    CHECK(error_of(next<AllocationResponse>(matchmaker)) == "Store unavailable");
+    CHECK(find(2) == nullptr);
+    commit();
+    CHECK(next<AbortMatch>(server.link).lobby == LobbyId(2));
+}
+
 TEST_CASE_FIXTURE(SlowDisk, "A-7, W-8: a report or a cancel waits 25 s for the disk, and holds up nobody for longer") {
     send(server.link, MatchStartedReport{server.id, match.lobby});
     advance(24'999ms);

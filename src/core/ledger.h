@@ -33,6 +33,11 @@ public:
     // Takes the batch and returns at once; false, and the batch untouched, when too many wait. A batch is not written
     // when the one that it follows was not.
     [[nodiscard]] virtual bool submit(RecordBatch&& batch) = 0;
+    // Nobody knows yet what became of a batch, and whatever follows waits until that is known.
+    virtual bool in_doubt() const { return false; }
+    // Whether a promise may be answered now; if not, one that is about all that was written before shows that it may
+    // (N-4).
+    virtual bool may_answer() { return true; }
 };
 
 // What became of a record with a promise on it.
@@ -97,8 +102,10 @@ public:
     // Something waits to be tried again, or to be handed over: end_of_pass() wants to be called by then.
     bool waiting() const;
 
-    // False from a fault until a batch is durable again.
-    bool store_up() const { return store_up_; }
+    // False from a fault until a batch is durable again, and while one is in doubt.
+    bool store_up() const { return store_up_ && !output_.in_doubt(); }
+    // What is promised already may be answered. If not, it may when a promise of now is kept.
+    bool may_answer() const { return output_.may_answer(); }
     // Why it is not up; `none` while it is.
     StoreFault fault() const { return fault_; }
     // The store takes no more for now: new promises would wait too long (fault 5).

@@ -378,3 +378,18 @@ TEST_CASE_FIXTURE(LedgerWorld, "fault 5: promises without a record are bounded a
     CHECK(ledger.records_in_flight() == 0);
     CHECK_FALSE(ledger.congested());
 }
+
+TEST_CASE_FIXTURE(LedgerWorld,
+                  "N-5, N-9: while a batch is in doubt the store is not up, and no promise is broken for it") {
+    promise("a", 1);
+    end_pass();
+    store.doubt = true;
+    CHECK_FALSE(ledger.store_up());
+    promise("b", 2);
+    end_pass();
+    CHECK(told.empty());
+    store.doubt = false;
+    CHECK(ledger.store_up());
+    write_all();
+    CHECK(told == std::vector<std::string>{"a kept", "b kept"});
+}

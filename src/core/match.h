@@ -32,6 +32,7 @@ struct Match {
 
     // From the acknowledgement on.
     bool answered = false;  // a success has left on a link of its matchmaker, in this run or perhaps in the last
+    bool promised = false;  // one was answered to anybody, in this run or perhaps in the last
     std::uint32_t reports_before = 0;  // load reports of its server before it acknowledged
     Time token_expires{};
     TimerId expiry;

@@ -126,6 +126,7 @@ void Matches::server_registered(const Pass& pass, const Server& server) {
     offers_.forget(server.id);
     for (const LobbyId lobby : fleet_.tell_owed_aborts(server.endpoint))
         links_.send(server.link, AbortMatch{lobby, ReasonText(text(Reason::server_lost))});
+    settled_doubts_.erase(server.id);
     ask_in_doubt(pass, server.id);
 }
 
@@ -154,6 +155,7 @@ void Matches::server_removed(const Pass& pass, const FleetFact& fact) {
         over(pass, match, MatchState::aborted, text(fact.reason));
     }
     offers_.forget(fact.server);
+    settled_doubts_.erase(fact.server);
 }
 
 void Matches::load_mismatch(const Pass& pass, const Server& server) {

@@ -42,6 +42,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -71,6 +72,7 @@
 #include "core/player_lists.h"
 #include "core/replies.h"
 #include "core/seats.h"
+#include "core/standing_queue.h"
 #include "protocol/error_texts.h"
 #include "protocol/matchmaker_messages.h"
 #include "protocol/server_messages.h"
@@ -132,9 +134,9 @@ public:
     void recover(const Pass& pass, RecoveredState&& state);
 
     // From matchmakers, and from the operator as one of them. Each is answered exactly once, now or later.
-    // A request is named by `id`; one that comes without gets one.
+    // A request was read at `received`, and is named by `id`; one that comes without gets one.
     void request(const Pass& pass, const ReplyTo& reply_to, const Matchmaker& from, const AllocationRequest& request,
-                 std::string id = {});
+                 Time received, std::string id = {});
     void cancel(const Pass& pass, const ReplyTo& reply_to, const Matchmaker& from, LobbyId lobby);
     void players(const Pass& pass, const ReplyTo& reply_to, const Matchmaker& from, const MatchPlayers& list);
     // It has shaken hands: it is told of each lobby that it may have missed.
@@ -194,7 +196,7 @@ public:
 
 private:
     // Requests (matches_requests.cpp).
-    std::optional<Refusal> judged(const Matchmaker& from, const AllocationRequest& request) const;
+    std::optional<Refusal> judged(const Matchmaker& from, const AllocationRequest& request, bool taken) const;
     void join(const ReplyTo& reply_to, Match& match);
     void refuse(const ReplyTo& reply_to, const AllocationRequest& request, std::string_view id, Refusal why);
     void tell_refused(const event::MatchRefused& refused);
@@ -205,6 +207,9 @@ private:
     void limit_reached(const Pass& pass, LobbyId lobby, std::uint64_t serial);
     void accept(const Pass& pass, Match& match);
     void answer_success(const ReplyTo& reply_to, Match& match);
+    void answer_when_allowed(ReplyTo reply_to, const Match& match);
+    void tell_success(const ReplyTo& reply_to, Match& match);
+    void not_allowed(const ReplyTo& reply_to, std::uint64_t serial);
     void wait_for_answer(const ReplyTo& reply_to, Match& match);
     void refuse_who_waits(Match& match, Refusal why);
     void fail(const Pass& pass, Match& match, Refusal why);
@@ -212,6 +217,7 @@ private:
 
     // Matches that a restart found, and that their servers are asked about once more (matches_recovery.cpp).
     void ask_in_doubt(const Pass& pass, ServerId server);
+    void doubt_settled(const Pass& pass, ServerId server);
     void doubt_timed_out(const Pass& pass, LobbyId lobby, std::uint64_t serial);
     void heard_of(const Pass& pass, Match& match, const Server& from);
     void stands(const Pass& pass, Match& match);
@@ -258,6 +264,9 @@ private:
     Seats seats_;
     std::size_t in_flight_ = 0;
     std::uint64_t next_serial_ = 1;
+    // Of each server: how many of those that it was asked about are settled since it was last asked.
+    std::map<ServerId, std::size_t> settled_doubts_;
+    StandingQueue queue_;            // of requests that the loop has not handled yet
     std::uint64_t busy_untold_ = 0;  // refused with "Server busy" and not told in the log yet
     Time busy_told_next_{};
     bool shutting_down_ = false;

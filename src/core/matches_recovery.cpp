@@ -60,7 +60,9 @@ void Matches::recover(const Pass& pass, RecoveredState&& state) {
         match.serial = next_serial_++;
         match.requested = pass.now;
         match.tried = {record.server};
-        match.answered = true;  // it may have been, and whoever asks again is answered the same
+        // It may have been, and whoever asks again is answered the same.
+        match.answered = true;
+        match.promised = true;
         if (const auto found = used.find(record.lobby); found != used.end()) match.used = found->second;
         const auto age = std::chrono::milliseconds(std::max<std::int64_t>(0, now.value - record.allocated_at.value));
         start_expiry(match, date_went_back ? Duration{0} : std::max<Duration>(config_.token_ttl - age, Duration{0}));
@@ -111,17 +113,25 @@ void Matches::given_up(const Pass& pass, Match& match) {
     ++figures_.lost_matches;
     ++figures_.recovered_dropped;
     over(pass, match, MatchState::aborted, text(Reason::lost_by_server));
+    doubt_settled(pass, server);
+}
+
+// A look for the next ones goes through all that the server holds: once for many that are settled.
+void Matches::doubt_settled(const Pass& pass, ServerId server) {
+    if (++settled_doubts_[server] < doubts_max / 2) return;
+    settled_doubts_.erase(server);
     ask_in_doubt(pass, server);
 }
 
 // Its server holds the match, by its own word.
 void Matches::heard_of(const Pass& pass, Match& match, const Server& from) {
     if (!match.doubted()) return;
+    const bool was_asked = match.doubt == Match::Doubt::asked;
     match.record.server_epoch = from.epoch;
     fleet_.confirmed(from.id);
     save(match);
     stands(pass, match);
-    ask_in_doubt(pass, from.id);
+    if (was_asked) doubt_settled(pass, from.id);
 }
 
 // Perhaps it was aborted in the last run and the disk never heard of it. A server that was told so counts fewer.

@@ -21,14 +21,15 @@ AllocationVerdict success_of(const MatchRecord& record) {
 }  // namespace
 
 void Matches::request(const Pass& pass, const ReplyTo& reply_to, const Matchmaker& from,
-                      const AllocationRequest& request, std::string id) {
+                      const AllocationRequest& request, Time received, std::string id) {
     if (fleet_.region_known(request.region)) ++figures_.requests[request.region];
     lists_.mention(pass, request.lobby);
+    const bool taken = queue_.takes(pass.now, received);
     if (Match* known = table_.find(request.lobby); known && known->record.matchmaker == from.id)
         return join(reply_to, *known);
     const std::uint64_t serial = next_serial_++;
     if (id.empty()) id = make_request_id(wall(), serial);
-    if (const auto why = judged(from, request)) return refuse(reply_to, request, id, *why);
+    if (const auto why = judged(from, request, taken)) return refuse(reply_to, request, id, *why);
 
     Match& match = table_.add(request.lobby);
     match.serial = serial;
@@ -50,9 +51,10 @@ void Matches::request(const Pass& pass, const ReplyTo& reply_to, const Matchmake
 }
 
 // A-2, in its order. The store comes last: with it down no promise can be kept.
-std::optional<Refusal> Matches::judged(const Matchmaker& from, const AllocationRequest& request) const {
+std::optional<Refusal> Matches::judged(const Matchmaker& from, const AllocationRequest& request, bool taken) const {
     if (shutting_down_) return Refusal::server_shutting_down;
-    if (in_flight_ >= config_.in_flight_max || ledger_.congested() || ledger_.overloaded()) return Refusal::server_busy;
+    if (!taken || in_flight_ >= config_.in_flight_max || ledger_.congested() || ledger_.overloaded())
+        return Refusal::server_busy;
     if (request.lobby.value <= 0 || table_.find(request.lobby) ||
         (!planted(Bug::ended_lobby_again) && over_.find(request.lobby)))
         return Refusal::invalid_match_lobby_id;
@@ -66,9 +68,7 @@ std::optional<Refusal> Matches::judged(const Matchmaker& from, const AllocationR
 // the same lobby from the same matchmaker gets the same answer, whatever else it asks for.
 void Matches::join(const ReplyTo& reply_to, Match& match) {
     if (match.offering() || match.doubted()) return wait_for_answer(reply_to, match);
-    const bool first = !match.answered;
     answer_success(reply_to, match);
-    if (first && match.answered) news_.tell(match.record);
 }
 
 void Matches::wait_for_answer(const ReplyTo& reply_to, Match& match) {
@@ -205,9 +205,44 @@ void Matches::accept(const Pass& pass, Match& match) {
 }
 
 void Matches::answer_success(const ReplyTo& reply_to, Match& match) {
+    if (ledger_.may_answer()) return tell_success(reply_to, match);
+    answer_when_allowed(reply_to, match);
+}
+
+// Another node may have the cell by now: a batch of ours has to be durable first (N-4). Nothing else waits for it
+// (N-9).
+void Matches::answer_when_allowed(ReplyTo reply_to, const Match& match) {
+    reply_to.lobby = match.lobby();  // a question has none
+    const std::uint64_t serial = match.serial;
+    if (!ledger_.store_up()) return not_allowed(reply_to, serial);
+    // Whose request it was waits since then; who asks again, since now.
+    const Duration waited = match.promised ? Duration::zero() : time_.now() - match.requested;
+    const TimerId limit = after(TimeBase::real, std::max<Duration>(limit_delay() - waited, Timers::delay_least),
+                                [this, reply_to, serial](const Pass&) { not_allowed(reply_to, serial); });
+    ledger_.promise_written([this, reply_to, serial, limit](Kept kept) {
+        if (!timers_.cancel(limit)) return;  // it was too late
+        Match* present = table_.find(reply_to.lobby);
+        const bool stands = present && present->serial == serial;
+        if (kept != Kept::durable || !stands) return not_allowed(reply_to, serial);
+        tell_success(reply_to, *present);
+    });
+}
+
+void Matches::tell_success(const ReplyTo& reply_to, Match& match) {
     replies_.answer(reply_to, match.lobby(), success_of(match.record), !match.answered);
+    match.promised = true;
     const Link* link = links_.find(reply_to.link);
+    const bool first = !match.answered;
     if (link && !link->closing) match.answered = true;
+    if (first && match.answered) news_.tell(match.record);
+}
+
+// What is refused stays so: a match that nobody was promised is taken back.
+void Matches::not_allowed(const ReplyTo& reply_to, std::uint64_t serial) {
+    replies_.answer(reply_to, reply_to.lobby, Failure(Refusal::store_unavailable));
+    Match* match = table_.find(reply_to.lobby);
+    if (!match || match->serial != serial || match->promised) return;
+    over(time_.pass(), *match, MatchState::aborted, text(Reason::offer_withdrawn));
 }
 
 // The request came to nothing: all who wait hear why, and the lobby may be asked for again.

@@ -37,13 +37,14 @@ struct MatchmakerPort::Visitor {
     MatchmakerPort& port;
     const Pass& pass;
     Link& link;
+    Time received;
 
     void operator()(const MatchmakerHandshake& hello) const { port.handshake(pass, link, hello); }
     void operator()(const MatchmakerHeartbeat&) const {
         port.links_.send(link.id, MatchmakerHeartbeatAck{{}, port.issued_.at(pass.now)});
     }
     void operator()(const AllocationRequest& request) const {
-        port.matches_.request(pass, port.replies_.expect(link.id, request.lobby), speaker(), request);
+        port.matches_.request(pass, port.replies_.expect(link.id, request.lobby), speaker(), request, received);
     }
     void operator()(const CancelMatch& wish) const {
         port.matches_.cancel(pass, port.replies_.expect(link.id, wish.lobby), speaker(), wish.lobby);
@@ -62,7 +63,7 @@ struct MatchmakerPort::Visitor {
 Result<void, WireError> MatchmakerPort::frame(const Pass& pass, Link& link, const PeerFrame& frame) {
     if (link.greeted) matchmakers_.heard(pass, link.matchmaker());
     return visit_inbound<Port::matchmakers>(links_.order(Port::matchmakers), frame.code, frame.payload,
-                                            Visitor{*this, pass, link});
+                                            Visitor{*this, pass, link, frame.received});
 }
 
 void MatchmakerPort::handshake(const Pass& pass, Link& link, const MatchmakerHandshake& hello) {

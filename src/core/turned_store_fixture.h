@@ -42,6 +42,11 @@ public:
         return outcome;
     }
 
+    bool in_doubt() const override { return doubt; }
+    bool may_answer() override { return !window_shut; }
+
+    bool doubt = false;                   // nobody knows what became of a batch
+    bool window_shut = false;             // another node may have taken over
     bool holding = false;                 // answers wait for commit()
     StoreFault fault = StoreFault::none;  // what the next outcomes are
     std::size_t room = 1'000;

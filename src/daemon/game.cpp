@@ -44,7 +44,7 @@ Game::Game(const Config& config, GamePorts& ports, const Clock& clock, Log& log,
       outcomes_("store", outcomes_max, network_.waiter(),
                 [this](const Pass& pass, BatchOutcome& outcome) {
                     held_.take(
-                        std::move(outcome), [this] { return store_.may_answer(); },
+                        std::move(outcome), [this] { return store_.may_answer(Store::answer_margin); },
                         [&](BatchOutcome&& told) { tell_outcome(pass, std::move(told)); });
                     if (held_.waiting()) look_again_soon();
                 }),
@@ -80,7 +80,7 @@ void Game::start(RecoveredState&& recovered, std::function<void()> on_ready, Sto
         if (waits_for_offers_ && core_->matches().in_flight() == 0) hand_over(pass);
         core_->end_of_pass(pass);
         if (core_->take_promised()) held_.promised();
-        if (held_.may_send([this] { return store_.may_answer(); })) {
+        if (held_.may_send([this] { return store_.may_answer(Duration::zero()); })) {
             for (const AnsweredQuestion& answered : core_->take_answered()) on_answered_(answered);
             for (HostVerdict& verdict : core_->take_host_verdicts()) on_host_verdict_(std::move(verdict));
             network_.links().flush();
@@ -211,7 +211,7 @@ void Game::look_again_soon() {
     if (std::exchange(looks_again_, true)) return;
     loop_.timers().start({.first_delay = look_again_after, .base = TimeBase::real}, [this](const TimerFired& fired) {
         looks_again_ = false;
-        held_.release([this] { return store_.may_answer(); },
+        held_.release([this] { return store_.may_answer(Store::answer_margin); },
                       [&](BatchOutcome&& told) { tell_outcome(fired.pass, std::move(told)); });
         if (held_.waiting()) look_again_soon();
     });

@@ -112,6 +112,8 @@ private:
     public:
         explicit ToStore(Store& store) : store_(store) {}
         bool submit(RecordBatch&& batch) override { return store_.submit(std::move(batch)); }
+        bool in_doubt() const override { return store_.in_doubt(); }
+        bool may_answer() override { return store_.may_answer(Store::answer_margin); }
 
     private:
         Store& store_;

@@ -156,6 +156,7 @@ bool Engine::passes(const CellLine& line, const Statement& statement) const {
     if (is_late) return false;
     if (statement.kind != Statement::Kind::send) return line.mark.term == statement.mark.term;
     if (sabotage_ == Sabotage::no_fence) return true;
+    if (line.settled != statement.settled && sabotage_ != Sabotage::takes_late_batch) return false;
     return line.mark.term == statement.mark.term && line.mark.batch + 1 == statement.mark.batch;
 }
 
@@ -181,6 +182,7 @@ void Engine::run_locked(SessionId id, const Statement& statement) {
     switch (statement.kind) {
         case Statement::Kind::send:
             change.kind = Change::Kind::batch;
+            if (statement.commits) break;
             sessions_.at(id).open = std::move(change);
             return answer(id, BatchReply::done);
         case Statement::Kind::renew:
@@ -191,6 +193,7 @@ void Engine::run_locked(SessionId id, const Statement& statement) {
             break;
         default:
             change.kind = Change::Kind::settle;
+            reply.line.settled = line.settled + 1;
             break;
     }
     commit(id, std::move(change), std::move(reply));

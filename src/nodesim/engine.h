@@ -35,7 +35,7 @@ struct Statement {
         take,       // the next term for `node`, if the row's mark is still `mark` and nobody has its lock
         terminate,  // ends the connection that the row names
         renew,      // says that this connection is the owner's
-        send,       // BEGIN, the fence and the records
+        send,       // BEGIN, the fence and the records; with `commits` COMMIT, too
         commit,
         roll_back,
         settle,  // a write that returns the number of the last batch
@@ -50,6 +50,7 @@ struct Statement {
     std::int64_t settled = 0;
     std::string node{};
     std::string instance{};
+    bool commits = false;
     bool hands_over = false;
     std::string handed_to{};
     BatchGroup group{};

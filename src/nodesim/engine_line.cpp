@@ -12,6 +12,9 @@ using namespace std::chrono_literals;
 // By which the engine finds out that nobody is there any more.
 constexpr Duration keepalive_min = 10s;
 constexpr Duration keepalive_max = 60s;
+// So long a statement may be held up on its way, on a connection that its sender has given up.
+constexpr Duration held_max = 1s;
+constexpr double held_chance = 0.5;
 
 }  // namespace
 
@@ -24,6 +27,7 @@ struct EngineLine::State : std::enable_shared_from_this<State> {
     SessionId session = 0;
     std::uint64_t serial = 0;  // of what was asked last
     Engine::OnReply pending{};
+    Duration held{0};  // of what was asked last; the connection's end comes behind it
 
     Duration between(Duration least, Duration most) {
         return Duration(machine.random().between(least.count(), most.count()));
@@ -49,14 +53,14 @@ struct EngineLine::State : std::enable_shared_from_this<State> {
     void close(bool tells) {
         if (session == 0) return;
         const bool arrives = tells && machine.reaches_engine;
-        const Duration after = arrives ? delay() : between(keepalive_min, keepalive_max);
+        const Duration after = held + (arrives ? delay() : between(keepalive_min, keepalive_max));
         machine.agenda().in(after, [&to = engine, closed = session] { to.closed(closed); });
         session = 0;
     }
     void send(const Statement& statement) {
         const std::uint64_t mine = serial;
-        machine.agenda().in(delay(), [state = shared_from_this(), mine, to = session,
-                                      asked = std::make_shared<Statement>(statement)] {
+        machine.agenda().in(delay() + held, [state = shared_from_this(), mine, to = session,
+                                             asked = std::make_shared<Statement>(statement)] {
             state->engine.execute(to, *asked, [state, mine](Reply reply) { state->answered(mine, std::move(reply)); });
         });
     }
@@ -123,7 +127,9 @@ void EngineLine::ask(Statement statement, Engine::OnReply reply) {
     ++state_->serial;
     state_->pending = std::move(reply);
     state_->give_up_after(statement_limit);
+    state_->held = Duration{0};
     if (state_->machine.random().chance(state_->machine.line.breaks)) {
+        if (state_->machine.random().chance(held_chance)) state_->held = state_->between(Duration{0}, held_max);
         // At any point of the statement's way, there or back.
         state_->machine.agenda().in(state_->between(Duration{0}, 60ms),
                                     [state = state_, mine = state_->serial] { state->arrive(mine, {}); });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -133,9 +134,21 @@ std::string objection_to(Sabotage sabotage) {
     return "";
 }
 
+// Whether some seed breaks that rule first.
+bool breaks_first(Sabotage sabotage, std::string_view rule) {
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+        const LeaseReport report = run_leases({.seed = seed, .cells = 1, .sabotage = sabotage});
+        if (report.objection && report.objection->rule == rule) return true;
+    }
+    return false;
+}
+
 TEST_CASE("N-2, N-3, N-4, N-5: what is left out of the protocol is found") {
-    CHECK(objection_to(Sabotage::no_fence) == "N-2");
+    // Without the fence a late batch is written, too: some seeds break N-5 before a batch of an old term breaks N-2.
+    CHECK(objection_to(Sabotage::no_fence) != "");
+    CHECK(breaks_first(Sabotage::no_fence, "N-2"));
     CHECK(objection_to(Sabotage::settles_by_read) != "");
+    CHECK(objection_to(Sabotage::takes_late_batch) != "");
     CHECK(objection_to(Sabotage::ignores_warning) == "N-5");
     CHECK(objection_to(Sabotage::ignores_take_warning) == "N-2");
     CHECK(objection_to(Sabotage::compares_clocks) == "N-3");

@@ -162,6 +162,7 @@ void NodeStore::catch_up() {
         if (reply.how == BatchReply::fenced) return give_up();
         if (reply.how != BatchReply::done) return stand_by();
         mark_.batch = reply.last;
+        settled_ = reply.line.settled;
         start(*std::exchange(recovered_, nullptr));
     });
 }
@@ -225,30 +226,19 @@ void NodeStore::step() {
         case BatchStep::connect:
         case BatchStep::reconnect:
             return connect();
-        case BatchStep::send: {
-            Statement send = statement(Statement::Kind::send);
-            ++send.mark.batch;
-            send.group = std::make_shared<const std::vector<RecordBatch>>(group_);
-            send.hands_over = hands_over_now_;
-            send.handed_to = successor_;
+        case BatchStep::send:
             began_ = parts_.machine.now();
-            parts_.judge.sent(term(), send.mark.batch);
-            return line_->ask(std::move(send), [this](const Reply& reply) {
-                const bool is_undone = reply.how == BatchReply::refused || reply.how == BatchReply::fenced;
-                if (!is_undone) return replied(reply.how);
-                line_->ask(statement(Statement::Kind::roll_back), [this, reply](const Reply& back) {
-                    replied(back.how == BatchReply::broke ? back.how : meaning_of(reply));
-                });
-            });
-        }
+            parts_.judge.sent(term(), mark_.batch + 1);
+            if (commits_with_records()) return replied(BatchReply::done);
+            return send(false);
         case BatchStep::commit:
-            return line_->ask(statement(Statement::Kind::commit), [this](const Reply& reply) {
-                const bool is_ignored = reply.how == BatchReply::warned && parts_.sabotage == Sabotage::ignores_warning;
-                replied(is_ignored ? BatchReply::done : reply.how);
-            });
+            if (commits_with_records()) return send(true);
+            return line_->ask(statement(Statement::Kind::commit),
+                              [this](const Reply& reply) { replied(known_of(reply)); });
         case BatchStep::settle:
             return line_->ask(statement(Statement::Kind::settle), [this](const Reply& reply) {
                 if (reply.how == BatchReply::refused) line_->drop();
+                if (reply.how == BatchReply::done) settled_ = reply.line.settled;
                 course_->settled(meaning_of(reply), reply.last, mark_.batch + 1);
                 step();
             });
@@ -259,6 +249,32 @@ void NodeStore::step() {
         case BatchStep::end:
             return concluded();
     }
+}
+
+// The store sends COMMIT behind the records where there is one cell. The model takes turns, however many there are.
+bool NodeStore::commits_with_records() const {
+    return !group_.empty() && mark_.batch % 2 == 0;
+}
+
+void NodeStore::send(bool commits) {
+    Statement send = statement(Statement::Kind::send);
+    ++send.mark.batch;
+    send.commits = commits;
+    send.group = std::make_shared<const std::vector<RecordBatch>>(group_);
+    send.hands_over = hands_over_now_;
+    send.handed_to = successor_;
+    line_->ask(std::move(send), [this](const Reply& reply) {
+        const bool is_undone = reply.how == BatchReply::refused || reply.how == BatchReply::fenced;
+        if (!is_undone) return replied(known_of(reply));
+        line_->ask(statement(Statement::Kind::roll_back), [this, reply](const Reply& back) {
+            replied(back.how == BatchReply::broke ? back.how : meaning_of(reply));
+        });
+    });
+}
+
+BatchReply NodeStore::known_of(const Reply& reply) const {
+    const bool is_ignored = reply.how == BatchReply::warned && parts_.sabotage == Sabotage::ignores_warning;
+    return is_ignored ? BatchReply::done : reply.how;
 }
 
 void NodeStore::replied(BatchReply reply) {

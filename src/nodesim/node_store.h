@@ -62,7 +62,7 @@ public:
 
     [[nodiscard]] bool submit(RecordBatch&& batch) override;
     // See Store::may_answer().
-    bool may_answer();
+    bool may_answer() override;
 
     std::size_t cell() const { return cell_; }
     bool owns() const { return state_ == State::owns; }
@@ -93,6 +93,9 @@ private:
     void turn();
     void begin_batch(bool hands_over);
     void step();
+    bool commits_with_records() const;
+    void send(bool commits);
+    BatchReply known_of(const Reply& reply) const;
     void replied(BatchReply reply);
     // What a refusal means, see shows_loss(). One that means nothing loses the connection.
     BatchReply meaning_of(const Reply& reply);
@@ -113,7 +116,7 @@ private:
     CellWatch watch_;
     CellOwnership seen_;
     CellMark mark_{};
-    std::int64_t settled_ = 0;            // when the term began
+    std::int64_t settled_ = 0;            // when the term began, then as of the last settling
     std::optional<AnswerWindow> window_;  // while it owns the cell
     std::shared_ptr<const RecoveredState> recovered_;
     bool catches_up_ = false;

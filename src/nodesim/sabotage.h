@@ -9,6 +9,7 @@ enum class Sabotage : std::uint8_t {
     none,
     no_fence,              // a batch is taken whatever the row says
     settles_by_read,       // an unknown outcome is looked up instead of written for
+    takes_late_batch,      // a batch that arrives after its outcome was settled is written
     ignores_warning,       // a commit that no standby confirmed counts
     ignores_take_warning,  // the same, of taking a cell
     compares_clocks,       // the owner is silent by the time that it wrote down

@@ -5,10 +5,13 @@
 //   ---------  --------------------------------  ---------  -------  --------  -------  ----------------------------
 //   connect    a connection, the lease renewed   send       send     failed    over     failed
 //   send       BEGIN, the fence, the records     commit     commit   failed    over     failed: nothing was committed
-//   commit     COMMIT                            committed  settle   failed    over     reconnect: nobody knows
+//   commit     COMMIT, and what is unanswered    committed  settle   failed    over     reconnect: nobody knows
 //   reconnect  as connect, where none is there   settle     settle   wait      over     wait
 //   settle     a write that returns the batch    known      wait     wait      over     wait
 //   wait       a pause                           reconnect
+//
+// Whoever waits for the answers to `send` learns of a refusal before COMMIT leaves; whoever does not learns of it with
+// the answer to COMMIT. What was sent may then still be on its way when it is settled: the fence refuses it afterwards.
 //
 // A commit with a warning is one whose standby did not confirm: it may be lost with the primary, so it is settled like
 // one without an answer. So is an answer to that: only a write that all standbys confirmed tells.

@@ -49,7 +49,9 @@ bool PgCell::renew(PgConnection& connection) {
     // No row divides by zero: the transaction fails instead of changing nothing (N-2).
     connection.prepare("fence",
                        "WITH passed AS (UPDATE muster.cells SET batch = $3 WHERE name = $1 AND term = $2 AND"
-                       " batch = $3 - 1 RETURNING 1) SELECT 1 / count(*) FROM passed");
+                       " batch = $3 - 1 AND settled = $4 RETURNING 1) SELECT 1 / count(*) FROM passed");
+    connection.prepare("begin", "BEGIN");
+    connection.prepare("commit", "COMMIT");
     connection.prepare("hand_over", "UPDATE muster.cells SET owner = '', handed_to = $2 WHERE name = $1");
     const std::string sql = std::string("UPDATE muster.cells SET pid = pg_backend_pid(), pid_started = ") + own_start +
                             " WHERE name = $1 AND term = $2 AND instance = $3 RETURNING 1";
@@ -61,8 +63,9 @@ bool PgCell::is_lost(PgConnection& connection) const {
     return shows_loss({row.mark, row.instance}, {mark_, instance_});
 }
 
-void PgCell::send_fence(PgConnection& connection) const {
-    connection.send("fence", PgValues(name_, mark_.term, mark_.batch + 1));
+void PgCell::send_begin(PgConnection& connection) const {
+    connection.send("begin");
+    connection.send("fence", PgValues(name_, mark_.term, mark_.batch + 1, settled_));
 }
 
 void PgCell::send_hand_over(PgConnection& connection, const std::string& successor) const {
@@ -84,11 +87,12 @@ bool PgCell::catch_up(PgConnection& connection) {
     return last.has_value();
 }
 
-std::optional<std::int64_t> PgCell::settle(PgConnection& connection) const {
-    const PgRows row =
-        connection.run("UPDATE muster.cells SET settled = settled + 1 WHERE name = $1 AND term = $2 RETURNING batch",
-                       PgValues(name_, mark_.term));
+std::optional<std::int64_t> PgCell::settle(PgConnection& connection) {
+    const PgRows row = connection.run(
+        "UPDATE muster.cells SET settled = settled + 1 WHERE name = $1 AND term = $2 RETURNING batch, settled",
+        PgValues(name_, mark_.term));
     if (row.empty()) return std::nullopt;
+    settled_ = row.integer(0, 1);
     return row.integer(0, 0);
 }
 

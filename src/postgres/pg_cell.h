@@ -45,9 +45,12 @@ public:
     // ours.
     [[nodiscard]] bool renew(PgConnection& connection);
 
-    // The first statement of a batch's transaction, in a pipeline: fails it unless the term stands and the batch is the
-    // next one.
-    void send_fence(PgConnection& connection) const;
+    // The first statements of a batch's transaction, in a pipeline: BEGIN and the fence, which fails it unless the term
+    // stands, the batch is the next one, and nothing was settled since it was sent. So what arrives late, on a
+    // connection that we have given up, changes nothing.
+    void send_begin(PgConnection& connection) const;
+    // The last statement.
+    static void send_commit(PgConnection& connection) { connection.send("commit"); }
     // It has become durable.
     void committed() { ++mark_.batch; }
     // Hands the cell over with this transaction: the successor waits for nothing. Empty: whoever comes first.
@@ -61,8 +64,8 @@ public:
     [[nodiscard]] bool catch_up(PgConnection& connection);
 
     // The number of the cell's last batch, by a write, never by a read (N-5): it waits for a transaction of ours that
-    // is still under way. Nothing when the term is over.
-    std::optional<std::int64_t> settle(PgConnection& connection) const;
+    // is still under way, and the fence refuses one that comes later. Nothing when the term is over.
+    std::optional<std::int64_t> settle(PgConnection& connection);
 
     // After a row or a fence refused us: whether that shows that the cell is another's.
     bool is_lost(PgConnection& connection) const;
@@ -74,7 +77,7 @@ private:
     std::string node_;
     std::string instance_;
     CellMark mark_{};
-    std::int64_t settled_ = 0;  // when the term began
+    std::int64_t settled_ = 0;  // when the term began, then as of the last settle()
 };
 
 }  // namespace muster

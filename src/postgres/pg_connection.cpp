@@ -257,6 +257,18 @@ void PgConnection::answers(const std::function<void(std::size_t place, const PgR
     if (failed) throw PgError(*failed);
 }
 
+void PgConnection::check_open() {
+    if (!connection_) throw PgError::unreachable("the connection broke");
+    // Its last words come before its end, each reported once.
+    constexpr int looks_max = 8;
+    for (int look = 0; look < looks_max; ++look) {
+        pollfd socket{libpq().PQsocket(connection_.get()), POLLIN, 0};
+        if (::poll(&socket, 1, 0) <= 0) return;
+        if (libpq().PQconsumeInput(connection_.get()) != 1 || libpq().PQstatus(connection_.get()) == CONNECTION_BAD)
+            broke(libpq().PQerrorMessage(connection_.get()));
+    }
+}
+
 void PgConnection::copy(const std::string& query, const std::function<void(PgCopyRow&)>& visit) {
     if (!connection_) throw PgError::unreachable("the connection broke");
     // The signature, the flags and the length of an extension that nobody uses; after it rows, then -1.

@@ -73,6 +73,9 @@ public:
     // not, by their places.
     void answers(const std::function<void(std::size_t place, const PgRows& rows)>& visit = {});
 
+    // Looks, without waiting, whether the engine has ended the connection. Throws PgError if so.
+    void check_open();
+
     // Rows of `query`, in binary; `visit` sees one row at a time. Throws PgError.
     void copy(const std::string& query, const std::function<void(class PgCopyRow&)>& visit);
 

@@ -42,9 +42,11 @@ public:
 
     // What the engine answered to the statement of that place.
     void answered(std::size_t place, const PgRows& rows);
-    // After all answers. Throws PgError when a row that was known is not there, as after somebody has deleted it by
-    // hand: the transaction is to be rolled back. None is known any more then, and the next try writes whole rows.
-    void check_answers();
+    // Whether the engine refused the transaction since a row that was known is not there, as after somebody has deleted
+    // it by hand.
+    static bool is_row_missing(const PgError& error) { return error.sqlstate == "2201F"; }
+    // After that: none is known any more, and the next try writes whole rows.
+    void forget_rows() { known_.clear(); }
     // Those that another cell has (N-8): nothing of them was written.
     const std::set<LobbyId>& of_others() const { return of_others_; }
 
@@ -71,11 +73,9 @@ private:
 
     // Of the transaction.
     std::map<LobbyId, const MatchRecord*> collected_;
-    std::map<LobbyId, std::optional<Fixed>> touched_;              // what was sent; nothing: over or dropped
-    std::vector<std::size_t> whole_at_;                            // places of statements
-    std::vector<std::pair<std::size_t, std::size_t>> changes_at_;  // places, and how many rows each changes
+    std::map<LobbyId, std::optional<Fixed>> touched_;  // what was sent; nothing: over or dropped
+    std::vector<std::size_t> whole_at_;                // places of statements
     std::set<LobbyId> of_others_;
-    bool is_row_missing_ = false;
 };
 
 }  // namespace muster

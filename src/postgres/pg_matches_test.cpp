@@ -33,12 +33,13 @@ struct Rows {
         matches.begin();
         for (const MatchRecord& record : records) matches.collect(record);
         matches.send(*connection);
-        connection->answers([&](std::size_t place, const PgRows& rows) { matches.answered(place, rows); });
         try {
-            matches.check_answers();
-        } catch (const PgError&) {
+            connection->answers([&](std::size_t place, const PgRows& rows) { matches.answered(place, rows); });
+        } catch (const PgError& error) {
+            CHECK(PgMatches::is_row_missing(error));
             connection->run("ROLLBACK");
             matches.rolled_back();
+            matches.forget_rows();
             throw;
         }
         const std::int64_t changed = changed_in_place() - before;

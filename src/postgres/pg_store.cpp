@@ -187,15 +187,17 @@ void PgStore::keep_history(const HistoryLimits& limits) {
     thread_.wake();
 }
 
-bool PgStore::may_answer() {
-    if (window_.is_open(boot_time())) return true;
+bool PgStore::may_answer(Duration from_now) {
+    if (window_.is_open(boot_time() + from_now)) return true;
     thread_.wake();
     return false;
 }
 
 StoreFault PgStore::commit(std::span<const RecordBatch> group, std::size_t records) {
     const Time began = clock_.now();
-    const StoreFault fault = settled([&](PgConnection& to) {
+    // Where there are several cells, the answers say which records are another's (N-8): they are needed.
+    const Commit way = options_.cells.size() == 1 ? Commit::with_records : Commit::after_answers;
+    const StoreFault fault = settled(way, [&](PgConnection& to) {
         const UnixMs now = clock_.wall();
         for (const RecordBatch& batch : group)
             for (const Record& record : batch.records) writer_.write(to, record, now);
@@ -219,7 +221,7 @@ std::vector<std::size_t> PgStore::anothers(const RecordBatch& batch) const {
 }
 
 template <class Send>
-StoreFault PgStore::settled(Send send) {
+StoreFault PgStore::settled(Commit way, Send send) {
     BatchCourse course(connection_ != nullptr);
     StoreFault fault = StoreFault::transient;
     Time began{};
@@ -233,10 +235,10 @@ StoreFault PgStore::settled(Send send) {
             case BatchStep::send:
                 began = clock_.now();
                 began_boot = boot_time();
-                course.replied(tried(fault, [&] { send_batch(send); }));
+                course.replied(tried(fault, [&] { send_batch(way, send); }));
                 break;
             case BatchStep::commit:
-                course.replied(tried(fault, [&] { connection_->run("COMMIT"); }));
+                course.replied(tried(fault, [&] { commit_batch(way); }));
                 break;
             case BatchStep::settle: {
                 std::optional<std::int64_t> last;
@@ -255,8 +257,12 @@ StoreFault PgStore::settled(Send send) {
             case BatchStep::end:
                 break;
         }
-        if (course.is_unknown()) is_away_.store(true, std::memory_order_relaxed);
+        if (course.is_unknown() && !is_in_doubt_.exchange(true, std::memory_order_relaxed)) {
+            is_away_.store(true, std::memory_order_relaxed);
+            figures_.failed(StoreFault::transient);
+        }
     }
+    is_in_doubt_.store(false, std::memory_order_relaxed);
     is_away_.store(connection_ == nullptr, std::memory_order_relaxed);
     switch (course.end()) {
         case BatchEnd::committed:
@@ -304,17 +310,31 @@ BatchReply PgStore::refused_by(std::unique_ptr<PgConnection> connection) {
     return BatchReply::broke;
 }
 
-// What the engine refuses is rolled back.
 template <class Send>
-void PgStore::send_batch(Send send) {
+void PgStore::send_batch(Commit way, Send send) {
+    // A batch that an ended connection did not take is surely not there.
+    connection_->check_open();
+    writer_.begin();
+    cell_.send_begin(*connection_);
+    send(*connection_);
+    if (way == Commit::after_answers) take_answers();
+}
+
+void PgStore::commit_batch(Commit way) {
+    if (way == Commit::after_answers) {
+        connection_->run("COMMIT");
+        return;
+    }
+    PgCell::send_commit(*connection_);
+    take_answers();
+}
+
+// What the engine refuses is rolled back.
+void PgStore::take_answers() {
     try {
-        writer_.begin();
-        connection_->send_sql("BEGIN");
-        cell_.send_fence(*connection_);
-        send(*connection_);
         connection_->answers([this](std::size_t place, const PgRows& rows) { writer_.answered(place, rows); });
-        writer_.check_answers();
     } catch (const PgError& error) {
+        if (PgWriter::is_row_missing(error)) writer_.forget_rows();
         if (!error.is_unreachable()) connection_->run("ROLLBACK");
         throw;
     }
@@ -343,6 +363,7 @@ BatchReply PgStore::connect() {
 
 StoreFault PgStore::judge(const PgError& error) const {
     if (error.sqlstate == "53100") return StoreFault::full;
+    if (PgWriter::is_row_missing(error)) return StoreFault::transient;
     // Resources, serialization, locks, an operator's or a fail-over's interference, a primary that became a standby.
     for (const char* passing : {"53", "40", "55", "57", "08", "25"})
         if (error.is_class(passing)) return StoreFault::transient;
@@ -361,15 +382,15 @@ void PgStore::keep_up(bool) {
         prune_more_ = true;
     }
     if (prune_more_) prune();
-    if (must_commit(window_, boot_time(), clock_.now() - last_commit_, options_.lease))
-        static_cast<void>(settled([](PgConnection&) {}));
+    if (must_commit(window_, boot_time() + answer_margin, clock_.now() - last_commit_, options_.lease))
+        static_cast<void>(settled(Commit::after_answers, [](PgConnection&) {}));
 }
 
 // Fenced like everything else: a node that lost its cell removes nothing.
 void PgStore::prune() {
     const KeptPast past = kept();
-    const StoreFault fault =
-        settled([&](PgConnection& to) { send_pg_pruning(to, options_.cell, past, rows_per_step); });
+    const StoreFault fault = settled(
+        Commit::after_answers, [&](PgConnection& to) { send_pg_pruning(to, options_.cell, past, rows_per_step); });
     if (fault != StoreFault::none || !connection_) {
         prune_more_ = false;
         return;
@@ -384,8 +405,8 @@ void PgStore::prune() {
         figures_.measured(left.event_bytes, disk_unknown, false);
         prune_more_ = left.has_old;
         if (left.event_bytes > limits.bytes_max) {
-            const StoreFault shrunk =
-                settled([&](PgConnection& to) { send_pg_shrinking(to, options_.cell, rows_per_step); });
+            const StoreFault shrunk = settled(
+                Commit::after_answers, [&](PgConnection& to) { send_pg_shrinking(to, options_.cell, rows_per_step); });
             prune_more_ = shrunk == StoreFault::none;
         }
     } catch (const PgError& error) {
@@ -401,7 +422,7 @@ void PgStore::close(Time by, bool hurried) {
         const std::lock_guard lock(mutex_);
         successor = successor_;
     }
-    static_cast<void>(settled([&](PgConnection& to) { cell_.send_hand_over(to, successor); }));
+    static_cast<void>(settled(Commit::after_answers, [&](PgConnection& to) { cell_.send_hand_over(to, successor); }));
 }
 
 void PgStore::set_successor(const std::string& node) {

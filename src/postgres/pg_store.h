@@ -81,7 +81,8 @@ public:
     void keep_history(const HistoryLimits& limits) override;
     // N-4: until a second before another node may take the cell, counted from the sending of the last batch that was
     // committed, by a clock that a suspended machine does not stop. When it is too late, a commit is asked for.
-    bool may_answer() override;
+    bool may_answer(Duration from_now) override;
+    bool in_doubt() const override { return is_in_doubt_.load(std::memory_order_relaxed); }
 
 private:
     StoreFault commit(std::span<const RecordBatch> group, std::size_t records) override;
@@ -91,14 +92,22 @@ private:
     void close(Time by, bool hurried) override;
     void died() override { connection_.reset(); }
 
+    // How the COMMIT of a transaction is sent.
+    enum class Commit : std::uint8_t {
+        with_records,   // behind them: one round trip, and a connection that breaks in it leaves all of it unknown
+        after_answers,  // to them: two round trips, and only a COMMIT without an answer is unknown
+    };
+
     // One fenced transaction of whatever `send` sends, as it is answered to the batch: waits until an unknown outcome
     // is known. Throws StoreError.
     template <class Send>
-    StoreFault settled(Send send);
+    StoreFault settled(Commit way, Send send);
     template <class Do>
     BatchReply tried(StoreFault& fault, Do step);
     template <class Send>
-    void send_batch(Send send);
+    void send_batch(Commit way, Send send);
+    void commit_batch(Commit way);
+    void take_answers();
     // One there is stays.
     BatchReply connect();
     BatchReply refused_by(std::unique_ptr<PgConnection> connection);
@@ -138,6 +147,7 @@ private:
     std::unique_ptr<PgConnection> reader_;  // guarded by reader_mutex_
     std::size_t reader_host_ = 0;           // guarded by reader_mutex_
     std::atomic<bool> is_away_{false};      // the engine did not answer last
+    std::atomic<bool> is_in_doubt_{false};  // it did not say what became of a batch
     AnswerWindow window_;
     StoreThread thread_;  // last: it ends before what it uses
 };

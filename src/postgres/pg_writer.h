@@ -39,8 +39,6 @@ public:
 
     // What the engine answered to the statement of that place.
     void answered(std::size_t place, const PgRows& rows);
-    // After all answers. Throws PgError when the transaction is to be rolled back and tried again.
-    void check_answers() { matches_.check_answers(); }
     // Whether the record of that transaction was left out: another cell has its lobby or name (N-8). Of a lobby that
     // was left out once, all are said to be: who wrote them takes them back.
     bool is_anothers(const Record& record) const;
@@ -49,6 +47,9 @@ public:
     // What became of the transaction. Events that were known before are skipped, so the last durable id counts.
     void committed();
     void rolled_back();
+    // As PgMatches. The transaction is to be tried again, with the same records.
+    static bool is_row_missing(const PgError& error) { return PgMatches::is_row_missing(error); }
+    void forget_rows() { matches_.forget_rows(); }
     void begin_after(std::int64_t event) { last_event_ = durable_event_ = event; }
 
 private:

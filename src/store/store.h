@@ -97,9 +97,17 @@ public:
     // Keeps so much of the past from now on; what is too old or too much goes at once. Any thread.
     virtual void keep_history(const HistoryLimits& limits) = 0;
 
-    // Whether a promise that is durable may be answered now. Only a store that several nodes share says no: after a
-    // gap in which another node could have taken over, until it has committed again (N-4). Game thread.
-    virtual bool may_answer() { return true; }
+    // Whether nobody knows what became of a batch: the database went away in its commit, and has to say (N-5). Whatever
+    // is submitted meanwhile waits behind it. Any thread.
+    virtual bool in_doubt() const { return false; }
+
+    // Whether a promise that is durable may be answered now, and for so long from now on. Only a store that several
+    // nodes share says no: after a gap in which another node could have taken over, until it has committed again (N-4).
+    // Game thread.
+    virtual bool may_answer([[maybe_unused]] Duration from_now) { return true; }
+    // What is to leave at the end of a pass is asked for with this: it may leave then, too, unless the process is
+    // stopped meanwhile.
+    static constexpr std::chrono::milliseconds answer_margin{250};
 };
 
 }  // namespace muster

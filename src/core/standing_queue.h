@@ -1,0 +1,93 @@
+// Which requests are taken while more come than the game thread can handle.
+//
+// The store's queue has its own measure (store_pace.h). This is the queue before it: what the network has read and the
+// loop has not handled yet. A burst, a slow pass or a stop makes requests late, and the loop makes up for it. But when
+// every request of a whole interval was late, the queue stands: it grows for as long as the flood lasts, and all wait
+// as long as the oldest. A refusal costs next to nothing, so then only as many late ones are taken as the loop gets
+// done:
+//
+//   in the last interval        | late requests of the next one
+//   some request was in time    | all are taken; while the queue stands, a little more a second if some were refused
+//   all were late               | the queue stands: as many a second are taken as were taken so far
+//   all were late again         | a tenth fewer a second
+//   none was late for `memory`  | all are taken: the queue stands no more
+//
+// Who waited no longer than `wait_max` is always taken, so the thread never idles because of what was refused. While
+// the queue stands, who waited longer than `wait_most` never is.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+#include "base/time.h"
+
+namespace muster {
+
+// Game thread only. Times never go backwards.
+class StandingQueue {
+public:
+    static constexpr std::chrono::milliseconds wait_max{5};
+    static constexpr std::chrono::milliseconds wait_most{30};
+    static constexpr std::chrono::milliseconds interval{100};
+    static constexpr std::chrono::milliseconds interval_standing{20};  // of a queue that stands
+    // What may be taken and is not is lost after so long: in one lump it would make the queue anew.
+    static constexpr std::chrono::milliseconds lump_max{25};
+    static constexpr std::chrono::seconds memory{1};
+    static constexpr double step_down = 0.1;
+    static constexpr double step_up = 0.03;
+    static constexpr double per_second_least = 100;
+
+    // A request is handled at `now` that was read at `received`. False when it is better refused.
+    [[nodiscard]] bool takes(Time now, Time received) {
+        if (now - interval_began_ >= (stands_ ? interval_standing : interval)) next_interval(now);
+        if (stands_ && now != allowed_at_) allow_more(now);
+        const bool late = now - received > wait_max;
+        (late ? late_ : in_time_) += 1;
+        if (late) last_late_ = now;
+        if (late && stands_) {
+            if (allowed_ < 1 || now - received > wait_most) {
+                ++refused_;
+                return false;
+            }
+            allowed_ -= 1;
+        }
+        ++taken_;
+        return true;
+    }
+
+private:
+    void allow_more(Time now) {
+        const double most = std::max(per_second_ * to_seconds(lump_max), 1.0);
+        allowed_ = std::min(allowed_ + per_second_ * to_seconds(now - allowed_at_), most);
+        allowed_at_ = now;
+    }
+
+    void next_interval(Time now) {
+        const Duration passed = std::min<Duration>(now - interval_began_, 2 * interval);
+        const bool all_late = late_ > 0 && in_time_ == 0;
+        if (now - last_late_ >= memory) stands_ = false;
+        if (stands_) {
+            if (all_late) per_second_ = std::max(per_second_ * (1 - step_down), per_second_least);
+            if (!all_late && refused_ > 0) per_second_ *= 1 + step_up;
+        } else if (all_late && now - interval_began_ < 2 * interval) {  // one that follows a long silence is no queue
+            stands_ = true;
+            per_second_ = std::max(static_cast<double>(taken_) / to_seconds(passed), per_second_least);
+        }
+        interval_began_ = now;
+        late_ = in_time_ = taken_ = refused_ = 0;
+    }
+
+    bool stands_ = false;
+    double per_second_ = 0;  // late requests, while the queue stands
+    double allowed_ = 0;     // of those, now
+    Time allowed_at_{};
+    Time interval_began_{};
+    Time last_late_{};
+    std::uint64_t late_ = 0;  // these four: in this interval
+    std::uint64_t in_time_ = 0;
+    std::uint64_t taken_ = 0;
+    std::uint64_t refused_ = 0;
+};
+
+}  // namespace muster
