@@ -1,6 +1,6 @@
 // The frame around every view: header, navigation, banners, the view itself, messages and dialogs.
 
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Health } from "../api/shapes";
 import { foreign } from "../model/format";
 import { identityText, maySignIn } from "../model/identity";
@@ -168,7 +168,8 @@ function SkipLink() {
 function Main({ title, stale, children }: { title: string; stale: boolean; children: preact.ComponentChildren }) {
     const heading = useRef<HTMLHeadingElement>(null);
     const shown = useRef(title);
-    useEffect(() => {
+    // Together with the title: who reads it can rely on the focus.
+    useLayoutEffect(() => {
         if (shown.current === title) return;
         shown.current = title;
         heading.current?.focus();

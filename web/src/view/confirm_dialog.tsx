@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { usePage, useStore } from "./page_context";
 import { useDialog } from "./use_dialog";
 
@@ -9,7 +9,7 @@ export function ConfirmDialog() {
     const question = useStore(confirmation.question);
     const [reason, setReason] = useState("");
     const dialog = useDialog(question !== null);
-    useEffect(() => setReason(question?.reason ?? ""), [question]);
+    useLayoutEffect(() => setReason(question?.reason ?? ""), [question]);
 
     const cancelled = (event: Event) => {
         event.preventDefault();
