@@ -273,7 +273,7 @@ void Matches::forget(Match& match) {
     timers_.cancel(match.offer);
     timers_.cancel(match.expiry);
     timers_.cancel(match.look);
-    if (match.offering()) --in_flight_;
+    if (match.offering()) in_flight_.end(match.record.matchmaker);
     table_.erase(match);
 }
 

@@ -71,6 +71,7 @@
 #include "core/over_lobbies.h"
 #include "core/player_lists.h"
 #include "core/replies.h"
+#include "core/requests_in_flight.h"
 #include "core/seats.h"
 #include "core/standing_queue.h"
 #include "protocol/error_texts.h"
@@ -177,7 +178,7 @@ public:
     std::vector<LobbyId> take_listed() { return lists_.take_listed(); }
     bool has_listed() const { return lists_.has_listed(); }
     std::size_t size() const { return table_.size(); }
-    std::size_t in_flight() const { return in_flight_; }
+    std::size_t in_flight() const { return in_flight_.count(); }
     const MatchFigures& figures() const { return figures_; }
     const MatchNews& news() const { return news_; }
     const std::vector<LobbyId>& held_on(ServerId server) const { return table_.held_on(server); }
@@ -262,7 +263,7 @@ private:
     PlayerLists lists_;
     Offers offers_;
     Seats seats_;
-    std::size_t in_flight_ = 0;
+    RequestsInFlight in_flight_;
     std::uint64_t next_serial_ = 1;
     // Of each server: how many of those that it was asked about are settled since it was last asked.
     std::map<ServerId, std::size_t> settled_doubts_;

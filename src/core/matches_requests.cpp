@@ -43,7 +43,7 @@ void Matches::request(const Pass& pass, const ReplyTo& reply_to, const Matchmake
     match.record.player_count = request.player_count;
     match.record.average_rating = request.average_rating;
     match.record.requested_at = wall();
-    ++in_flight_;
+    in_flight_.begin(from.id);
     const LobbyId lobby = request.lobby;
     match.limit = after(TimeBase::real, limit_delay(),
                         [this, lobby, serial](const Pass& then) { limit_reached(then, lobby, serial); });
@@ -53,8 +53,8 @@ void Matches::request(const Pass& pass, const ReplyTo& reply_to, const Matchmake
 // A-2, in its order. The store comes last: with it down no promise can be kept.
 std::optional<Refusal> Matches::judged(const Matchmaker& from, const AllocationRequest& request, bool taken) const {
     if (shutting_down_) return Refusal::server_shutting_down;
-    if (!taken || in_flight_ >= config_.in_flight_max || ledger_.congested() || ledger_.overloaded())
-        return Refusal::server_busy;
+    const bool has_room = in_flight_.has_room(from.id, config_.in_flight_max);
+    if (!taken || !has_room || ledger_.congested() || ledger_.overloaded()) return Refusal::server_busy;
     if (request.lobby.value <= 0 || table_.find(request.lobby) ||
         (!planted(Bug::ended_lobby_again) && over_.find(request.lobby)))
         return Refusal::invalid_match_lobby_id;
@@ -194,7 +194,7 @@ void Matches::accept(const Pass& pass, Match& match) {
     record.allocated_at = wall();
     start_expiry(match, config_.token_ttl);
     save(match);
-    --in_flight_;
+    in_flight_.end(record.matchmaker);
     timers_.cancel(match.limit);
     log_.with(LogLevel::debug,
               {{"lobby_id", record.lobby.value}, {"server_id", record.server.value}, {"request_id", match.request_id}},

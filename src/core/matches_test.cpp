@@ -80,6 +80,23 @@ TEST_CASE("A-2, fault 66: beyond the requests in flight the answer is Server bus
     CHECK(world.next<AllocateMatch>(server.link).lobby == LobbyId(3));
 }
 
+TEST_CASE("A-2: a matchmaker whose servers never acknowledge leaves room for the others") {
+    CoreWorld world({}, [](CoreConfig& config) { config.matches.in_flight_max = 9; });
+    join(world, 7777, CoreWorld::eu, 100);
+    const ConnectionId greedy = join_matchmaker(world);
+    const ConnectionId other = join_matchmaker(world, "other");
+    for (int lobby = 1; lobby <= 8; ++lobby) world.send(greedy, request_for(lobby));
+    CHECK(world.core->matches().in_flight() == 8);
+    CHECK(request_error(world, greedy, request_for(9)) == "Server busy");
+    world.send(other, request_for(10));
+    CHECK(world.core->matches().in_flight() == 9);
+    CHECK(request_error(world, other, request_for(11)) == "Server busy");
+    world.advance(5s);  // no offer was acknowledged, and there is no other server
+    CHECK(world.core->matches().in_flight() == 0);
+    world.send(greedy, request_for(12));
+    CHECK(world.core->matches().in_flight() == 1);
+}
+
 TEST_CASE("A-7, fault 63: the whole request ends within 25 s, with a failure and never a late success") {
     CoreWorld world({}, [](CoreConfig& config) { config.matches.ack_timeout = 60s; });
     const TestServer server = join(world, 7777);
