@@ -47,8 +47,12 @@ if(MUSTER_ZOO)
   add_compile_definitions(MUSTER_ZOO)
 endif()
 
+# Some hundred programs are linked with debug information: mold takes a tenth of the time that GNU's linker does.
+find_program(MUSTER_MOLD mold)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_link_options(-fuse-ld=lld)
+elseif(MUSTER_MOLD)
+  add_link_options(-fuse-ld=mold)
 endif()
 
 if(MUSTER_SANITIZE)

@@ -9,7 +9,7 @@
 
 # The one list of what Muster is built, tested and checked with (Debian 12 names).
 declare -A packages=(
-    [build]="cmake ninja-build ccache g++ pkg-config libboost1.81-dev libboost-json1.81-dev libexpected-dev
+    [build]="cmake ninja-build ccache g++ mold pkg-config libboost1.81-dev libboost-json1.81-dev libexpected-dev
         libfmt-dev libtomlplusplus-dev libcli11-dev libsqlite3-dev libssl-dev libpq-dev
         libsystemd-dev zlib1g-dev libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc"
     [test]="postgresql doctest-dev librapidcheck-dev python3 sqlite3 curl dpkg-dev strace"
