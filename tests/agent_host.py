@@ -72,6 +72,12 @@ class AgentCase(Served):
         self.addCleanup(agent.kill)
         return agent
 
+    def up(self, count, **options):
+        """An agent of a config with those options, once its servers are at Muster."""
+        agent = self.start_agent(self.write_config(count, **options))
+        self.soon(lambda: len(self.connected()) == count, "all servers at Muster")
+        return agent
+
     def agent_log(self):
         with open(self.log, encoding="utf-8") as file:
             return file.read()
@@ -105,6 +111,11 @@ class AgentCase(Served):
 
     def connected(self):
         return [each for each in self.servers() if each["connected"]]
+
+    def processes(self):
+        """Of the host as Muster knows it, by name."""
+        status, host = self.ask("GET", "/hosts/host-1")
+        return {each["name"]: each for each in host["processes"]} if status == 200 else {}
 
     def match(self, lobby):
         # For a moment it is neither among the live ones nor among those that are over.
