@@ -8,6 +8,25 @@ using namespace muster;
 using namespace muster::sim;
 using namespace std::chrono_literals;
 
+namespace {
+
+MatchRecord allocated_record() {
+    MatchRecord record;
+    record.lobby = lobby;
+    record.state = MatchState::allocated;
+    record.server = ServerId(1);
+    record.server_ip = "10.0.0.1";
+    record.server_port = 7001;
+    record.token = "MATCH_a";
+    return record;
+}
+
+AllocationResponse success() {
+    return {AllocationResponse::Accepted{lobby, ServerId(1), {"10.0.0.1", 7001}, "MATCH_a", {}}};
+}
+
+}  // namespace
+
 TEST_CASE_FIXTURE(JudgesFixture,
                   "invariant 3: a report and a cancel that are answered before the disk are objected to") {
     const LinkNumber server = register_server(1);
@@ -38,17 +57,8 @@ TEST_CASE_FIXTURE(JudgesFixture,
 }
 
 TEST_CASE_FIXTURE(JudgesFixture, "invariant 14: a success that is gone after a restart is objected to") {
-    MatchRecord record;
-    record.lobby = lobby;
-    record.state = MatchState::allocated;
-    record.server = ServerId(1);
-    record.server_ip = "10.0.0.1";
-    record.server_port = 7001;
-    record.token = "MATCH_a";
-    promises.durable(scene.now, {1, {record}});
-    promises.said(
-        scene, matchmaker_link,
-        AllocationResponse{AllocationResponse::Accepted{lobby, ServerId(1), {"10.0.0.1", 7001}, "MATCH_a", {}}});
+    promises.durable(scene.now, {1, {allocated_record()}});
+    promises.said(scene, matchmaker_link, success());
     CHECK(rule() == "");
     muster::testing::CoreWorld empty({}, use_simulated_regions);
     promises.run_began(scene, *empty.core);
@@ -62,9 +72,7 @@ TEST_CASE_FIXTURE(JudgesFixture,
         promises.said(scene, server, AllocateMatch{lobby, 6, 0, "MATCH_a"});
     }
     SUBCASE("a success") {
-        promises.said(
-            scene, matchmaker_link,
-            AllocationResponse{AllocationResponse::Accepted{lobby, ServerId(1), {"10.0.0.1", 7001}, "MATCH_a", {}}});
+        promises.said(scene, matchmaker_link, success());
     }
     CHECK(rule() == "invariant 3");
 }
@@ -75,17 +83,8 @@ TEST_CASE_FIXTURE(JudgesFixture,
         use_simulated_regions(config);
         config.ledger.promises_waiting = 1;
     });
-    MatchRecord record;
-    record.lobby = lobby;
-    record.state = MatchState::allocated;
-    record.server = ServerId(1);
-    record.server_ip = "10.0.0.1";
-    record.server_port = 7001;
-    record.token = "MATCH_a";
-    promises.durable(scene.now, {1, {record}});
-    promises.said(
-        scene, matchmaker_link,
-        AllocationResponse{AllocationResponse::Accepted{lobby, ServerId(1), {"10.0.0.1", 7001}, "MATCH_a", {}}});
+    promises.durable(scene.now, {1, {allocated_record()}});
+    promises.said(scene, matchmaker_link, success());
     const auto hear = [&](const auto& message) {
         promises.heard(scene, matchmaker_link, message);
         verdicts.heard(scene, matchmaker_link, message);
