@@ -50,7 +50,7 @@ endfunction()
 # muster_together(target files): compiles so many of its sources as one file. Parsing headers is most of a build's time, so
 # this takes about a fifth of it. Libraries are joined in the same way in every preset, so that ./test sees every clash of
 # local names that ./run would stumble over.
-# Each header's standing alone is still seen by clang-tidy (./test --lint), file by file.
+# That each header stands alone is still seen by tools/check_tidy.py (./test --lint).
 function(muster_together target files)
   if(MUSTER_TOGETHER)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files})

@@ -3,19 +3,25 @@
 
     tools/check_tidy.py [--build DIR] [--deep] [--jobs N] [FILE…]
 
-A file is checked again when it, a header of ours that it includes, its compile command, .clang-tidy or clang-tidy
+Files that CMake joins are checked as they are compiled, together: nearly all of the time goes into their headers. They
+are checked again when one of them, a header of ours that they include, the compile command, .clang-tidy or clang-tidy
 itself changed. --deep adds the static analyzer, which takes twice as long. Exit 0 when clean, 1 with findings, 64 when
 called wrongly, 77 without clang-tidy-19.
+
+What can only be seen when each file stands alone is looked for besides: a header that leans on what is included before
+it (g++ reads it alone), and a name of one file alone that nobody uses (by its text).
 """
 
 import argparse
 import concurrent.futures
+import dataclasses
 import functools
 import hashlib
 import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -33,11 +39,21 @@ TEST_CHECKS = (
     "-performance-unnecessary-value-param,-bugprone-use-after-move,-bugprone-chained-comparison,"
     "-misc-use-internal-linkage"
 )
-# The compile commands are g++'s: it has warnings that clang has not, and its -Wconversion leaves signs alone.
-AS_GCC = ("-Wno-unknown-warning-option", "-Wno-sign-conversion")
+# A joined file includes sources, as it should.
+JOINED_CHECKS = "-bugprone-suspicious-include"
+# The compile commands are g++'s: it has warnings that clang has not, and what both have does not say the same
+# (cmake/MusterBuild.cmake).
+AS_GCC = (
+    "-Wno-unknown-warning-option", "-Wno-sign-conversion", "-Wno-deprecated-declarations", "-Wno-invalid-offsetof",
+)
 DEEP_CHECKS = "clang-analyzer-*,-clang-analyzer-optin.performance.Padding"
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 JOINED = re.compile(r"unity_\d+_cxx\.cxx")
+# Names at the start of a line of a source that only that file can use. Clang and clang-tidy look for unused ones in the
+# main file alone, and that is the joined one.
+OWN_NAME = re.compile(
+    r"^(?:using (?:\w+::)+(\w+);|namespace (\w+) =|(?:static |inline )*constexpr .*?\b(\w+)(?: = |\{|\[|\())", re.MULTILINE
+)
 FINDING = re.compile(r"^(?P<place>[^\s:]+:\d+:\d+): (?P<kind>error|warning): (?P<text>.*)$")
 
 
@@ -55,9 +71,9 @@ def content_and_includes(path):
     return hashlib.sha256(data).digest(), found
 
 
-def everything_it_reads(path):
-    """The file and every header of ours that it pulls in, in a fixed order."""
-    seen, open_ends = {path}, [path]
+def everything_read_by(paths):
+    """The files and every header of ours that they pull in, in a fixed order."""
+    seen, open_ends = set(paths), list(paths)
     while open_ends:
         for header in content_and_includes(open_ends.pop())[1]:
             if header not in seen:
@@ -66,59 +82,93 @@ def everything_it_reads(path):
     return sorted(seen)
 
 
-def key_of(path, command, checks, tool):
-    """Names the verdict on a file: another key when anything that it rests on is another."""
-    key = hashlib.sha256()
-    for part in (tool, checks, command):
-        key.update(part.encode() + b"\0")
-    key.update((ROOT / ".clang-tidy").read_bytes())
-    for each in everything_it_reads(path):
-        key.update(str(each.relative_to(ROOT)).encode() + b"\0" + content_and_includes(each)[0])
-    return key.hexdigest()
+@dataclasses.dataclass
+class Unit:
+    """What is compiled as one file: the file, the sources of ours in it, and its commands (more in several programs)."""
+
+    path: pathlib.Path
+    sources: list
+    commands: list
+
+    def key(self, checks, tool):
+        """Names the verdict: another key when anything that it rests on is another."""
+        key = hashlib.sha256()
+        for part in (tool, checks, *self.commands):
+            key.update(part.encode() + b"\0")
+        key.update((ROOT / ".clang-tidy").read_bytes() + pathlib.Path(__file__).read_bytes())
+        for each in everything_read_by(self.sources):
+            key.update(str(each.relative_to(ROOT)).encode() + b"\0" + content_and_includes(each)[0])
+        return key.hexdigest()
 
 
-def extra_checks(path, deep):
+def units_of(build):
+    """The units with sources that we check."""
+    units = {}
+    for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
+        path = (pathlib.Path(entry["directory"]) / entry["file"]).resolve()
+        if not path.is_file():
+            continue
+        named = [path]
+        if JOINED.fullmatch(path.name):
+            named = [pathlib.Path(name.decode()) for name in INCLUDE.findall(path.read_bytes())]
+        sources = [each for each in named if any(each.is_relative_to(ROOT / folder) for folder in CHECKED)]
+        if sources:
+            units.setdefault(path, Unit(path, sources, [])).commands.append(entry["command"])
+    return list(units.values())
+
+
+def headers_alone(units):
+    """As units: the headers that stand first in a source that is joined behind another one. The build reads all others
+    alone, or first (cmake/MusterFolder.cmake)."""
+    found = {}
+    for unit in units:
+        for source in unit.sources[1:]:
+            first = content_and_includes(source)[1][:1]
+            if first and first[0].stem == source.stem.removesuffix("_test"):
+                found.setdefault(first[0], Unit(first[0], first, unit.commands[:1]))
+    return list(found.values())
+
+
+def checks_for(unit, deep):
     checks = [DEEP_CHECKS] if deep else []
-    if path.stem.endswith("_test"):
+    if JOINED.fullmatch(unit.path.name):
+        checks.append(JOINED_CHECKS)
+    if all(source.stem.endswith("_test") for source in unit.sources):
         checks.append(TEST_CHECKS)
     return ",".join(checks)
 
 
-def run_tidy(path, build, checks):
-    """Clang-tidy's findings on one file, as text; empty when clean."""
-    command = [TIDY, "-p", str(build), "--quiet", f"--checks={checks}", *(f"--extra-arg={each}" for each in AS_GCC)]
-    command.append(str(path))
-    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+def output_of(command, **more):
+    """What it says, when it complains; empty when all is well."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **more)
     if done.returncode == 0 and not FINDING.search(done.stdout):
         return ""
-    return done.stdout or done.stderr or f"{path}: {TIDY} ended with {done.returncode}"
+    return done.stdout or done.stderr or f"{command[0]} ended with {done.returncode}"
 
 
-def sources_of(path):
-    """The sources that CMake compiles by that file: those it joins, or itself."""
-    if not JOINED.fullmatch(path.name):
-        return [path]
-    return [pathlib.Path(name.decode()) for name in INCLUDE.findall(path.read_bytes())]
+def run_tidy(unit, build, checks):
+    """The findings in one unit, as text; empty when there are none."""
+    command = [TIDY, "-p", str(build), "--quiet", f"--checks={checks}", *(f"--extra-arg={each}" for each in AS_GCC)]
+    unused = "".join(unused_names(source) for source in unit.sources)
+    return unused + output_of([*command, str(unit.path)], stdin=subprocess.DEVNULL)
 
 
-def compile_commands(build):
-    """Source file -> its compile command, for what we check. One that is compiled together with others has a command of its own."""
-    commands = {}
-    for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
-        compiled = (pathlib.Path(entry["directory"]) / entry["file"]).resolve()
-        if not compiled.is_file():
-            continue
-        for path in sources_of(compiled):
-            if any(path.is_relative_to(ROOT / folder) for folder in CHECKED):
-                commands.setdefault(path, entry["command"].replace(str(compiled), str(path)))
-    return commands
+def unused_names(source):
+    text = source.read_text(encoding="utf-8")
+    found = ""
+    for match in OWN_NAME.finditer(text):
+        name = match[match.lastindex]
+        if len(re.findall(rf"\b{name}\b", text)) == 1:
+            line = text.count("\n", 0, match.start()) + 1
+            found += f"{source}:{line}:1: error: nobody uses '{name}' [unused-name]\n"
+    return found
 
 
-def write_database(folder, build, commands):
-    """The same for clang-tidy, which looks for a file's own command."""
-    folder.mkdir(parents=True, exist_ok=True)
-    entries = [{"directory": str(build.resolve()), "file": str(path), "command": command} for path, command in commands.items()]
-    (folder / "compile_commands.json").write_text(json.dumps(entries), encoding="utf-8")
+def read_alone(unit):
+    """The compiler's complaints about a header by itself; empty when there are none."""
+    command = shlex.split(unit.commands[0])
+    command = [*command[: command.index("-o")], "-w", "-fsyntax-only", "-x", "c++", "-"]
+    return output_of(command, input=f'#include "{unit.path}"\n')
 
 
 class Report:
@@ -165,37 +215,39 @@ def main():
         print(f"check_tidy: {TIDY} is missing; tools/setup.sh lint installs it", file=sys.stderr)
         return SKIPPED
     try:
-        commands = compile_commands(arguments.build)
+        units = units_of(arguments.build)
     except OSError as fault:
         print(f"check_tidy: {fault}; configure first: cmake --preset release", file=sys.stderr)
         return 1
+    headers = headers_alone(units)
     if arguments.files:
         wanted = {path.resolve() for path in arguments.files}
-        for path in wanted - commands.keys():
-            print(f"check_tidy: {path} has no compile command in {arguments.build}", file=sys.stderr)
+        units = [unit for unit in units if not wanted.isdisjoint(unit.sources)]
+        headers = [unit for unit in headers if unit.path in wanted]
+        for path in wanted.difference(*(unit.sources for unit in units + headers)):
+            print(f"check_tidy: {arguments.build} has nothing to check in {path}", file=sys.stderr)
             return 1
-        commands = {path: command for path, command in commands.items() if path in wanted}
 
-    database = ROOT / "build" / "tidy-commands"
-    write_database(database, arguments.build, commands)
     began = time.monotonic()
     tool = subprocess.run([TIDY, "--version"], capture_output=True, text=True, check=True).stdout
     cache = ROOT / "build" / "tidy-clean"
     cache.mkdir(parents=True, exist_ok=True)
     work = []
-    for path, command in commands.items():
-        checks = extra_checks(path, arguments.deep)
-        clean = cache / key_of(path, command, checks, tool)
+    for unit in units + headers:
+        checks = "alone" if unit in headers else checks_for(unit, arguments.deep)
+        clean = cache / unit.key(checks, tool)
         if clean.exists():
             clean.touch()
+        elif unit in headers:
+            work.append((unit, clean, functools.partial(read_alone, unit)))
         else:
-            work.append((path, checks, clean))
+            work.append((unit, clean, functools.partial(run_tidy, unit, arguments.build, checks)))
 
     report, faulty = Report(len(work)), 0
     # The largest first, so that none of them runs on alone at the end.
-    work.sort(key=lambda item: -sum(each.stat().st_size for each in everything_it_reads(item[0])))
+    work.sort(key=lambda item: -sum(each.stat().st_size for each in item[0].sources))
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        running = {pool.submit(run_tidy, path, database, checks): clean for path, checks, clean in work}
+        running = {pool.submit(check): clean for _, clean, check in work}
         for finished in concurrent.futures.as_completed(running):
             text = finished.result()
             report.add(text)
@@ -205,7 +257,7 @@ def main():
                 running[finished].touch()
     forget_old(cache)
 
-    took = f"{len(work)} of {len(commands)} files checked in {time.monotonic() - began:.0f} s"
+    took = f"{len(work)} of {len(units + headers)} units checked in {time.monotonic() - began:.0f} s"
     print(f"check_tidy: {took}" + (f", {len(report.told)} findings in {faulty} of them" if faulty else ", clean"))
     return 1 if faulty else 0
 
