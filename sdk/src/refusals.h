@@ -14,10 +14,10 @@ std::optional<Refusal> refusal_of(ErrorCode code);
 
 ErrorCode code_of(Refusal refusal);
 
-// What Muster refused with, by its text.
-Outcome refused(std::string_view text);
+// What Muster refused with, by its words.
+Outcome refused(std::string_view words);
 
 // The same for a handshake, said to a person: who was refused ("game server 127.0.0.1:27015"), and what helps.
-Outcome handshake_refused(std::string_view text, std::string_view who);
+Outcome handshake_refused(std::string_view words, std::string_view who);
 
 }  // namespace muster::sdk

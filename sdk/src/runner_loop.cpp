@@ -31,9 +31,9 @@ std::uint64_t random_seed() {
 
 }  // namespace
 
-void RunnerLoop::add(Client& client, std::string_view text, std::shared_ptr<const TlsSource> tls) {
-    auto addresses = TcpAddress::parse_list(text);
-    if (addresses.empty()) throw std::invalid_argument("no host:port: " + std::string(text));
+void RunnerLoop::add(Client& client, std::string_view address, std::shared_ptr<const TlsSource> tls) {
+    auto addresses = TcpAddress::parse_list(address);
+    if (addresses.empty()) throw std::invalid_argument("no host:port: " + std::string(address));
     const std::lock_guard pass(pass_);
     if (!client.runner_.expired()) throw std::invalid_argument("the client is in a runner already");
     client.seed_jitter(random_seed());

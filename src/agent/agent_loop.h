@@ -79,7 +79,7 @@ private:
     void do_order(Moment at, const OfferMatch& order);
     void do_order(Moment at, const DropMatch& order);
     void do_order(Moment at, const TellMatch& order);
-    void do_order(Moment at, const ProcessNews& order);
+    void do_order(Moment at, const ProcessNews& news);
     void obey_host(Moment at, const HostLinkNews& news);
     void obey_host(Moment at, const DrainHost& wish);
     void obey_host(Moment at, const RestartProcess& wish);

@@ -40,7 +40,7 @@ ProcessRecord record_of(const Process& process, Moment at);
 // One line of JSON.
 std::string to_json(const ProcessRecord& record);
 // None when the text is not such a line: of a newer agent, half written, or somebody's joke.
-std::optional<ProcessRecord> parse_process_record(std::string_view json);
+std::optional<ProcessRecord> parse_process_record(std::string_view text);
 
 // Two configs have the same one when their processes are the same. Counts are about the run, not about a process.
 std::string fingerprint(const RunConfig& run);

@@ -60,11 +60,11 @@ public:
 
     // After the first configure(), before the first tick(), and followed by configure() again, which ends what is not
     // wanted. False when its place or port is taken: then the caller ends it.
-    [[nodiscard]] bool adopt(Moment at, Adopted process);
+    [[nodiscard]] bool adopt(Moment at, Adopted adopted);
     // The same for one that ended while no agent watched: Muster hears that its match is over, and it is started again.
-    [[nodiscard]] bool bury(Moment at, Adopted process, ExitStatus status);
+    [[nodiscard]] bool bury(Moment at, Adopted adopted, ExitStatus status);
     // One that waited for its next start: it goes on waiting. False when it is not wanted any more.
-    [[nodiscard]] bool rest(Moment at, Adopted process);
+    [[nodiscard]] bool rest(Moment at, Adopted resting);
 
     // The config, at the start and again at a reload. Counts change at once; a process whose settings changed is
     // replaced once it is free; a run that is gone is drained. A process keeps its port as long as it runs; each start
@@ -93,10 +93,10 @@ public:
     void matches_held(Moment at, ProcessId id, std::int32_t count, ServerId server = {});
 
     // What operators wish. The failure is a sentence for them.
-    Result<void, std::string> restart(Moment at, std::string_view process);
+    Result<void, std::string> restart(Moment at, std::string_view name);
     // Whether scale() would do it: so that it can be written down first.
-    Result<void, std::string> may_scale(std::string_view run, std::int32_t count) const;
-    Result<void, std::string> scale(Moment at, std::string_view run, std::int32_t count);
+    Result<void, std::string> may_scale(std::string_view name, std::int32_t count) const;
+    Result<void, std::string> scale(Moment at, std::string_view name, std::int32_t count);
     // No new matches for any process, or again.
     void drain(Moment at, bool draining);
     // Ends everything, gently; `at_once` does not wait for matches.
@@ -139,7 +139,7 @@ private:
     Process& add_process(const Place& place, std::shared_ptr<const RunConfig> config);
     const Run& run_of(const Process& process) const;
     // Brings the number of processes to what is wanted.
-    void balance(Moment at, const std::string& run);
+    void balance(Moment at, const std::string& name);
     void forget_stopped();
 
     void start(Moment at, Process& process);

@@ -110,32 +110,32 @@ public:
                                     std::uint32_t rtt_us);
 
     // The connection is gone: Offline at once, kept for the rest of its timeout (F-6).
-    void link_lost(const Pass& pass, ServerId server, ConnectionId link);
+    void link_lost(const Pass& pass, ServerId id, ConnectionId link);
     // Muster does not read the link from now on, and reads it again: what it could not hear is no silence.
-    void paused(const Pass& pass, ServerId server, ConnectionId link);
-    void resumed(const Pass& pass, ServerId server, ConnectionId link);
+    void paused(const Pass& pass, ServerId id, ConnectionId link);
+    void resumed(const Pass& pass, ServerId id, ConnectionId link);
     // Leaves on purpose, or is removed by its operator: at once, with its matches (F-12).
-    void remove(const Pass& pass, ServerId server, Reason reason);
+    void remove(const Pass& pass, ServerId id, Reason reason);
 
     // F-5. The status to be told; changes only what that side may change.
-    ServerStatus drain_by_server(ServerId server, bool draining, UnixMs at = {});
-    ServerStatus drain_by_operator(ServerId server, bool draining, const DrainNote& note = {});
+    ServerStatus drain_by_server(ServerId id, bool draining, UnixMs at = {});
+    ServerStatus drain_by_operator(ServerId id, bool draining, const DrainNote& note = {});
 
     // Takes a slot on the best server of `region` not in `tried`; nothing when none can take a match.
     std::optional<Reservation> reserve(RegionId region, std::span<const ServerId> tried);
     // What became of a slot. A server that is gone has no slots: then nothing happens.
-    void offer_over(ServerId server);
-    void acknowledged(ServerId server);
+    void offer_over(ServerId id);
+    void acknowledged(ServerId id);
     // After a restart: it says that it holds a match that it held before.
-    void confirmed(ServerId server);
-    void match_over(ServerId server);
+    void confirmed(ServerId id);
+    void match_over(ServerId id);
     // The server says that a match has ended which it acknowledged after so many reports: a later one has counted it.
-    void end_reported(ServerId server, std::uint32_t reports_before);
+    void end_reported(ServerId id, std::uint32_t reports_before);
     // Restores a slot held in the last run. Null when the server is gone.
-    const Server* restore_held(ServerId server);
+    const Server* restore_held(ServerId id);
     // The server speaks of its matches itself (F-7).
-    void speaks_of_matches(ServerId server);
-    void validates_tokens(ServerId server);
+    void speaks_of_matches(ServerId id);
+    void validates_tokens(ServerId id);
     // The endpoint's server is to drop the match: it is told when it comes (F-6), and when it is there, by the caller.
     void owe_abort(const Endpoint& endpoint, LobbyId lobby, bool told = false) {
         owed_aborts_.add(endpoint, lobby, told);
@@ -148,7 +148,7 @@ public:
     const OwedAborts& owed_aborts() const { return owed_aborts_; }
 
     // Null when there is none.
-    const Server* find(ServerId server) const { return mutable_find(server); }
+    const Server* find(ServerId id) const { return mutable_find(id); }
     const Server* find(const Endpoint& endpoint) const;
     // Null unless `from` is that server's present connection (F-3, fault 46).
     const Server* held_by(ConnectionId from, ServerId id) const {
@@ -173,7 +173,7 @@ public:
     }
 
 private:
-    Server* mutable_find(ServerId server) const;
+    Server* mutable_find(ServerId id) const;
     Result<Endpoint, Refusal> judged(const ServerHandshake& hello) const;
     bool link_is_live(const Server& server, const Pass& pass) const;
     Result<Registration, Refusal> enroll(const Pass& pass, ConnectionId from, const Endpoint& endpoint,

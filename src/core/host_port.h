@@ -38,7 +38,7 @@ public:
 
     // The match is offered to the server, or has a new list of players: if that is a host's process, its agent hears
     // who may play (G-31).
-    void match_offered(ServerId server, LobbyId lobby, const std::vector<AccountId>* accounts);
+    void match_offered(ServerId id, LobbyId lobby, const std::vector<AccountId>* accounts);
 
 private:
     struct Visitor;

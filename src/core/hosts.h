@@ -119,7 +119,7 @@ public:
     Forgetting forget(std::string_view name);
 
     // Asks the agent. The verdict comes by take_verdicts(), once, within answer_limit.
-    void ask(std::uint64_t number, std::string_view host, HostCommand command);
+    void ask(std::uint64_t number, std::string_view name, HostCommand command);
     std::vector<HostVerdict> take_verdicts() { return std::exchange(verdicts_, {}); }
 
     // Who a process that registers itself is in the fleet; the agent hears so when it is news to it.

@@ -217,7 +217,7 @@ private:
     void withdraw(const Pass& pass, Match& match, Refusal why, Reason reason);
 
     // Matches that a restart found, and that their servers are asked about once more (matches_recovery.cpp).
-    void ask_in_doubt(const Pass& pass, ServerId server);
+    void ask_in_doubt(const Pass& pass, ServerId id);
     void doubt_settled(const Pass& pass, ServerId server);
     void doubt_timed_out(const Pass& pass, LobbyId lobby, std::uint64_t serial);
     void heard_of(const Pass& pass, Match& match, const Server& from);

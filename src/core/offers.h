@@ -67,10 +67,10 @@ public:
 
     // The server is to drop the match: it hears so now if it is there, and again when it comes back, unless it has
     // surely heard it.
-    void drop(ServerId server, LobbyId lobby, std::string_view reason);
+    void drop(ServerId id, LobbyId lobby, std::string_view reason);
     // The same for a match that it holds. It hears so when all that was written is durable: a crash before that leaves
     // the match as it was, and its server, too. Without the disk it hears so at once.
-    void drop_when_durable(ServerId server, LobbyId lobby, std::string_view reason);
+    void drop_when_durable(ServerId id, LobbyId lobby, std::string_view reason);
 
     // It registered anew, or is gone: what it owed is void.
     void forget(ServerId server) { old_.forget(server); }

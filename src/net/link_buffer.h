@@ -48,7 +48,7 @@ private:
         std::byte* bytes() { return reinterpret_cast<std::byte*>(this + 1); }
     };
 
-    void make_room(std::size_t size, BufferBudget& budget);
+    void make_room(std::size_t wanted, BufferBudget& budget);
     void move_to(std::size_t capacity, BufferBudget& budget);
 
     Block* block_ = nullptr;  // none while it is empty

@@ -56,7 +56,7 @@ private:
     void wake();
     void turn();
     void read(NodeLinkNumber name, Link& link);
-    void welcome(NodeLinkNumber name, Link& link, std::span<const std::byte> hello);
+    void welcome(NodeLinkNumber name, Link& link, std::span<const std::byte> body);
     void lose(NodeLinkNumber name);
     void hear();
     void hear(const InboundBatch& batch, const InboundItem& item, Port port);

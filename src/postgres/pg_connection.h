@@ -59,7 +59,7 @@ public:
     // One statement and its answer. Throws PgError.
     PgRows run(const char* sql, const PgValues& values = PgValues());
     // Several statements without parameters, as one transaction unless they say otherwise. Nothing: the usual limit.
-    void run_script(const std::string& sql, std::optional<std::chrono::milliseconds> limit = {});
+    void run_script(const std::string& sql, std::optional<std::chrono::milliseconds> allowed = {});
 
     // A statement that is used often, under a name.
     void prepare(const char* name, const char* sql);

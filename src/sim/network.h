@@ -59,19 +59,19 @@ public:
     LinkNumber connect(Peer& peer, Port port, const IpAddress& ip);
     void send(LinkNumber link, std::vector<std::byte> bytes);
     // Closes after what was sent.
-    void close(LinkNumber link);
+    void close(LinkNumber number);
     // Forgets the link without a word: Muster finds out by itself, in its time.
-    void abandon(LinkNumber link);
+    void abandon(LinkNumber number);
 
     // Muster's calls.
     void send_to_peer(LinkNumber link, std::vector<std::byte> bytes);
-    void close_to_peer(LinkNumber link);
+    void close_to_peer(LinkNumber number);
     // Ends the link at once, at both ends.
-    void cut(LinkNumber link);
+    void cut(LinkNumber number);
     // Bytes that the kernel has no room for, since the peer has not read what came before.
     std::size_t unsent(LinkNumber link) const;
     // The peer reads, and nothing holds up what is on its way.
-    bool reads(LinkNumber link) const;
+    bool reads(LinkNumber number) const;
     // Listener::drained() is called when nothing is unsent.
     void report_drained(LinkNumber link);
     // Muster's process is gone, and all its links with it. With the machine's power, some peers hear nothing of it.
@@ -79,10 +79,10 @@ public:
     void drop_all(Gone gone);
 
     // Faults. What is in flight is lost by a reset, and arrives in spite of a loss that begins later.
-    void reset(LinkNumber link);
-    void lose(LinkNumber link, Way way);
+    void reset(LinkNumber number);
+    void lose(LinkNumber number, Way way);
     // The peer reads nothing for so long.
-    void stop_reading(LinkNumber link, Duration by);
+    void stop_reading(LinkNumber number, Duration by);
     // Links that lose what is sent on them are found dead at once: the network works again.
     void heal();
 

@@ -58,16 +58,16 @@ public:
     using Judge::said;
 
     void opened(const Scene& scene, LinkNumber link, Port port);
-    void closed(const Scene& scene, LinkNumber link);
-    void close_asked(const Scene& scene, LinkNumber link);
+    void closed(const Scene& scene, LinkNumber number);
+    void close_asked(const Scene& scene, LinkNumber number);
     void heard(const Scene& scene, LinkNumber link, const ServerHandshake& hello);
     void heard(const Scene& scene, LinkNumber link, const MatchmakerHandshake& hello);
     void heard(const Scene& scene, LinkNumber link, const ServerHeartbeat& beat);
     void heard(const Scene& scene, LinkNumber link, const SetDraining& wish);
     void heard(const Scene& scene, LinkNumber link, const MatchStartedReport& report);
     void heard(const Scene& scene, LinkNumber link, const MatchEndedReport& report);
-    void said(const Scene& scene, LinkNumber link, const ServerHandshakeResponse& response);
-    void said(const Scene& scene, LinkNumber link, const MatchmakerHandshakeResponse& response);
+    void said(const Scene& scene, LinkNumber number, const ServerHandshakeResponse& response);
+    void said(const Scene& scene, LinkNumber number, const MatchmakerHandshakeResponse& response);
     void happened(const Scene& scene, const event::ServerRegistered& event);
     void happened(const Scene& scene, const event::ServerResumed& event);
     void happened(const Scene& scene, const event::ServerRemoved& event);
