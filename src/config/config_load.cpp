@@ -100,9 +100,11 @@ void check_store(ConfigDraft& draft) {
         draft.refuse(url, fmt::format("is not possible together with store.path = {}; leave one of them out",
                                       value_and_origin(path, draft)));
     if (is_set(draft, url)) return;
+    const ConfigKey& password_file = key_named("store.password_file");
+    const Config defaults;
     for (const ConfigKey& key : config_keys()) {
-        const bool is_of_nodes = key.table == "cluster" || key.full_name() == "store.password_file";
-        if (is_of_nodes && !same_value(key, draft.config, Config{}) && !draft.refused(key))
+        const bool is_of_nodes = key.table == "cluster" || &key == &password_file;
+        if (is_of_nodes && !same_value(key, draft.config, defaults) && !draft.refused(key))
             draft.refuse(key, "means nothing without store.url");
     }
 }

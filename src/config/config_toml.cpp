@@ -18,6 +18,7 @@ namespace muster {
 namespace {
 
 constexpr std::size_t file_bytes_max = 1 << 20;
+constexpr std::size_t file_piece_bytes = 16 << 10;
 constexpr std::size_t regions_max = 128;
 constexpr std::size_t list_items_max = 1'024;
 constexpr std::size_t region_name_bytes_max = 32;
@@ -283,10 +284,15 @@ private:
 std::optional<std::string> read_file(const std::filesystem::path& path, std::string& text) {
     auto file = PlainFile::open(path);
     if (!file) return fmt::format("cannot be read: {}", file.error());
-    text.resize(file_bytes_max + 1);
-    const ssize_t size = file->read(text.data(), text.size());
-    if (size < 0) return fmt::format("cannot be read: {}", std::strerror(errno));
-    text.resize(static_cast<std::size_t>(size));
+    // Piece by piece: most files are a few kilobytes, and what the system says of a file's size may not stay true.
+    while (text.size() <= file_bytes_max) {
+        const std::size_t before = text.size();
+        text.resize(before + file_piece_bytes);
+        const ssize_t got = file->read(text.data() + before, file_piece_bytes);
+        if (got < 0) return fmt::format("cannot be read: {}", std::strerror(errno));
+        text.resize(before + static_cast<std::size_t>(got));
+        if (static_cast<std::size_t>(got) < file_piece_bytes) break;
+    }
     if (text.size() > file_bytes_max) return fmt::format("is larger than {} bytes", file_bytes_max);
     return std::nullopt;
 }
