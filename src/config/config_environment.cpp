@@ -39,10 +39,10 @@ bool begins_like_a_table(std::string_view name) {
 void refuse_unknown(std::string_view name, ConfigDraft& draft) {
     std::vector<std::string> known;
     for (const ConfigKey& key : config_keys()) known.push_back(key.environment_variable());
-    const std::optional<std::string> nearest = nearest_name(name, known);
-    const bool meant_for_us =
-        begins_like_a_table(name) || (nearest && edit_distance(*nearest, name) <= typing_error_max);
-    if (!meant_for_us) return;
+    const bool of_a_table = begins_like_a_table(name);
+    const std::optional<std::string> nearest =
+        of_a_table ? nearest_name(name, known) : nearest_name(name, known, typing_error_max);
+    if (!of_a_table && !nearest) return;  // not meant for us
     draft.refuse(name, ConfigOrigin::no_line,
                  nearest ? fmt::format("unknown key; did you mean {}?", *nearest) : "unknown key");
 }

@@ -47,7 +47,7 @@ std::optional<std::string> nearest_key(std::string_view table, std::string_view 
         if (key.table == table) here.emplace_back(key.name);
     if (auto nearest = nearest_name(typed, here)) return nearest;
     for (const ConfigKey& key : config_keys())
-        if (edit_distance(key.name, typed) <= 1) return key.full_name();
+        if (edit_distance(key.name, typed, 1) <= 1) return key.full_name();
     return std::nullopt;
 }
 
