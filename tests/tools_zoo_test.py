@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Shows that tools/zoo.py finds what its list, the source and its table disagree about, and refuses bad flags."""
+"""Shows that tools/zoo.py finds what its list, the source and its table disagree about, plays a bug to the fuzz targets
+that have its code, and refuses bad flags."""
 
 import pathlib
 import shutil
@@ -13,6 +14,14 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIST = 'MUSTER_BUG(no_epoch, "F-9", "a server keeps its old epoch")\n'
 SOURCE = "if (!planted(Bug::no_epoch)) server.epoch = epoch;\n"
 TABLE = "| bug | breaks |\n| --- | --- |\n| `no_epoch` | F-9 |\n"
+# Stands in for a fuzz target: says what one says, and objects when the bug is live.
+TARGET = """#!/bin/sh
+echo "stat::number_of_executed_units: %d"
+[ "$MUSTER_PLANTED_BUG" != "%s" ] && exit 0
+echo "broken invariant at fuzz/fuzz_tokens.cpp:7: nobody is let in twice (first)"
+echo "==1== ERROR: libFuzzer: deadly signal"
+exit 77
+"""
 
 
 class Zoo(unittest.TestCase):
@@ -23,13 +32,24 @@ class Zoo(unittest.TestCase):
         self.write("src/base/planted_bugs.inc", LIST)
         self.write("src/core/fleet.cpp", SOURCE)
         self.write("docs/ZOO.md", TABLE)
-        (self.root / "tools").mkdir()
+        for name in ("tools", "fuzz"):
+            (self.root / name).mkdir()
+        shutil.copy(ROOT / "fuzz" / "CMakeLists.txt", self.root / "fuzz")
         shutil.copy(ROOT / "tools" / "zoo.py", self.root / "tools")
 
     def write(self, name, text):
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+
+    def fuzz_target(self, name, runs, bug):
+        path = f"build/zoo-fuzz/fuzz/fuzz_{name}"
+        self.write(path, TARGET % (runs, bug))
+        (self.root / path).chmod(0o755)
+
+    def row(self):
+        written = (self.root / "docs" / "ZOO.md").read_text(encoding="utf-8")
+        return next(line for line in written.splitlines() if line.startswith("| `no_epoch`"))
 
     def zoo(self, *flags):
         done = subprocess.run([sys.executable, self.root / "tools" / "zoo.py", *flags], capture_output=True, text=True)
@@ -59,9 +79,45 @@ class Zoo(unittest.TestCase):
     def test_the_table_is_written_from_the_results(self):
         self.write("docs/zoo.json", '{"no_epoch": {"sim": {"found": true, "seconds": 2.5, "seeds": 31, "by": "F-9"}}}')
         self.assertEqual(self.zoo("--write")[0], 0)
-        written = (self.root / "docs" / "ZOO.md").read_text(encoding="utf-8")
-        self.assertIn("| `no_epoch` | F-9 | a server keeps its old epoch | – | **2.5 s, 31 seeds**: F-9 | – |", written)
+        self.assertEqual(self.row(),
+                         "| `no_epoch` | F-9 | a server keeps its old epoch | – | **2.5 s, 31 seeds**: F-9 | – | – |")
         self.assertEqual(self.zoo("--check")[0], 0)
+
+    def test_a_fuzz_target_that_nobody_knows_is_found(self):
+        listed = (ROOT / "fuzz" / "CMakeLists.txt").read_text(encoding="utf-8")
+        self.write("fuzz/CMakeLists.txt", listed.replace("fuzz_target(rows ", "fuzz_target(columns "))
+        code, said = self.zoo("--check")
+        self.assertEqual(code, 1)
+        self.assertIn("has the target columns; tools/zoo.py does not know what it runs", said)
+        self.assertIn("knows the fuzz target rows, which fuzz/CMakeLists.txt does not have", said)
+
+    def test_a_bug_is_played_to_the_fuzz_targets_that_have_its_code_until_one_objects(self):
+        self.fuzz_target("core", 2000, "none")
+        self.fuzz_target("tokens", 1, "no_epoch")  # the next, rows, is not there and not asked for
+        code, said = self.zoo("--only", "no_epoch", "--finder", "fuzz", "--no-build", "--no-baseline")
+        self.assertEqual(code, 0, said)
+        self.assertRegex(self.row(), r"\| \*\*[0-9.]+ s, 2,001 runs\*\*: tokens: broken invariant at "
+                                     r"fuzz/fuzz_tokens\.cpp:7: nobody is let in twice \(first\) \|$")
+
+    def test_a_bug_that_no_fuzz_target_sees_is_not_seen_in_so_many_runs(self):
+        for target in ("core", "tokens", "rows"):
+            self.fuzz_target(target, 500, "none")
+        code, said = self.zoo("--only", "no_epoch", "--finder", "fuzz", "--no-build", "--no-baseline")
+        self.assertEqual(code, 1)
+        self.assertIn("no_epoch: seen by no finder that was run", said)
+        self.assertTrue(self.row().endswith("| not seen in 1,500 runs |"), self.row())
+
+    def test_a_bug_whose_code_no_fuzz_target_has_is_not_in_it(self):
+        self.write("src/core/fleet.cpp", "")
+        self.write("src/daemon/game.cpp", SOURCE)
+        self.zoo("--only", "no_epoch", "--finder", "fuzz", "--no-build", "--no-baseline")
+        self.assertTrue(self.row().endswith("| not in it |"), self.row())
+
+    def test_a_fuzz_target_that_objects_without_a_bug_is_not_asked_about_bugs(self):
+        self.fuzz_target("core", 1, "")
+        code, said = self.zoo("--only", "no_epoch", "--finder", "fuzz", "--no-build")
+        self.assertEqual(code, 1)
+        self.assertIn("zoo: fuzz objects without a bug", said)
 
     def test_the_list_says_where_each_bug_stands(self):
         self.assertIn("src/core/fleet.cpp", self.zoo("--list")[1])

@@ -5,12 +5,14 @@
     tools/zoo.py --only no_epoch --finder sim
     tools/zoo.py --list
 
-The bugs are listed in src/base/planted_bugs.inc and stand in the source behind planted(Bug::…). One build, in build/zoo,
-has all of them; MUSTER_PLANTED_BUG chooses the one that is live. First each finder must have no objection while none is.
+The bugs are listed in src/base/planted_bugs.inc and stand in the source behind planted(Bug::…). One build, in build/zoo
+(for fuzz in build/zoo-fuzz, by clang), has all of them; MUSTER_PLANTED_BUG chooses the one that is live. First each finder
+must have no objection while none is.
 
     unit     the unit tests of every folder, those of the bug's own folder first
     sim      `muster simulate`: the scenarios in turn, 1,000 seeds in all at most
     storm    a storm of 60 s against the real program (docs/STORM.md)
+    fuzz     the fuzz targets that have the bug's code in them, 20 s each, from their seeds (docs/FUZZING.md)
 
 Results are kept in docs/zoo.json after every step, so a run that was stopped goes on where it was; docs/ZOO.md is
 written from them. Exit 0 when every bug that was asked for was seen by a finder, 1 when one was not or a finder objects
@@ -27,12 +29,17 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "zoo"
+FUZZ_BUILD = ROOT / "build" / "zoo-fuzz"
+FUZZ_SEEDS = FUZZ_BUILD / "seeds"
+FINDINGS = FUZZ_BUILD / "findings"  # the inputs that showed a bug
 BUGS = ROOT / "src" / "base" / "planted_bugs.inc"
 SCENARIOS = ROOT / "src" / "sim" / "scenario.h"
+FUZZ_TARGETS = ROOT / "fuzz" / "CMakeLists.txt"
 RESULTS = ROOT / "docs" / "zoo.json"
 TABLE = ROOT / "docs" / "ZOO.md"
 
@@ -43,6 +50,25 @@ SEEDS_MAX = 1000
 SEEDS_AT_ONCE = 10
 STORM_SEED = 1
 STORM_SECONDS = 60
+# What of src/ and sdk/ each fuzz target runs.
+PLAYED_CORE = ["base/", "runtime/", "protocol/", "core/"]
+FUZZED = {
+    "servers": ["base/", "protocol/"],
+    "matchmakers": ["base/", "protocol/"],
+    "players": ["base/", "protocol/"],
+    "nodes": ["base/", "protocol/", "relay/node_message.cpp", "relay/relayed_links.cpp", "net/port_inbox.cpp"],
+    "core": PLAYED_CORE,
+    "tokens": PLAYED_CORE,
+    "rows": PLAYED_CORE,
+    "sdk": ["base/", "protocol/", "sdk/"],
+    "config": ["base/", "config/"],
+    "credentials": ["base/", "config/", "daemon/player_credential.cpp"],
+    "http": ["base/", "http/"],
+    "sdk_bodies": ["base/", "agones/", "gsdk/"],
+    "tls": ["base/", "tls/", "certs/"],
+}
+FUZZ_SEED = 1
+FUZZ_SECONDS = 20
 NO_BUG = "no bug"  # under this name the results keep what the finders say while none is live
 HUNG_AFTER = 300  # seconds of one command
 # Worlds of thousands, which take as long as hundreds of small ones.
@@ -65,8 +91,11 @@ MUSTER_PLANTED_BUG=no_epoch build/zoo/muster simulate --scenario lossy --seeds 1
 
 `unit` are the unit tests of all folders, the bug's own first; the time is CPU time up to the objection. `simulator` is
 `muster simulate` over its scenarios in turn, {SEEDS_AT_ONCE} seeds each, {SEEDS_MAX:,} in all at most; CPU time and seeds up to the
-objection. `storm` is one storm of {STORM_SECONDS} s with seed {STORM_SEED}; seconds from its start. Times do not count building. "Not in it":
-the simulator has none of that code. "–" was not run.
+objection. `storm` is one storm of {STORM_SECONDS} s with seed {STORM_SEED}; seconds from its start. `fuzz` are the fuzz targets that have the
+bug's code in them, in turn, {FUZZ_SECONDS} s each with seed {FUZZ_SEED}, from the seeds of our own encoders, at the lowest priority; CPU time
+and runs up to the objection (build them with `cmake --preset zoo-fuzz`; the input that showed it is kept in
+`build/zoo-fuzz/findings`). Times do not count building. "Not in it": the simulator, or any fuzz target, has none of that
+code. "–" was not run.
 
 """
 
@@ -89,9 +118,18 @@ def homes(bug):
     return [path for path in sources if mark in path.read_text()]
 
 
+def places_of(bug):
+    return [path.relative_to(ROOT).as_posix().removeprefix("src/") for path in homes(bug)]
+
+
 def folders_of(bug):
-    places = [path.relative_to(ROOT).parts for path in homes(bug)]
-    return [parts[1] if parts[0] == "src" else parts[0] for parts in places]
+    return [place.split("/")[0] for place in places_of(bug)]
+
+
+def targets_of(bug):
+    """The fuzz targets that have the bug's code in them; without a bug those that have any bug's."""
+    places = places_of(bug) if bug else [place for name, _, _ in bugs() for place in places_of(name)]
+    return [target for target, parts in FUZZED.items() if any(place.startswith(tuple(parts)) for place in places)]
 
 
 def scenarios():
@@ -107,7 +145,7 @@ class Runner:
     def __init__(self, prefix):
         self.prefix = prefix
 
-    def run(self, command, bug=""):
+    def run(self, command, bug="", most=HUNG_AFTER):
         """Exit code, or None when it did not end; what it said; its CPU seconds."""
         environment = {**os.environ, "MUSTER_PLANTED_BUG": bug}
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -115,7 +153,7 @@ class Runner:
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                               start_new_session=True) as child:
             try:
-                said, _ = child.communicate(timeout=HUNG_AFTER)
+                said, _ = child.communicate(timeout=most)
                 code = child.returncode
             except subprocess.TimeoutExpired:
                 os.killpg(child.pid, signal.SIGKILL)
@@ -191,18 +229,56 @@ def storm(runner, bug):
     return {"found": True, "seconds": round(seconds, 1), "by": told[1].strip() if told else last_line(said)}
 
 
-FINDERS = {"unit": unit, "sim": sim, "storm": storm}
+def finding_of(said):
+    """What ended a fuzz target: a check of ours, a sanitizer, or the fuzzer itself."""
+    if "broken invariant at " in said:
+        return aborted(said)
+    found = re.search(r"runtime error: .*|ERROR: .*", said)
+    return found[0].strip() if found else last_line(said)
 
 
-def build(runner, finders):
-    """True when it is built; the compiler's words when not."""
+def fuzz(runner, bug):
+    spent, runs = 0.0, 0
+    FINDINGS.mkdir(parents=True, exist_ok=True)
+    for target in targets_of(bug):
+        with tempfile.TemporaryDirectory() as learned:
+            code, said, seconds = runner.run(
+                ["nice", "-n", 19, FUZZ_BUILD / "fuzz" / f"fuzz_{target}", f"-seed={FUZZ_SEED}",
+                 f"-max_total_time={FUZZ_SECONDS}", "-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1",
+                 f"-artifact_prefix={FINDINGS}/{bug or 'no_bug'}-{target}-", learned, FUZZ_SEEDS / target], bug)
+        spent += seconds
+        executed = re.search(r"^stat::number_of_executed_units: *(\d+)", said, re.MULTILINE)
+        runs += max(1, int(executed[1])) if executed else 1
+        if code != 0:
+            by = "does not end" if code is None else finding_of(said)
+            return {"found": True, "seconds": round(spent, 1), "runs": runs, "by": f"{target}: {by}"}
+    return {"found": False, "seconds": round(spent, 1), "runs": runs}
+
+
+FINDERS = {"unit": unit, "sim": sim, "storm": storm, "fuzz": fuzz}
+COLUMNS = {"unit": "unit", "sim": "simulator", "storm": "storm", "fuzz": "fuzz"}
+
+
+def commands_of(finders):
+    """What builds all that the finders need."""
     targets = {"muster"}
     if "unit" in finders:
         targets |= {f"{folder}_tests" for folder in [*FOLDERS, "sdk"]}
     if "storm" in finders:
         targets.add("storm")
-    for command in (["cmake", "--preset", "zoo"], ["ninja", "-C", BUILD, *sorted(targets)]):
-        code, said, _ = runner.run(command) if command[0] == "ninja" else Runner([]).run(command)
+    commands = []
+    if set(finders) != {"fuzz"}:
+        commands += [["cmake", "--preset", "zoo"], ["ninja", "-C", BUILD, *sorted(targets)]]
+    if "fuzz" in finders:
+        commands += [["cmake", "--preset", "zoo-fuzz"], ["ninja", "-C", FUZZ_BUILD, "fuzz_targets"],
+                     [FUZZ_BUILD / "fuzz" / "make_seeds", FUZZ_SEEDS]]
+    return commands
+
+
+def build(runner, finders):
+    """True when it is built; the compiler's words when not."""
+    for command in commands_of(finders):
+        code, said, _ = (Runner([]) if command[0] == "cmake" else runner).run(command, most=None)
         if code != 0:
             print(said[-4000:], file=sys.stderr)
             return False
@@ -213,18 +289,20 @@ def said_of(result):
     """One field of the table."""
     if result is None:
         return "–"
-    if result.get("seeds") == 0:
+    counts = [f"{result[what]:,} {what if result[what] != 1 else what[:-1]}" for what in ("seeds", "runs")
+              if what in result]
+    if 0 in (result.get("seeds"), result.get("runs")):
         return "not in it"
     if not result["found"]:
-        return f"not seen in {result['seeds']:,} seeds" if "seeds" in result else "not seen"
-    seeds = result.get("seeds")
-    figures = (f"{result['seconds']:.1f} s" if "seconds" in result else "objects") + (f", {seeds} seed{'' if seeds == 1 else 's'}" if seeds else "")
+        return " in ".join(["not seen", *counts])
+    figures = ", ".join([f"{result['seconds']:.1f} s" if "seconds" in result else "objects", *counts])
     by = result["by"].replace("|", "\\|")
     return f"**{figures}**: {by[:160]}"
 
 
 def table(results):
-    lines = ["| bug | breaks | what is wrong | unit | simulator | storm |", "| --- | --- | --- | --- | --- | --- |"]
+    columns = ["bug", "breaks", "what is wrong", *(COLUMNS[finder] for finder in FINDERS)]
+    lines = ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
     for name, breaks, wrong in bugs():
         fields = [said_of(results.get(name, {}).get(finder)) for finder in FINDERS]
         lines.append(f"| `{name}` | {breaks} | {wrong} | " + " | ".join(fields) + " |")
@@ -262,7 +340,12 @@ def objections_to_list():
             found.append(f"{name} is listed and stands nowhere in the source")
         if rows.count(name) != 1:
             found.append(f"docs/ZOO.md has {rows.count(name)} rows for {name}; tools/zoo.py --write writes it")
-    return found + [f"docs/ZOO.md names {name}, which is no bug" for name in rows if name not in listed]
+    found += [f"docs/ZOO.md names {name}, which is no bug" for name in rows if name not in listed]
+    targets = re.findall(r"^fuzz_target\((\w+)", FUZZ_TARGETS.read_text(), re.MULTILINE)
+    found += [f"fuzz/CMakeLists.txt has the target {target}; tools/zoo.py does not know what it runs"
+              for target in targets if target not in FUZZED]
+    return found + [f"tools/zoo.py knows the fuzz target {target}, which fuzz/CMakeLists.txt does not have"
+                    for target in FUZZED if target not in targets]
 
 
 def without_bug(runner, finders):
@@ -307,7 +390,7 @@ def main():
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="only this bug (may be repeated)")
     parser.add_argument("--finder", action="append", default=[], choices=FINDERS, help="only this one (may be repeated)")
     parser.add_argument("--again", action="store_true", help="also what has a result")
-    parser.add_argument("--no-build", action="store_true", help="takes build/zoo as it is")
+    parser.add_argument("--no-build", action="store_true", help="takes the builds as they are")
     parser.add_argument("--no-baseline", action="store_true", help="does not play the finders without a bug first")
     parser.add_argument("--prefix", default="", metavar="COMMAND", help="runs everything through this one, such as nice")
     parser.add_argument("--write", action="store_true", help="writes docs/ZOO.md from the results so far, and ends")
