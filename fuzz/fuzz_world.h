@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -72,13 +73,16 @@ public:
     Socket& link(std::size_t number) { return sockets_[number % links_max]; }
     const Learned& learned() const { return learned_; }
 
+    // Where the slot's last connection is still there, its end is reported after the newer one's beginning.
     void open(Socket& link, Port port) {
-        if (link.open) return;
+        const bool outlives = link.open;
+        const ConnectionId last = link.id;
         const auto slot = static_cast<std::uint32_t>(&link - sockets_.data());
         link = {{slot, ++generation_}, port, true, false, link.listened_to};
         post([this, id = link.id, port](const Pass& pass) {
             core_->opened(pass, id, port, IpAddress::v4({127, 0, 0, 1}));
         });
+        if (outlives) post([this, last](const Pass& pass) { core_->closed(pass, last); });
     }
 
     void disconnect(Socket& link) {
@@ -184,7 +188,9 @@ private:
         } else if (link.port == Port::players) {
             const auto login = decode<PlayerLoginResponse>(payload, ByteOrder::big);
             const auto* accepted = login ? std::get_if<PlayerLoginResponse::Accepted>(&login->answer) : nullptr;
-            if (accepted) learned_.resume_token = accepted->resume_token.string();
+            if (!accepted) return;
+            learned_.resume_token = accepted->resume_token.string();
+            MUSTER_CHECK(resume_tokens_.insert(learned_.resume_token).second, "a resume token is given once");
         }
     }
     void report_drained(ConnectionId) override {}
@@ -205,6 +211,7 @@ private:
     std::array<Socket, links_max> sockets_{};
     std::uint32_t generation_ = 0;
     Learned learned_;
+    std::set<std::string> resume_tokens_;
 };
 
 }  // namespace muster::fuzz
