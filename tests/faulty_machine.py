@@ -13,7 +13,7 @@ from muster_peer import Daemon
 from served import Served
 
 FIELDS = {"date_offset_ms": ("<q", 0), "sync_delay_ms": ("<i", 8), "sync_fails": ("<i", 12), "disk_full": ("<i", 16)}
-BLOCK_BYTES = 40
+BLOCK_BYTES = 48
 
 
 class FaultyMachine(Served):

@@ -16,6 +16,7 @@ struct FaultBlock {
     std::atomic<std::int32_t> disk_full;        // 1: writes to the store fail with ENOSPC
     std::atomic<std::uint64_t> syncs;           // how often the store was synced: the library counts them
     std::atomic<std::int64_t> longest_sync_us;  // of the disk itself, without our delay; whoever reads it sets it to 0
+    std::atomic<std::int64_t> sync_since_us;    // the disk syncs since then, by the steady clock; 0 while it does not
 };
 
 // The daemon's environment names the block's file, and the start of the paths that its disk faults are for.

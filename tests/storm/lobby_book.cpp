@@ -77,7 +77,7 @@ Objection LobbyBook::refused(std::int32_t id, std::string_view why, Moment at) {
     lobby->asked.reset();
     ++lobby->refusals;
     if (lobby->over || lobby->cancelled) return std::nullopt;
-    const bool disk = weather_.met({slow_disk, full_disk, down}, since, at);
+    const bool disk = store_may_fail(since, at);
     if (why == "Server shutting down" && weather_.met({down}, since, at)) return std::nullopt;
     if (lobby->answer) {
         // A known match is answered before anything else is checked, so only an end explains it.
@@ -86,7 +86,8 @@ Objection LobbyBook::refused(std::int32_t id, std::string_view why, Moment at) {
     }
     if ((why == "Server busy" || why == "Store unavailable") && disk) return std::nullopt;
     // What the peers sent during a stop is worked off first, and a flood of requests may be among it.
-    if (why == "Server busy" && weather_.met({stopped, backlog, cut_short}, since, at)) return std::nullopt;
+    // A request that waited for some milliseconds behind a flood is refused: so are those of a crowded machine.
+    if (why == "Server busy" && weather_.met({stopped, backlog, crowded, cut_short}, since, at)) return std::nullopt;
     if (why == "Server allocation timeout" && weather_.met({stopped, slow_disk, down, cut_short}, since, at))
         return std::nullopt;
     if (why == "No servers available" && weather_.met({down, cut_short}, since, at)) return std::nullopt;
@@ -102,6 +103,11 @@ Objection LobbyBook::refused(std::int32_t id, std::string_view why, Moment at) {
         return std::nullopt;
     }
     return fmt::format("lobby {} was refused in fair weather: {}", id, why);
+}
+
+// Whether the store may have had no word for a promise in time. While threads wake late, its own may be one of them.
+bool LobbyBook::store_may_fail(Moment from, Moment to) const {
+    return weather_.met({slow_disk, full_disk, down, cut_short}, from, to);
 }
 
 // Whether an answered match may be over though its own peers did not end it.
@@ -181,7 +187,7 @@ Objection LobbyBook::token_refused(std::int32_t id, std::int32_t account, std::s
     if (!lobby) return std::nullopt;
     if (why == "Store unavailable") {
         lobby->unsure.insert(account);  // it may be used all the same
-        if (weather_.met({slow_disk, full_disk, down}, at - limits_.answer, at)) return std::nullopt;
+        if (store_may_fail(at - limits_.answer, at)) return std::nullopt;
         return fmt::format("the token of lobby {} was refused in fair weather: {}", id, why);
     }
     if (std::ranges::find(lobby->guests, account) == lobby->guests.end()) return std::nullopt;
@@ -192,7 +198,7 @@ Objection LobbyBook::token_refused(std::int32_t id, std::int32_t account, std::s
 }
 
 Objection LobbyBook::report_not_kept(std::int32_t id, Moment at) const {
-    if (weather_.met({slow_disk, full_disk, down}, at - limits_.answer, at)) return std::nullopt;
+    if (store_may_fail(at - limits_.answer, at)) return std::nullopt;
     return fmt::format("a report of lobby {} could not be kept in fair weather", id);
 }
 

@@ -95,6 +95,7 @@ public:
     Objection sweep(Moment at, const std::vector<std::optional<Moment>>& heard_since);
 
 private:
+    bool store_may_fail(Moment from, Moment to) const;
     bool may_fall_through(const Lobby& lobby, std::string_view reason) const;
     bool holds(const Lobby& lobby, const Answer& by) const { return lobby.answer == by && !lobby.over; }
     void close(std::int32_t id, Lobby& lobby, Moment at);

@@ -138,10 +138,16 @@ template <class Sync>
 int synced(int file, Sync sync) {
     if (!may_sync(file)) return -1;
     using Clock = std::chrono::steady_clock;
-    const auto began = Clock::now();
+    const auto time = [] {
+        return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now().time_since_epoch()).count();
+    };
+    const auto began = time();
+    const bool counts = block() && of_store(file);
+    if (counts) block()->sync_since_us = began;
     const int result = sync(file);
-    const auto took = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - began).count();
-    if (block() && of_store(file) && took > block()->longest_sync_us.load()) block()->longest_sync_us = took;
+    const auto took = time() - began;
+    if (counts) block()->sync_since_us = 0;
+    if (counts && took > block()->longest_sync_us.load()) block()->longest_sync_us = took;
     if (result == 0) {
         copy_synced(file);
         forget_deleted(file);

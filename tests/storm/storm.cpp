@@ -237,6 +237,7 @@ void Storm::end_life(FaultKind how) {
     may_end_ = false;
     daemon_.faults().sync_fails = 0;
     daemon_.faults().sync_delay_ms = 0;
+    daemon_.faults().sync_since_us = 0;
     crowd_.aim({});
     operator_.aim(0);
     raid_.aim({});
@@ -303,11 +304,10 @@ void Storm::hear_machine() {
     constexpr double taken_away = 10;
     const double crowding = threads_a_processor();
     judge_.crowding(crowding);
+    hear_crowding(crowding);
     raid_.slow_down(options_.slowness * (crowding > taken_away ? 4 : 1));
-    const Span sync = std::chrono::microseconds(daemon_.faults().longest_sync_us.exchange(0));
-    // A sync that a stop interrupted seems to take as long as the stop.
-    if (!weather_.met({Trouble::stopped}, looked_ - look_every, looked_)) judge_.synced(sync);
-    bool busy = false;
+    hear_disk();
+    bool busy = noise_.overdue() > busy_machine;
     for (const Span late : noise_.fetch()) {
         judge_.noise(late);
         busy = busy || late > busy_machine;
@@ -319,6 +319,35 @@ void Storm::hear_machine() {
         weather_.end(Trouble::cut_short, looked_, 1s);
         busy_at_.reset();
     }
+}
+
+// The disk itself may be slow, too.
+void Storm::hear_disk() {
+    constexpr Span slow = 1s;
+    FaultBlock& faults = daemon_.faults();
+    const Span longest = std::chrono::microseconds(faults.longest_sync_us.exchange(0));
+    // A sync that a stop interrupted seems to take as long as the stop.
+    if (weather_.met({Trouble::stopped}, looked_ - look_every, looked_)) return;
+    judge_.synced(longest);
+    const std::chrono::microseconds since(faults.sync_since_us.load());
+    const Span takes = since == since.zero() ? longest : std::max(longest, looked_.time_since_epoch() - since);
+    if (takes > slow) {
+        if (!disk_is_slow_) weather_.begin(Trouble::slow_disk, looked_ - takes);
+        disk_is_slow_ = true;
+    } else if (disk_is_slow_ && faults.sync_delay_ms == 0) {
+        weather_.end(Trouble::slow_disk, looked_, 3s);
+        disk_is_slow_ = false;
+    }
+}
+
+// Others have the machine, by the same measure as for speeds, over about a second.
+void Storm::hear_crowding(double threads) {
+    constexpr double newest_counts = 0.1;
+    crowding_ += newest_counts * (threads - crowding_);
+    const bool crowded = crowding_ > options_.limits.latency.crowding_most;
+    if (crowded && !crowded_) weather_.begin(Trouble::crowded, looked_ - 1s);
+    if (!crowded && crowded_) weather_.end(Trouble::crowded, looked_, 1s);
+    crowded_ = crowded;
 }
 
 void Storm::hear_operator() {

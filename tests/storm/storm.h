@@ -56,6 +56,8 @@ private:
     void go_on_until(const std::function<bool()>& done, Span most, const std::string& otherwise);
     void look();
     void hear_machine();
+    void hear_disk();
+    void hear_crowding(double threads);
     void hear_operator();
     void say(const std::string& line) const;
     bool objected() const { return judge_.objection().has_value(); }
@@ -73,6 +75,9 @@ private:
     std::optional<int> ended_;
     Moment looked_;
     std::optional<Moment> busy_at_;  // when the machine was last too busy to judge anybody's silence
+    bool disk_is_slow_ = false;      // by itself
+    double crowding_ = 0;            // threads that want each processor, of late
+    bool crowded_ = false;
     std::size_t memory_most_ = 0;
     std::size_t store_most_ = 0;
 };

@@ -17,6 +17,7 @@ enum class Trouble : std::uint8_t {
     full_disk,    // no room: promises are refused
     date,         // the date is another
     descriptors,  // none left: new connections wait
+    crowded,      // others have most of the processors: what is judged by the millisecond may be refused as too late
     cut_short,    // the storm's own thread did not run: it can judge nobody's silence
 };
 
