@@ -34,6 +34,19 @@ Crowd::Crowd(const CrowdSize& size, Weather& weather, Judge& judge, std::uint64_
     agenda_.in(sweep_every, [this] { sweep(); });
 }
 
+void Crowd::aim(const Ports& ports) {
+    stage_.ports = ports;
+    if (ports.servers != 0) ++stage_.life;
+}
+
+void Crowd::strand_some() {
+    constexpr std::size_t one_of = 4;
+    for (std::size_t i = 0; i < servers_.size(); i += one_of) {
+        servers_[i].stay_away();
+        if (const auto lobby = servers_[i].some_match()) matchmakers_[book_.find(*lobby)->matchmaker].cancel(*lobby);
+    }
+}
+
 void Crowd::turn(Span wait) {
     const Moment began = now();
     if (turned_ && began - *turned_ > late_most) {

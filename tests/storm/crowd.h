@@ -31,7 +31,10 @@ public:
     Crowd& operator=(const Crowd&) = delete;
 
     // Where the daemon is; ports of 0 while it is away.
-    void aim(const Ports& ports) { stage_.ports = ports; }
+    void aim(const Ports& ports);
+    // Some game servers lose their links, and come back in the next life of the daemon: each hears then that a match of
+    // its own was cancelled meanwhile.
+    void strand_some();
     // Sends, hears, and does what is planned, until something happens or `wait` is over.
     void turn(Span wait);
 

@@ -119,8 +119,7 @@ void HonestMatchmaker::welcomed(const MatchmakerHandshakeResponse& answer) {
     for (const std::int32_t lobby : stage_.book.open_of(manner_.number)) {
         const Lobby* known = stage_.book.find(lobby);
         if (known->cancelled) {
-            stage_.book.cancel(lobby, now());
-            stage_.links.send(link_, CancelMatch{LobbyId(lobby)});
+            cancel(lobby);
         } else {
             ask(lobby);
         }
@@ -153,10 +152,7 @@ void HonestMatchmaker::ask_for_new() {
     ask(lobby);
     constexpr double cancels = 0.05;
     if (stage_.random.chance(cancels)) {
-        later(1ms, 2s, [this, lobby] {
-            stage_.book.cancel(lobby, now());
-            stage_.links.send(link_, CancelMatch{LobbyId(lobby)});
-        });
+        later(1ms, 2s, [this, lobby] { cancel(lobby); });
     }
 }
 
@@ -166,10 +162,16 @@ void HonestMatchmaker::ask(std::int32_t lobby) {
                                                static_cast<std::int8_t>(known.guests.size()), 1650});
 }
 
+void HonestMatchmaker::cancel(std::int32_t lobby) {
+    if (!registered()) return;
+    stage_.book.cancel(lobby, now());
+    stage_.links.send(link_, CancelMatch{LobbyId(lobby)});
+}
+
 void HonestMatchmaker::accepted(const AllocationResponse::Accepted& answer) {
     const std::int32_t lobby = answer.lobby.value;
     const Lobby* known = stage_.book.find(lobby);
-    if (known && known->asked) stage_.judge.answered(Service::promises, *known->asked, now());
+    if (known && known->asked && !known->hesitated) stage_.judge.answered(Service::promises, *known->asked, now());
     stage_.judge.object(stage_.book.accepted(
         lobby, {answer.server.value, answer.endpoint.port, std::string(answer.token.view())}, now()));
     constexpr double asks_again = 0.05;

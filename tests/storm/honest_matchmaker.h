@@ -38,6 +38,9 @@ public:
 
     // No new lobbies; those that are there are played to their end.
     void rest() { resting_ = true; }
+    // Takes a match back, if it is there.
+    void cancel(std::int32_t lobby);
+
     bool registered() const { return heard_since_.has_value(); }
     // When it shook hands; nothing while it is away.
     std::optional<Moment> heard_since() const { return heard_since_; }

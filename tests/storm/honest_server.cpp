@@ -50,7 +50,7 @@ void HonestServer::come(Span most) {
 }
 
 void HonestServer::connect() {
-    if (stage_.ports.servers == 0) return come(stage_.pace.reconnect_most);
+    if (stage_.ports.servers == 0 || stage_.life < comes_in_life_) return come(stage_.pace.reconnect_most);
     came_ = now();
     if (!away_since_) away_since_ = came_;
     stage_.links.open(link_, stage_.ports.servers, {address, ByteOrder::little});
@@ -70,6 +70,20 @@ void HonestServer::closed() {
 void HonestServer::leave_for_a_moment() {
     stage_.links.cut(link_);
     unlinked();
+}
+
+void HonestServer::stay_away() {
+    if (!registered_) return;
+    comes_in_life_ = stage_.life + 1;
+    leave_for_a_moment();
+}
+
+std::optional<std::int32_t> HonestServer::some_match() const {
+    for (const auto& [lobby, hold] : holds_) {
+        const Lobby* known = stage_.book.find(lobby);
+        if (known && known->answer == self(hold) && hold.step < Step::reporting_end) return lobby;
+    }
+    return std::nullopt;
 }
 
 void HonestServer::unlinked() {
@@ -196,34 +210,6 @@ void HonestServer::beat_answered(const ServerHeartbeatAck& ack) {
         stage_.judge.object(fmt::format("issued times went back: {} after {}", yes->time.value, issued_ms_));
     issued_ms_ = yes->time.value;
     issued_at_ = now();
-}
-
-void HonestServer::offered(const AllocateMatch& offer) {
-    const std::int32_t lobby = offer.lobby.value;
-    // An offer from before it drained was on the disk before, and so was told before.
-    if (drains_ && !holds_.contains(lobby))
-        stage_.judge.object(fmt::format("{} drains, and was offered lobby {}", name(), lobby));
-    Hold& hold = holds_[lobby];
-    if (hold.token != offer.token.view()) hold = {};
-    hold.token = offer.token.view();
-    later(2ms, 40ms, [this, lobby] { acknowledge(lobby); });
-}
-
-void HonestServer::acknowledge(std::int32_t lobby) {
-    const auto found = holds_.find(lobby);
-    if (found == holds_.end()) return;
-    Hold& hold = found->second;
-    constexpr double declines = 0.02;
-    const bool accept = hold.step != Step::offered || !stage_.random.chance(declines);
-    stage_.links.send(link_, AllocateMatchAck{accept, LobbyId(lobby)});
-    if (!accept) {
-        holds_.erase(found);
-        return;
-    }
-    if (hold.step != Step::offered) return;  // it holds it already, and says yes again
-    hold.step = Step::taken;
-    stage_.book.taken(lobby, self(hold));
-    later(5ms, 150ms, [this, lobby] { report_ready(lobby); });
 }
 
 void HonestServer::report_ready(std::int32_t lobby) {

@@ -35,6 +35,11 @@ public:
     void frame(Code code, std::span<const std::byte> payload);
     void closed();
 
+    // Loses its link, and comes back in the next life of the daemon.
+    void stay_away();
+    // A match that it holds and that its matchmaker knows of, if there is one.
+    std::optional<std::int32_t> some_match() const;
+
     bool registered() const { return registered_; }
     std::size_t matches() const { return holds_.size(); }
     // Objects to what was never answered.
@@ -68,6 +73,10 @@ private:
     void drain(bool draining);
     void offered(const AllocateMatch& offer);
     void acknowledge(std::int32_t lobby);
+    void hesitate(std::int32_t lobby, const std::string& token);
+    void wait_for_word(std::int32_t lobby, const std::string& token, Moment offered_at);
+    void take_late(std::int32_t lobby, const std::string& token);
+    void wait_to_drop(std::int32_t lobby, const std::string& token, Moment taken_at);
     void report_ready(std::int32_t lobby);
     void ready_answered(std::int32_t lobby, std::optional<std::string_view> refusal);
     void validate(std::int32_t lobby, Hold& hold);
@@ -89,6 +98,7 @@ private:
     const std::size_t link_;
     const std::int32_t port_;
     std::uint64_t visit_ = 0;  // counts connections
+    std::uint64_t comes_in_life_ = 0;
     bool registered_ = false;
     std::int32_t id_ = 0;
     Moment came_;  // the last time it connected

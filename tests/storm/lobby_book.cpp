@@ -11,6 +11,7 @@ using enum Trouble;
 
 // Those that are over are remembered for so long.
 constexpr Span memory = 60s;
+constexpr std::size_t offers_most = 4;  // of a request: the first and three retries
 
 }  // namespace
 
@@ -23,6 +24,7 @@ Lobby& LobbyBook::ask(std::int32_t id, std::size_t matchmaker, Moment at) {
         open_.insert(id);
     }
     lobby.asked = at;
+    lobby.offers.clear();  // perhaps it is a new request
     return lobby;
 }
 
@@ -45,6 +47,16 @@ std::vector<std::int32_t> LobbyBook::open_of(std::size_t matchmaker) const {
         if (lobbies_.at(id).matchmaker == matchmaker) all.push_back(id);
     }
     return all;
+}
+
+Objection LobbyBook::offered(std::int32_t id, const Answer& to) {
+    Lobby* lobby = find(id);
+    if (!lobby || !lobby->asked || std::ranges::find(lobby->offers, to) != lobby->offers.end()) return std::nullopt;
+    const bool again = std::ranges::find(lobby->offers, to.port, &Answer::port) != lobby->offers.end();
+    lobby->offers.push_back(to);
+    if (again) return fmt::format("lobby {} was offered to server {} twice, which had not taken it", id, to.server);
+    if (lobby->offers.size() <= offers_most) return std::nullopt;
+    return fmt::format("lobby {} was offered for the {}th time in one request", id, lobby->offers.size());
 }
 
 void LobbyBook::taken(std::int32_t id, const Answer& by) {
@@ -88,6 +100,7 @@ Objection LobbyBook::refused(std::int32_t id, std::string_view why, Moment at) {
     // What the peers sent during a stop is worked off first, and a flood of requests may be among it.
     // A request that waited for some milliseconds behind a flood is refused: so are those of a crowded machine.
     if (why == "Server busy" && weather_.met({stopped, backlog, crowded, cut_short}, since, at)) return std::nullopt;
+    if (why == "Server allocation timeout" && unwanted(id)) return std::nullopt;
     if (why == "Server allocation timeout" && weather_.met({stopped, slow_disk, down, cut_short}, since, at))
         return std::nullopt;
     if (why == "No servers available" && weather_.met({down, cut_short}, since, at)) return std::nullopt;
@@ -160,12 +173,21 @@ Objection LobbyBook::not_told_to_drop(std::int32_t id, const Answer& by, const L
     const Lobby* lobby = find(id);
     if (!lobby || lobby->answer != by || !lobby->aborted_at) return std::nullopt;
     const Moment aborted = *lobby->aborted_at;
+    const auto of = [&](Moment until) { return seconds(until - aborted); };
+    // An abort that is on the disk is owed to the server's endpoint, whatever happens to the daemon.
+    if (link.began > aborted) {
+        const Moment asked = lobby->cancelled.value_or(aborted - limits_.answer);
+        if (weather_.met({slow_disk, full_disk}, asked, aborted)) return std::nullopt;
+        return fmt::format(
+            "server {} came back and was not told to drop lobby {}, which had been aborted {:.1f} s before", by.server,
+            id, of(link.began));
+    }
     // The two are told at the same time; a slow disk holds up the word to the server.
     const bool heard = link.began < aborted - 1s && link.asked > aborted + 1s &&
                        !weather_.met({slow_disk, full_disk, stopped, down, cut_short}, aborted - 1s, link.asked);
     if (!heard) return std::nullopt;
     return fmt::format("server {} was not told to drop lobby {}, which had been aborted {:.1f} s before", by.server, id,
-                       seconds(link.asked - aborted));
+                       of(link.asked));
 }
 
 Objection LobbyBook::token_accepted(std::int32_t id, std::int32_t account) {

@@ -43,6 +43,8 @@ struct Lobby {
     std::set<std::int32_t> used;    // accounts whose token was accepted
     std::set<std::int32_t> unsure;  // accounts whose last use has an unknown outcome
     bool over = false;
+    std::vector<Answer> offers;  // of the request as it stands, the newest last
+    bool hesitated = false;      // a server let its time for the offer pass
 };
 
 // One thread.
@@ -68,6 +70,11 @@ public:
     std::size_t open() const { return open_.size(); }
     std::size_t answered() const { return answered_; }
 
+    // No server takes it: its request fails after the last retry.
+    static bool unwanted(std::int32_t lobby) { return lobby % 199 == 7; }
+
+    // A server hears of an offer that it has not heard of yet.
+    Objection offered(std::int32_t lobby, const Answer& to);
     // A server acknowledges it, with what it knows.
     void taken(std::int32_t lobby, const Answer& by);
     // Its matchmaker hears 2003 or 2006.
@@ -78,7 +85,8 @@ public:
     Objection aborted(std::int32_t lobby, const Answer& by, std::string_view reason, Moment at);
     void reported(std::int32_t lobby, MatchEventKind kind, Moment at);
     Objection disowned(std::int32_t lobby, const Answer& by, std::string_view why, Moment at);
-    // It played on, and asked at a time of its link: it must have heard of an abort that its matchmaker heard of.
+    // It played on, and asked at a time of its link: it must have heard of an abort that its matchmaker heard of, on
+    // that link or, when it was away, at its beginning.
     struct LinkTime {
         Moment began;
         Moment asked;

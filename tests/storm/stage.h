@@ -26,7 +26,9 @@ struct Secrets {
 struct Pace {
     Span heartbeat = 1s;
     Span reconnect_most = 500ms;
-    Span old_link_most = 5s;  // of running time: until then the daemon may think that a peer's old link lives
+    Span acknowledgement = 4s;  // of an offer; then it is another's
+    Span word_most = 900ms;     // of running time: what it has to hear at once, it has heard by then
+    Span old_link_most = 5s;    // of running time: until then the daemon may think that a peer's old link lives
 };
 
 // One thread.
@@ -39,7 +41,8 @@ struct Stage {
     Random random;
     Secrets secrets{};
     Pace pace{};
-    Ports ports{};  // 0 while the daemon is away
+    Ports ports{};           // 0 while the daemon is away
+    std::uint64_t life = 0;  // of the daemon, counted from 1
 
     Span some(Span least, Span most) { return Span(random.between(least.count(), most.count())); }
 };

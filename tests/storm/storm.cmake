@@ -12,7 +12,7 @@ endif()
 
 add_executable(storm)
 foreach(source IN ITEMS attack attack_http attack_links attack_peers attack_secrets credential crowd daemon_process
-        honest_matchmaker honest_operator honest_player honest_server judge latencies lobby_book main plan raid
+        honest_matchmaker honest_operator honest_player honest_server honest_server_offers judge latencies lobby_book main plan raid
         raw_socket storm weather)
   target_sources(storm PRIVATE ${storm_folder}/${source}.cpp)
 endforeach()

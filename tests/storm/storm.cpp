@@ -130,6 +130,7 @@ void Storm::play(const Act& act) {
     say(text);
     const Moment began = now();
     raid_.attack(act.attacks);
+    if (act.fault >= FaultKind::kill) crowd_.strand_some();
     go_on(act.fault_after);
     switch (act.fault) {
         case FaultKind::none:
