@@ -163,8 +163,9 @@ private:
 }  // namespace
 }  // namespace muster::fuzz
 
+FUZZ_INPUTS_UP_TO(256);
+
 FUZZ_TARGET("fault 44, fault 45, fault 67: whatever peers say, core breaks no check of its own and comes to rest") {
-    constexpr std::size_t size_max = 512;  // a longer play shows little that a shorter one does not
     if (size > size_max) return -1;
     muster::fuzz::Play({data, size}).run();
     return 0;

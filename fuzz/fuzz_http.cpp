@@ -300,8 +300,9 @@ private:
 }  // namespace
 }  // namespace muster::fuzz
 
+FUZZ_INPUTS_UP_TO(2'048);
+
 FUZZ_TARGET("O-2, S-7: any bytes on an HTTP connection are answered by whole responses, and the connection ends") {
-    constexpr std::size_t size_max = 4'096;
     if (size > size_max) return -1;
     muster::fuzz::FuzzInput input(data, size);
     const muster::fuzz::Asker asker(input.byte());

@@ -244,8 +244,9 @@ private:
 }  // namespace
 }  // namespace muster::fuzz
 
+FUZZ_INPUTS_UP_TO(1'024);
+
 FUZZ_TARGET("fault 6, X-4: rows of any kind are refused with a reason, or core starts from them and comes to rest") {
-    constexpr std::size_t size_max = 1'024;
     if (size > size_max) return -1;
     muster::fuzz::RowPlay({data, size}).run();
     return 0;

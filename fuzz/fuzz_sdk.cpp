@@ -352,9 +352,10 @@ void run(auto& play, FuzzInput& input) {
 }  // namespace
 }  // namespace muster::fuzz
 
+FUZZ_INPUTS_UP_TO(512);
+
 FUZZ_TARGET("A-14, F-7, P-11: whatever Muster says, the SDK's clients say only what it knows, alike in C++ and in C") {
     using namespace muster::fuzz;
-    constexpr std::size_t size_max = 1'024;  // a longer play shows little that a shorter one does not
     if (size > size_max) return -1;
     FuzzInput input(data, size);
     switch (const std::size_t kind = input.below(4)) {

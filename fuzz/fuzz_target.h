@@ -5,11 +5,41 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #define FUZZ_TARGET(name)                                                              \
     static_assert(sizeof(name) > 1);                                                   \
     extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size); \
     extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+
+// Before a target whose inputs have a limit, such as plays, where a longer one shows little that a shorter one does
+// not: FUZZ_INPUTS_UP_TO(512), and then `if (size > size_max) return -1;`. The fuzzer is told the limit, so that it
+// makes none that would count as a run and be turned away.
+#define FUZZ_INPUTS_UP_TO(bytes)                                                               \
+    static constexpr std::size_t size_max = bytes;                                             \
+    extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments);                        \
+    extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {                       \
+        muster::fuzz::give_option("-max_len=" + std::to_string(size_max), *count, *arguments); \
+        return 0;                                                                              \
+    }                                                                                          \
+    static_assert(size_max > 0)
+
+namespace muster::fuzz {
+
+// Puts an option before those of the command line, which may say otherwise.
+inline void give_option(const std::string& option, int& count, char**& arguments) {
+    static std::string kept;
+    static std::vector<char*> all;
+    kept = option;
+    all.assign(arguments, arguments + count);
+    all.insert(all.begin() + 1, kept.data());
+    count = static_cast<int>(all.size());
+    all.push_back(nullptr);
+    arguments = all.data();
+}
+
+}  // namespace muster::fuzz
 
 // Speed: noting where memory came from, keeping much of what was freed and moving stack frames to the heap is a third
 // of a run. Whoever looks at a finding sets ASAN_OPTIONS=malloc_context_size=30.
