@@ -45,13 +45,16 @@ namespace http = boost::beast::http;
 
 // One byte of the input.
 struct Asker {
+    // Mostly all at once: each piece is a turn of the connection.
+    static constexpr std::array<std::size_t, 16> pieces{0, 0, 0, 0, 1, 2, 5, 7, 13, 31, 64, 127, 0, 0, 0, 0};
+
     std::size_t piece;    // bytes that arrive at a time, 0 for all at once
     bool token_needed;    // to act, and to read too
     bool game_is_silent;  // its answers do not come in time
     bool probes_only;     // too many are connected
 
     explicit Asker(std::uint8_t byte)
-        : piece(byte % 16),
+        : piece(pieces[byte % pieces.size()]),
           token_needed((byte & 16) != 0),
           game_is_silent((byte & 32) != 0),
           probes_only((byte & 64) != 0) {}
@@ -79,8 +82,11 @@ public:
     void in_turn(std::function<void()> work) override { post(std::move(work)); }
     void after(Duration, std::function<void()> work) override { later_.push_back(std::move(work)); }
 
-    void time_passes() {
-        for (const auto& work : std::exchange(later_, {})) work();
+    // Whether somebody waited for it.
+    bool time_passes() {
+        const auto works = std::exchange(later_, {});
+        for (const auto& work : works) work();
+        return !works.empty();
     }
 
 private:
@@ -145,8 +151,11 @@ public:
     }
     ProcessFigures figures() override { return {}; }
 
-    void answer(Api& api) {
-        for (const auto& one : std::exchange(waiting_, {})) one(api);
+    // Whether there was a question.
+    bool answer(Api& api) {
+        const auto questions = std::exchange(waiting_, {});
+        for (const auto& one : questions) one(api);
+        return !questions.empty();
     }
 
 private:
@@ -213,12 +222,8 @@ private:
             busy = context_->poll() > 0;
             context_->restart();
             busy |= read();
-            if (asker_.game_is_silent) {
-                thread_->time_passes();
-            } else {
-                game_.answer(api_);
-            }
-            busy |= context_->poll() > 0;
+            const bool happened = asker_.game_is_silent ? thread_->time_passes() : game_.answer(api_);
+            if (happened) busy |= context_->poll() > 0;
         }
     }
 
