@@ -137,9 +137,11 @@ private:
             const Duration part = std::min(left, beat);
             world_.advance(part);
             left -= part;
-            for (std::size_t i = 0; i < held_.size(); ++i)
-                world_.say(world_.link(i), ServerHeartbeat{held_[i].server, 1, 5, 5});
-            world_.say(link_of_matchmaker(), MatchmakerHeartbeat{});
+            world_.at_once([this] {
+                for (std::size_t i = 0; i < held_.size(); ++i)
+                    world_.say(world_.link(i), ServerHeartbeat{held_[i].server, 1, 5, 5});
+                world_.say(link_of_matchmaker(), MatchmakerHeartbeat{});
+            });
         }
         hear();
         for (Held& held : held_) {

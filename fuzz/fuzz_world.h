@@ -111,6 +111,14 @@ public:
         post([this, action = std::move(action)](const Pass& pass) { action(*core_, pass); });
     }
 
+    // All that `say` tells is said before core hears any of it.
+    void at_once(const std::function<void()>& say) {
+        gathering_ = true;
+        say();
+        gathering_ = false;
+        settle();
+    }
+
     // Whether the store answers, and what it answers with.
     void set_store(bool holding, StoreFault fault) {
         store_.holding = holding;
@@ -161,7 +169,7 @@ private:
 
     void post(std::function<void(const Pass&)> action) {
         source_.post("step", std::move(action));
-        settle();
+        if (!gathering_) settle();
     }
 
     void settle() {
@@ -210,6 +218,7 @@ private:
     std::optional<Core> core_;
     std::array<Socket, links_max> sockets_{};
     std::uint32_t generation_ = 0;
+    bool gathering_ = false;
     Learned learned_;
     std::set<std::string> resume_tokens_;
 };
