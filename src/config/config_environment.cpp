@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -22,23 +24,34 @@ constexpr std::string_view variables_of_the_tool[] = {"MUSTER_URL", "MUSTER_ADMI
 // A name that begins like no table's is a typing error only when it is this close to a real one.
 constexpr std::size_t typing_error_max = 2;
 
+// Those of config_keys(), in their order.
+std::vector<std::string> names_of_variables() {
+    std::vector<std::string> names;
+    for (const ConfigKey& key : config_keys()) names.push_back(key.environment_variable());
+    return names;
+}
+std::span<const std::string> known_variables() {
+    static const std::vector<std::string> names = names_of_variables();
+    return names;
+}
+
 const ConfigKey* find_by_variable(std::string_view name) {
-    for (const ConfigKey& key : config_keys())
-        if (key.environment_variable() == name) return &key;
-    return nullptr;
+    const auto known = known_variables();
+    const auto found = std::find(known.begin(), known.end(), name);
+    return found == known.end() ? nullptr : &config_keys()[static_cast<std::size_t>(found - known.begin())];
 }
 
 bool begins_like_a_table(std::string_view name) {
-    return std::any_of(config_keys().begin(), config_keys().end(), [name](const ConfigKey& key) {
+    for (std::size_t i = 0; i < config_keys().size(); ++i) {
         // MUSTER_FLEET_ of MUSTER_FLEET_HEARTBEAT_TIMEOUT.
-        const std::string variable = key.environment_variable();
-        return name.starts_with(std::string_view(variable).substr(0, prefix.size() + key.table.size() + 1));
-    });
+        const std::string_view variable = known_variables()[i];
+        if (name.starts_with(variable.substr(0, prefix.size() + config_keys()[i].table.size() + 1))) return true;
+    }
+    return false;
 }
 
 void refuse_unknown(std::string_view name, ConfigDraft& draft) {
-    std::vector<std::string> known;
-    for (const ConfigKey& key : config_keys()) known.push_back(key.environment_variable());
+    const auto known = known_variables();
     const bool of_a_table = begins_like_a_table(name);
     const std::optional<std::string> nearest =
         of_a_table ? nearest_name(name, known) : nearest_name(name, known, typing_error_max);

@@ -32,7 +32,7 @@ std::size_t edit_distance(std::string_view one, std::string_view other, std::siz
         std::size_t least = i;
         for (std::size_t j = 1; j <= other.size(); ++j) {
             const std::size_t change = one[i - 1] == other[j - 1] ? 0 : 1;
-            row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + change});
+            row[j] = std::min(std::min(last[j], row[j - 1]) + 1, last[j - 1] + change);
             const bool swapped = i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1];
             if (swapped) row[j] = std::min(row[j], above_last[j - 2] + 1);
             least = std::min(least, row[j]);
