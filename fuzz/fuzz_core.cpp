@@ -48,7 +48,7 @@ private:
                 return world_.disconnect(link);
             case 4:
             case 5:
-                return say(link, ServerHandshake{"t", GameEndpoint{"10.0.0.1", 5000 + byte() % 4}, region(), small()});
+                return say(link, ServerHandshake{"t", GameEndpoint{"10.0.0.1", 5000 + byte() % 6}, region(), small()});
             case 6:
                 return say(link, ServerHeartbeat{server(), small(), static_cast<float>(byte()), 5});
             case 7:

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -101,6 +102,8 @@ public:
 
     void say_frame(const Socket& link, Code code, std::vector<std::byte> payload) {
         if (!link.open) return;
+        const auto request = decode<AllocationRequest>(payload, ByteOrder::little);
+        if (code == AllocationRequest::code && request) offers_.erase(request->lobby);  // perhaps it is a new one
         post([this, id = link.id, code, bytes = std::move(payload)](const Pass& pass) {
             core_->frame(pass, id, PeerFrame{code, bytes, pass.now, 0});
         });
@@ -192,7 +195,7 @@ private:
         }
         if (link.port == Port::servers) {
             if (const auto offer = decode<AllocateMatch>(payload, ByteOrder::little); offer && !offer->token.empty())
-                learned_.match_token = offer->token.string();
+                offered(to, *offer);
         } else if (link.port == Port::players) {
             const auto login = decode<PlayerLoginResponse>(payload, ByteOrder::big);
             const auto* accepted = login ? std::get_if<PlayerLoginResponse::Accepted>(&login->answer) : nullptr;
@@ -200,6 +203,16 @@ private:
             learned_.resume_token = accepted->resume_token.string();
             MUSTER_CHECK(resume_tokens_.insert(learned_.resume_token).second, "a resume token is given once");
         }
+    }
+    // One that is given once more has the same token.
+    void offered(ConnectionId to, const AllocateMatch& offer) {
+        constexpr std::size_t offers_max = 4;  // the first and three retries
+        learned_.match_token = offer.token.string();
+        std::map<std::string, ConnectionId>& offers = offers_[offer.lobby];
+        if (!offers.emplace(learned_.match_token, to).second) return;
+        MUSTER_CHECK(offers.size() <= offers_max, "a request is retried so often");
+        const auto same = [to](const auto& each) { return each.second == to; };
+        MUSTER_CHECK(std::ranges::count_if(offers, same) == 1, "each server is offered a match once");
     }
     void report_drained(ConnectionId) override {}
     void greeted(ConnectionId) override {}
@@ -221,6 +234,7 @@ private:
     bool gathering_ = false;
     Learned learned_;
     std::set<std::string> resume_tokens_;
+    std::map<LobbyId, std::map<std::string, ConnectionId>> offers_;  // by token, since the latest request
 };
 
 }  // namespace muster::fuzz

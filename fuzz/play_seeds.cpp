@@ -35,7 +35,17 @@ int write_core(const std::filesystem::path& all) {
         "\x02\x02"              // loses its link, comes again
         "\x15\x02\x01\x00\x00"  // resumes
         "\x1b\x00\x08");        // and falls silent
+    // Five servers, and each says no whenever it is its turn.
+    std::string declined;
+    for (char server = 0; server < 5; ++server) {
+        declined += bytes_of("\x00") + server;
+        declined += bytes_of("\x04") + server + server + bytes_of("\x02\x0c");
+    }
+    declined += bytes_of("\x01\x05\x0f\x05\x00\x10\x05\x01\x02");  // a matchmaker joins, asks
+    for (char turn = 0; turn < 25; ++turn)
+        declined += bytes_of("\x07") + static_cast<char>(turn % 5) + bytes_of("\x00\x01");
     SeedFolder folder(all, "core");
+    folder.write("declined", declined);
     folder.write("match", match);
     folder.write("player", player);
     folder.write("both", match + player);
@@ -56,7 +66,11 @@ int write_tokens(const std::filesystem::path& all) {
     const std::string late = bytes_of("\x00\x00\x04\x00\x00\x01") + right;
     const std::string started = bytes_of("\x02\x00\x00\x02\x01\x01") + right;
     const std::string stalled = bytes_of("\x01\x00\x00\x01") + right + bytes_of("\x01\x00\x01");
+    std::string full = bytes_of("\x00\x00");  // one more than there is room for
+    for (char account = 0; account < 4; ++account)
+        full += bytes_of("\x03\x00\x00\x00") + account + bytes_of("\x00\x00");
     SeedFolder folder(all, "tokens");
+    folder.write("full", full);
     folder.write("right", lists + right + right);
     folder.write("others", lists + others + right);
     folder.write("late", lists + late);
