@@ -83,6 +83,15 @@ class Zoo(unittest.TestCase):
                          "| `no_epoch` | F-9 | a server keeps its old epoch | – | **2.5 s, 31 seeds**: F-9 | – | – |")
         self.assertEqual(self.zoo("--check")[0], 0)
 
+    def test_the_table_names_what_unit_tests_alone_see(self):
+        alone = '"unit": {"found": true, "seconds": 1.0, "by": "core: F-9"}'
+        for more, named in (('"storm": {"found": false, "seconds": 60.0}', True),
+                            ('"storm": {"found": true, "seconds": 6.0, "by": "two"}', False)):
+            self.write("docs/zoo.json", '{"no_epoch": {%s, %s}}' % (alone, more))
+            self.assertEqual(self.zoo("--write")[0], 0)
+            written = (self.root / "docs" / "ZOO.md").read_text(encoding="utf-8")
+            self.assertEqual("Seen by unit tests alone: `no_epoch`." in written, named)
+
     def test_a_fuzz_target_that_nobody_knows_is_found(self):
         listed = (ROOT / "fuzz" / "CMakeLists.txt").read_text(encoding="utf-8")
         self.write("fuzz/CMakeLists.txt", listed.replace("fuzz_target(rows ", "fuzz_target(columns "))
@@ -112,6 +121,12 @@ class Zoo(unittest.TestCase):
         self.write("src/daemon/game.cpp", SOURCE)
         self.zoo("--only", "no_epoch", "--finder", "fuzz", "--no-build", "--no-baseline")
         self.assertTrue(self.row().endswith("| not in it |"), self.row())
+
+    def test_a_bug_of_the_sdk_is_not_in_the_storm(self):
+        self.write("src/core/fleet.cpp", "")
+        self.write("sdk/src/clock_estimate.cpp", SOURCE)
+        self.zoo("--only", "no_epoch", "--finder", "storm", "--no-build", "--no-baseline")
+        self.assertTrue(self.row().endswith("| not in it | – |"), self.row())
 
     def test_a_fuzz_target_that_objects_without_a_bug_is_not_asked_about_bugs(self):
         self.fuzz_target("core", 1, "")

@@ -94,8 +94,8 @@ MUSTER_PLANTED_BUG=no_epoch build/zoo/muster simulate --scenario lossy --seeds 1
 objection. `storm` is one storm of {STORM_SECONDS} s with seed {STORM_SEED}; seconds from its start. `fuzz` are the fuzz targets that have the
 bug's code in them, in turn, {FUZZ_SECONDS} s each with seed {FUZZ_SEED}, from the seeds of our own encoders, at the lowest priority; CPU time
 and runs up to the objection (build them with `cmake --preset zoo-fuzz`; the input that showed it is kept in
-`build/zoo-fuzz/findings`). Times do not count building. "Not in it": the simulator, or any fuzz target, has none of that
-code. "–" was not run.
+`build/zoo-fuzz/findings`). Times do not count building. "Not in it": the simulator, the storm or any fuzz target has none
+of that code. "–" was not run.
 
 """
 
@@ -217,6 +217,8 @@ def sim(runner, bug):
 
 
 def storm(runner, bug):
+    if bug and set(folders_of(bug)) == {"sdk"}:  # its peers are its own
+        return {"found": False, "seconds": 0.0, "runs": 0}
     begun = time.monotonic()
     code, said, _ = runner.run([BUILD / "tests" / "storm", "--program", BUILD / "muster", "--preload",
                                 BUILD / "tests" / "libstorm_preload.so", "--seed", STORM_SEED, "--seconds",
@@ -300,6 +302,10 @@ def said_of(result):
     return f"**{figures}**: {by[:160]}"
 
 
+def finders_that_saw(result):
+    return [finder for finder in FINDERS if result.get(finder, {}).get("found")]
+
+
 def table(results):
     columns = ["bug", "breaks", "what is wrong", *(COLUMNS[finder] for finder in FINDERS)]
     lines = ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
@@ -316,6 +322,9 @@ def table(results):
     lines += ["", f"While no bug is live: {calm.replace('not seen', 'no objection')}.",
               "", f"{len(bugs())} bugs. Seen: {counts}. "
               + (f"Seen by no finder that was run: {', '.join(unseen)}." if unseen else "Each was seen by a finder.")]
+    only_unit = [f"`{name}`" for name, _, _ in bugs() if finders_that_saw(results.get(name, {})) == ["unit"]]
+    if only_unit:
+        lines += ["", f"Seen by unit tests alone: {', '.join(only_unit)}."]
     return "\n".join(lines) + "\n"
 
 
