@@ -21,6 +21,7 @@
 #include <fmt/format.h>
 
 #include "agent/keeper.h"
+#include "base/safe_text.h"
 #include "cli/command.h"
 #include "cli/program.h"
 #include "cli/standard_output.h"
@@ -179,7 +180,7 @@ const Command* command_in(const muster::Program& program, std::span<const char* 
 
 int usage_error(const CLI::App& app, const muster::Program& program, std::span<const char* const> arguments,
                 const CLI::ParseError& error) {
-    const std::string wrong = complaint(app, arguments, error);
+    const std::string wrong = muster::safe_text(complaint(app, arguments, error));
     if (const Command* command = command_in(program, arguments)) {
         print_error("muster: {}\n\nUsage: {}\n`muster {} --help` says more.\n", wrong, muster::usage_line(*command),
                     command->name);
