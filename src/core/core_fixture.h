@@ -78,17 +78,7 @@ public:
 
     explicit CoreWorld(const RecoveredState& recovered = {}, const std::function<void(CoreConfig&)>& adjust = {})
         : log(clock, log_lines, LogLevel::debug), loop(clock, log) {
-        CoreConfig config;
-        config.fleet.regions = {{use, "USE"}, {RegionId(1), "USW"}, {eu, "EU"}};
-        config.matchmakers.regions = config.fleet.regions;
-        config.server_token = [](std::string_view token) { return token == "server-secret"; };
-        config.matchmaker_token = [](std::string_view token) { return token == "matchmaker-secret"; };
-        config.player_credential = [](std::string_view, std::string_view credential, UnixMs) {
-            return credential == "wrong" ? Failure(Refusal::invalid_credential)
-                                         : Result<std::optional<AccountId>, Refusal>(std::nullopt);
-        };
-        if (adjust) adjust(config);
-        core = std::make_unique<Core>(std::move(config),
+        core = std::make_unique<Core>(usual_config(adjust),
                                       Core::Parts{loop, log, links, store, entropy, clock, clock.wall()}, recovered);
         source.when_refilling = [this] {
             if (!store.holding && !store.waiting.empty()) answer_batch();
@@ -102,6 +92,25 @@ public:
         loop.events().subscribe_all([this](const EventView& event) { event_names.emplace_back(event.name()); });
         settle();
         REQUIRE(core->ready());
+    }
+
+    static CoreConfig usual_config(const std::function<void(CoreConfig&)>& adjust) {
+        CoreConfig config;
+        config.fleet.regions = {{use, "USE"}, {RegionId(1), "USW"}, {eu, "EU"}};
+        config.matchmakers.regions = config.fleet.regions;
+        config.server_token = [](std::string_view token) { return token == "server-secret"; };
+        config.matchmaker_token = [](std::string_view token) { return token == "matchmaker-secret"; };
+        config.player_credential = [](std::string_view, std::string_view credential, UnixMs) {
+            return credential == "wrong" ? Failure(Refusal::invalid_credential)
+                                         : Result<std::optional<AccountId>, Refusal>(std::nullopt);
+        };
+        if (adjust) adjust(config);
+        return config;
+    }
+
+    // What a reload does.
+    void reload(const std::function<void(CoreConfig&)>& adjust) {
+        in_pass([&](const Pass&) { core->configure(usual_config(adjust)); });
     }
 
     // One pass after the other until nothing is left to do at this moment.

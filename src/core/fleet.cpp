@@ -35,6 +35,8 @@ void Fleet::configure(FleetConfig config) {
     config.regions = std::move(config_.regions);
     config_ = std::move(config);
     for (auto& [region, brake] : brakes_) brake.configure(config_.brake);
+    // Timers stand where the old limits ended.
+    for (auto& [id, server] : servers_) timers_.restart(server.silence, Timers::delay_least);
 }
 
 void Fleet::recover(const Pass& pass, std::span<const ServerRecord> servers, std::span<const AbortOwed> owed_aborts) {

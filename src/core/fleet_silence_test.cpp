@@ -71,6 +71,24 @@ TEST_CASE_FIXTURE(CoreWorld, "F-2: a single server that is overdue by all of its
     CHECK(events_named("brake.on") == 0);
 }
 
+TEST_CASE_FIXTURE(CoreWorld, "F-2, X-3: shorter limits of a reload hold for the servers that are connected") {
+    core->configure(usual_config([](CoreConfig& config) {
+        config.fleet.heartbeat_interval = 1h;
+        config.fleet.heartbeat_timeout = 2h;
+    }));
+    const TestServer server = join(*this, 7777);
+    advance(60s);
+    send(server.link, beat_of(server));
+    reload([](CoreConfig& config) {
+        config.fleet.heartbeat_interval = 2s;
+        config.fleet.heartbeat_timeout = 10s;
+    });
+    advance(9'999ms);
+    CHECK(core->fleet().find(server.id) != nullptr);
+    advance(1ms);
+    CHECK(core->fleet().find(server.id) == nullptr);
+}
+
 TEST_CASE_FIXTURE(CoreWorld, "B-1: a link that Muster does not read is not silent") {
     const TestServer server = join(*this, 7777);
     in_pass([&](const Pass& pass) { core->paused(pass, server.link); });

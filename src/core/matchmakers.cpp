@@ -36,6 +36,8 @@ Matchmakers::Matchmakers(MatchmakersConfig config, Timers& timers) : config_(std
 void Matchmakers::configure(MatchmakersConfig config) {
     config.regions = std::move(config_.regions);
     config_ = std::move(config);
+    // Timers stand where the old limit ended.
+    for (auto& [number, matchmaker] : by_number_) timers_.restart(matchmaker.silence, Timers::delay_least);
 }
 
 Result<Matchmakers::Greeting, Refusal> Matchmakers::handshake(const Pass& pass, ConnectionId from,

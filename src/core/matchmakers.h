@@ -55,7 +55,7 @@ class Matchmakers {
 public:
     Matchmakers(MatchmakersConfig config, Timers& timers);
 
-    // Takes effect from the next heartbeat on. The regions stay as they are.
+    // Holds for those that are there, too. The regions stay as they are.
     void configure(MatchmakersConfig config);
 
     // Links of those that were silent for too long since the last call, to be closed.

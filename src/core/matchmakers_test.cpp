@@ -59,6 +59,16 @@ TEST_CASE_FIXTURE(CoreWorld, "A-1: a matchmaker that says nothing for 90 s is dr
     CHECK(closed(matchmaker));
 }
 
+TEST_CASE_FIXTURE(CoreWorld, "A-1, X-3: a shorter limit of a reload holds for the matchmakers that are connected") {
+    const ConnectionId matchmaker = join_matchmaker(*this);
+    advance(1s);
+    reload([](CoreConfig& config) { config.matchmakers.heartbeat_timeout = 3s; });
+    advance(1'999ms);
+    CHECK_FALSE(closed(matchmaker));
+    advance(1ms);
+    CHECK(closed(matchmaker));
+}
+
 TEST_CASE_FIXTURE(CoreWorld,
                   "A-1: the handshake lists the Available servers of the regions asked for, by ascending id") {
     const TestServer one = join(*this, 7777, eu);

@@ -13,9 +13,9 @@
 namespace muster {
 
 // One matchmaker whose servers never acknowledge would fill all room, and lock out the others for as long as its
-// requests take to fail. So none may have more than eight times what is free: alone it gets eight ninths of the room,
-// two that ask for all they can get have 8/17 each, and there is room for the first requests of whoever comes next
-//
+// requests take to fail. So one may begin only while it has fewer than eight times what is free: alone it gets eight
+// ninths of the room, two that ask for all they can get have 8/17 each, and there is room for the first requests of
+// whoever comes next.
 //
 // Game thread only.
 class RequestsInFlight {
