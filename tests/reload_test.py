@@ -63,6 +63,17 @@ class Reload(Served):
         # The number of a match that is over stays for fleet.lobby_memory.
         self.assertEqual(self.matches_in_history(), ["1", "2"])
         self.soon(lambda: "history_keep" in self.daemon.log_text(), "the log does not say what changed")
+        self.soon(lambda: "Reloaded: 1 changed, 0 at the next restart" in self.daemon.log_text(), "the end of it is not told")
+
+    def test_X_3_S_1_TLS_settings_that_a_start_would_refuse_are_refused(self):
+        before = self.config.read_text()
+        self.config.write_text(before + '[tls]\nports = ["http"]\ncertificate_file = "/nope"\nkey_file = "/nope"\n')
+        self.daemon.process.send_signal(signal.SIGHUP)
+        self.soon(lambda: re.search("Reload refused: .*/nope", self.daemon.log_text()), "it is not refused")
+        self.config.write_text(before)
+        self.daemon.process.send_signal(signal.SIGHUP)
+        self.soon(lambda: "Reloaded; nothing changed" in self.daemon.log_text(), "it stayed refused")
+        self.assertNotIn("Changed", self.daemon.log_text())
 
     def test_X_3_a_SIGHUP_while_the_daemon_starts_is_a_reload_and_does_not_end_it(self):
         self.daemon.end()

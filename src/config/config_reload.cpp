@@ -21,7 +21,7 @@ std::string change_text(const ConfigKey& key, const Config& running, const Confi
 }  // namespace
 
 ConfigReload merge_reload(const Config& running, const Config& wanted) {
-    ConfigReload reload{running, {}, {}, {}};
+    ConfigReload reload{running, {}, {}, {}, wanted};
     for (const ConfigKey& key : config_keys()) {
         if (same_value(key, running, wanted)) continue;
         if (key.effect == TakesEffect::at_reload) {

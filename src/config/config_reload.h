@@ -14,6 +14,7 @@ struct ConfigReload {
     std::vector<std::string> now;         // "fleet.heartbeat_timeout: \"30s\" -> \"3s\""; a secret only says it changed
     std::vector<std::string> at_restart;  // the same, for what waits for a restart
     std::vector<std::string> warnings;
+    Config at_next_start;  // what was read, whole
 };
 
 // What a change from `running` to `wanted` comes to.

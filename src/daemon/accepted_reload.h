@@ -12,7 +12,8 @@
 
 namespace muster {
 
-// Reads both again, and tells what is wrong or waits for a restart. Nothing when it is refused: all stays as it was.
+// Reads both again, and tells what is wrong. Nothing when it is refused: all stays as it was. Refused is also what the
+// next start would refuse, such as certificates for a port that has TLS only then.
 inline std::optional<ConfigReload> accepted_reload(const Config& running, const ConfigSource& source, TlsWatch& tls,
                                                    Log& log) {
     auto reload = reload_config(running, source);
@@ -21,15 +22,23 @@ inline std::optional<ConfigReload> accepted_reload(const Config& running, const 
         for (const std::string& problem : reload.error()) log.error("Reload refused: {}", problem);
         return std::nullopt;
     }
-    if (const auto problem = tls.take_new(reload->config, files)) {
+    auto problem = tls.problem_at_start(reload->at_next_start);
+    if (!problem) problem = tls.take_new(reload->config, files);
+    if (problem) {
         log.error("Reload refused: {}", *problem);
         return std::nullopt;
     }
     reload->now.insert(reload->now.end(), files.begin(), files.end());
     for (const std::string& warning : reload->warnings) log.warning("{}", warning);
-    for (const std::string& change : reload->at_restart) log.warning("Changes at the next restart: {}", change);
-    if (reload->now.empty() && reload->at_restart.empty()) log.info("Reloaded; nothing changed");
     return std::move(*reload);
+}
+
+// Once it holds: whoever reads that something has changed, or the line at the end, can rely on it.
+inline void tell_reloaded(Log& log, const ConfigReload& reload) {
+    for (const std::string& change : reload.at_restart) log.warning("Changes at the next restart: {}", change);
+    for (const std::string& change : reload.now) log.info("Changed {}", change);
+    if (reload.now.empty() && reload.at_restart.empty()) return log.info("Reloaded; nothing changed");
+    log.info("Reloaded: {} changed, {} at the next restart", reload.now.size(), reload.at_restart.size());
 }
 
 }  // namespace muster

@@ -135,16 +135,17 @@ private:
     }
 
     void apply(ConfigReload& reload) {
-        config_ = std::move(reload.config);
+        config_ = reload.config;
         http_.configure(config_, tls_.ports().http);
         configure_network(kept_.ports->network(), config_, tls_.ports());
-        // Whoever reads that it has changed can rely on it, in all cells.
+        // It holds once it does in all cells.
         const auto left = std::make_shared<std::atomic<std::size_t>>(runners_.size());
+        const auto told = std::make_shared<ConfigReload>(std::move(reload));
         for (const auto& runner : runners_)
-            runner->configure(config_, [this, left, changes = reload.now, least = config_.log.level] {
+            runner->configure(config_, [this, left, told] {
                 if (left->fetch_sub(1) > 1) return;
-                for (const std::string& change : changes) log_.info("Changed {}", change);
-                log_.set_least(least);
+                tell_reloaded(log_, *told);
+                log_.set_least(told->config.log.level);
             });
     }
 

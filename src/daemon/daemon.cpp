@@ -307,13 +307,12 @@ private:
             const auto warning = plan_descriptors(reload.config, open_files_max_).warning;
             if (warning) log_.warning("{}", *warning);
         }
-        config_ = std::move(reload.config);
+        config_ = reload.config;
         http_.configure(config_, tls_.ports().http);
         node_->store().keep_history(history_limits_of(config_));
-        // Whoever reads that it has changed can rely on it.
-        game_->configure(config_, tls_.ports(), [this, changes = std::move(reload.now), least = config_.log.level] {
-            for (const std::string& change : changes) log_.info("Changed {}", change);
-            log_.set_least(least);
+        game_->configure(config_, tls_.ports(), [this, told = std::make_shared<ConfigReload>(std::move(reload))] {
+            tell_reloaded(log_, *told);
+            log_.set_least(told->config.log.level);
         });
     }
 

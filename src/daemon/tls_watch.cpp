@@ -29,6 +29,12 @@ void TlsWatch::look() {
     if (tickets_.keys()) warn_of_tickets(tickets_.renew(wall_seconds()));
 }
 
+std::optional<std::string> TlsWatch::problem_at_start(const Config& config) const {
+    auto read = read_tls_ports(config, tickets_.keys());
+    if (!read) return read.error();
+    return std::nullopt;
+}
+
 std::optional<std::string> TlsWatch::take_new(const Config& config, std::vector<std::string>& changes) {
     auto read = read_tls_ports(config, tickets_.keys());
     if (!read) return read.error();

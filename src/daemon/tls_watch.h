@@ -30,6 +30,9 @@ public:
     // Once a second or so: what an operator should know, and new keys for tickets.
     void look();
 
+    // Why a daemon would not start with that config; nothing when it would.
+    std::optional<std::string> problem_at_start(const Config& config) const;
+
     // The files may hold something new although the config is the same; `changes` says what. Why not; nothing when it
     // was done.
     std::optional<std::string> take_new(const Config& config, std::vector<std::string>& changes);
