@@ -88,6 +88,7 @@ bool muster_matchmaker_players(muster_matchmaker* matchmaker, int32_t lobby, con
     if (!is_list(accounts, account_count)) return false;
     return attempt_on(matchmaker, [&](auto& it) {
         std::vector<AccountId> list;
+        list.reserve(account_count);
         for (std::size_t i = 0; i < account_count; ++i) list.emplace_back(accounts[i]);
         it.matchmaker.players(LobbyId{lobby}, list, [=](const Outcome& outcome) {
             if (done) done(user, lobby, static_cast<int>(outcome.code), outcome.text.c_str());

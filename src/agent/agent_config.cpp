@@ -169,6 +169,7 @@ private:
             std::find_if(fields.begin(), fields.end(), [&](auto& each) { return each.name == name.str(); });
         if (field == fields.end()) {
             std::vector<std::string> known;
+            known.reserve(fields.size());
             for (const auto& each : fields) known.push_back(each.name);
             refuse(name.source(), fmt::format("{}: unknown key{}", full_name, did_you_mean(name.str(), known)));
         } else if (!field->set(value, out) && !refuse_entries(full_name, value, *field, out)) {
@@ -258,6 +259,7 @@ private:
         const auto field = std::find_if(fields.begin(), fields.end(), [&](auto& each) { return each.name == name; });
         if (field == fields.end()) {
             std::vector<std::string> known;
+            known.reserve(fields.size());
             for (const auto& each : fields) known.push_back(each.name);
             return refuse_at(variable.name, fmt::format("unknown key{}", did_you_mean(name, known)));
         }

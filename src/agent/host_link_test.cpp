@@ -50,7 +50,7 @@ struct LinkWorld {
             const FrameSplit frame = next_frame(heard, ByteOrder::little, 65'535);
             if (frame.kind != FrameSplit::Kind::frame) break;
             codes.push_back(frame.code);
-            payloads[frame.code].push_back({frame.payload.begin(), frame.payload.end()});
+            payloads[frame.code].emplace_back(frame.payload.begin(), frame.payload.end());
             heard.erase(heard.begin(), heard.begin() + static_cast<std::ptrdiff_t>(frame.size));
         }
         return codes;

@@ -199,14 +199,14 @@ void Supervisor::exited(Moment at, ProcessId id, ExitStatus status) {
     process->last_exit = ProcessExit{status, at.wall, ran, reason, failed};
     if (process->match && !ordered) {
         if (process->match->stage == Stage::offered) {
-            orders_.push_back(TellMatch{id, process->match->match.lobby, Tell::decline});
+            orders_.emplace_back(TellMatch{id, process->match->match.lobby, Tell::decline});
         } else if (status.clean()) {
-            orders_.push_back(TellMatch{id, process->match->match.lobby, Tell::ended});
+            orders_.emplace_back(TellMatch{id, process->match->match.lobby, Tell::ended});
         }
     }
     leave_muster(*process, !ordered && status.crashed());
     process->pid.reset();
-    orders_.push_back(KillProcess{id});  // what it started must not outlive it
+    orders_.emplace_back(KillProcess{id});  // what it started must not outlive it
     tell(News::exited, *process, reason);
     after_exit(at, *process, ran, failed);
 }
@@ -276,7 +276,7 @@ void Supervisor::start(Moment at, Process& process) {
     process.started = at.now;
     process.started_at = at.wall;
     set_state(process, ProcessState::starting);
-    orders_.push_back(StartProcess{process.id, process.run, process.port, process.life});
+    orders_.emplace_back(StartProcess{process.id, process.run, process.port, process.life});
 }
 
 void Supervisor::became_ready(Moment, Process& process) {
@@ -289,14 +289,14 @@ void Supervisor::became_ready(Moment, Process& process) {
 void Supervisor::register_at_muster(Process& process) {
     if (process.registered || process.run->sdk == SdkKind::muster) return;
     process.registered = true;
-    orders_.push_back(JoinMuster{process.id, process.port, process.match});
+    orders_.emplace_back(JoinMuster{process.id, process.port, process.match});
     update_draining(process);
 }
 
 void Supervisor::leave_muster(Process& process, bool crashed) {
     if (!process.registered) return;
     process.registered = process.drained = false;
-    orders_.push_back(LeaveMuster{process.id, crashed});
+    orders_.emplace_back(LeaveMuster{process.id, crashed});
 }
 
 void Supervisor::set_state(Process& process, ProcessState state) {
@@ -306,7 +306,7 @@ void Supervisor::set_state(Process& process, ProcessState state) {
 }
 
 void Supervisor::tell(ProcessNews::Kind kind, const Process& process, std::string_view text) {
-    orders_.push_back(ProcessNews{kind, process.id, std::string(text)});
+    orders_.emplace_back(ProcessNews{kind, process.id, std::string(text)});
 }
 
 void Supervisor::tick(Moment at) {
@@ -322,7 +322,7 @@ void Supervisor::tick(Moment at, Process& process) {
     if (!process.pid) return;
     if (process.kill_at) {
         if (*process.kill_at > at.now) return;
-        orders_.push_back(KillProcess{process.id});
+        orders_.emplace_back(KillProcess{process.id});
         process.kill_at = at.now + kill_again;
         return;
     }
@@ -336,7 +336,7 @@ void Supervisor::tick(Moment at, Process& process) {
     }
     if (process.match && process.match->stage == Stage::ready && process.match->ready_at + joining_time <= at.now) {
         process.match->stage = Stage::started;
-        orders_.push_back(TellMatch{process.id, process.match->match.lobby, Tell::started});
+        orders_.emplace_back(TellMatch{process.id, process.match->match.lobby, Tell::started});
         tell(News::changed, process);
     }
     if (process.ask_by && *process.ask_by <= at.now) {
@@ -383,6 +383,7 @@ std::vector<Order> Supervisor::take_orders() {
 
 std::vector<const Process*> Supervisor::processes() const {
     std::vector<const Process*> all;
+    all.reserve(processes_.size());
     for (const auto& [place, process] : processes_) all.push_back(&process);
     return all;
 }
@@ -425,6 +426,7 @@ std::optional<std::int32_t> Supervisor::wanted(std::string_view run) const {
 
 std::vector<std::string> Supervisor::runs() const {
     std::vector<std::string> names;
+    names.reserve(runs_.size());
     for (const auto& [name, run] : runs_) names.push_back(name);
     return names;
 }

@@ -35,13 +35,13 @@ void Supervisor::heard(Moment at, ProcessId id, const SdkFact& fact) {
             if (process->match->stage == Stage::offered) {
                 process->match->stage = Stage::accepted;
                 process->had_match = true;
-                orders_.push_back(TellMatch{id, fact.lobby, Tell::accept});
+                orders_.emplace_back(TellMatch{id, fact.lobby, Tell::accept});
                 set_state(*process, ProcessState::allocated);
             }
             if (fact.kind == Kind::match_ready && process->match->stage == Stage::accepted) {
                 process->match->stage = Stage::ready;
                 process->match->ready_at = at.now;
-                orders_.push_back(TellMatch{id, fact.lobby, Tell::ready});
+                orders_.emplace_back(TellMatch{id, fact.lobby, Tell::ready});
                 tell(News::changed, *process);
             }
             return;
@@ -83,7 +83,7 @@ void Supervisor::heard(Moment at, ProcessId id, const SdkFact& fact) {
 void Supervisor::match_over(Moment, Process& process, bool tell_muster) {
     const bool accepted = process.match->stage != Stage::offered;
     if (tell_muster)
-        orders_.push_back(TellMatch{process.id, process.match->match.lobby, accepted ? Tell::ended : Tell::decline});
+        orders_.emplace_back(TellMatch{process.id, process.match->match.lobby, accepted ? Tell::ended : Tell::decline});
     process.match.reset();
     process.offers_off = true;
     update_draining(process);
@@ -95,10 +95,13 @@ void Supervisor::offered(Moment, ProcessId id, const SdkMatch& match) {
     const bool can = process && process->pid && process->state == ProcessState::ready && process->registered &&
                      !process->match && !process->offers_off && !process->out_of_reach &&
                      process->wish == EndWish::none && !draining_;
-    if (!can) return orders_.push_back(TellMatch{id, match.lobby, Tell::decline});
+    if (!can) {
+        orders_.emplace_back(TellMatch{id, match.lobby, Tell::decline});
+        return;
+    }
     process->match = MatchHeld{.match = match};
     tell(News::changed, *process);  // written down before the process hears of it
-    orders_.push_back(OfferMatch{id, match});
+    orders_.emplace_back(OfferMatch{id, match});
 }
 
 void Supervisor::not_told(ProcessId id, LobbyId lobby) {
@@ -107,14 +110,14 @@ void Supervisor::not_told(ProcessId id, LobbyId lobby) {
     if (process->match->stage != Stage::offered) return;
     process->match.reset();
     tell(News::changed, *process);
-    orders_.push_back(TellMatch{id, lobby, Tell::decline});
+    orders_.emplace_back(TellMatch{id, lobby, Tell::decline});
 }
 
 void Supervisor::aborted(Moment at, ProcessId id, LobbyId lobby, std::string_view reason) {
     Process* process = find_process(id);
     if (!process || !process->match || process->match->match.lobby != lobby) return;
     match_over(at, *process, false);
-    orders_.push_back(DropMatch{id, lobby, std::string(reason)});
+    orders_.emplace_back(DropMatch{id, lobby, std::string(reason)});
     if (process->run->sdk == SdkKind::none) {
         // One match is one life: there is no other way to tell it that the match is off.
         process->end_is_wished = true;
@@ -129,7 +132,7 @@ void Supervisor::matches_held(Moment at, ProcessId id, std::int32_t count, Serve
     if (!process || !process->pid || process->being_ended() || process->run->sdk != SdkKind::muster) return;
     // What Muster was told before it had registered is void.
     if (server.value != 0 && std::exchange(process->own_server, server) != server && process->drained)
-        orders_.push_back(DrainAtMuster{id, true});
+        orders_.emplace_back(DrainAtMuster{id, true});
     process->own_matches = count;
     process->ask_by.reset();
     if (!process->was_ready) return;
@@ -149,7 +152,7 @@ void Supervisor::update_draining(Process& process) {
     const bool draining = draining_ || process.offers_off || process.out_of_reach || process.wish != EndWish::none;
     if (draining == process.drained) return;
     process.drained = draining;
-    orders_.push_back(DrainAtMuster{process.id, draining});
+    orders_.emplace_back(DrainAtMuster{process.id, draining});
 }
 
 void Supervisor::drain(Moment, bool draining) {
@@ -177,7 +180,7 @@ void Supervisor::wish_end(Moment at, Process& process, EndWish wish, std::string
     }
     if (process.run->sdk == SdkKind::muster && process.was_ready && !std::exchange(process.asked, true)) {
         process.ask_by = at.now + ask_patience;
-        orders_.push_back(AskMatches{process.id});
+        orders_.emplace_back(AskMatches{process.id});
     }
     if (process.ask_by) return;
     process.end_is_wished = true;
@@ -218,14 +221,14 @@ void Supervisor::end(Moment at, Process& process, ProcessState shown, std::strin
     process.wish_by.reset();
     process.ask_by.reset();
     if (process.match && process.match->stage == Stage::offered) {
-        orders_.push_back(TellMatch{process.id, process.match->match.lobby, Tell::decline});
+        orders_.emplace_back(TellMatch{process.id, process.match->match.lobby, Tell::decline});
     }
     // Muster aborts a match that is still here. It hears so before the process is gone.
     process.match.reset();
     leave_muster(process, shown == ProcessState::unhealthy);
     process.kill_at = at.now + process.run->stop_grace;
     set_state(process, shown);
-    orders_.push_back(StopProcess{process.id, process.run->stop_signal});
+    orders_.emplace_back(StopProcess{process.id, process.run->stop_signal});
 }
 
 Result<void, std::string> Supervisor::restart(Moment at, std::string_view name) {

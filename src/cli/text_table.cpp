@@ -11,15 +11,18 @@ constexpr std::size_t gap_columns = 2;
 
 std::vector<std::string> TextTable::lines(bool colours, std::size_t room) const {
     std::vector<Cell> title;
+    title.reserve(columns_.size());
     for (const Column& column : columns_) title.push_back({column.title, Style::bold});
     const std::vector<std::size_t> widths = widths_within(room);
     std::vector<std::string> all{line(title, widths, colours)};
+    all.reserve(rows_.size() + 1);
     for (const auto& row : rows_) all.push_back(line(row, widths, colours));
     return all;
 }
 
 std::vector<std::size_t> TextTable::widths_within(std::size_t room) const {
     std::vector<std::size_t> widths;
+    widths.reserve(columns_.size());
     for (const Column& column : columns_) widths.push_back(shown_width(column.title));
     for (const auto& row : rows_)
         for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], shown_width(row[i].text));

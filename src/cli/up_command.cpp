@@ -70,6 +70,7 @@ std::int64_t region_of(const UpArguments& arguments) {
 // The agent's config, as one would write it oneself.
 std::string agent_config(const UpArguments& arguments, const std::filesystem::path& folder, const std::string& join) {
     std::vector<std::string> words;
+    words.reserve(arguments.command.size());
     for (const std::string& word : arguments.command) words.push_back(json_quoted(word));
     return fmt::format(
         "# Written by `muster up`. `muster agent --config` takes it as well.\n"

@@ -149,6 +149,7 @@ std::string cells_text(const CellPlans& cells) {
 
 std::string list_text(const std::vector<std::string>& items) {
     std::vector<std::string> quoted;
+    quoted.reserve(items.size());
     for (const std::string& item : items) quoted.push_back(json_quoted(item));
     return fmt::format("[{}]", fmt::join(quoted, ", "));
 }

@@ -98,6 +98,7 @@ private:
 
     std::vector<std::string> names() const {
         std::vector<std::string> all;
+        all.reserve(runners_.size());
         for (const auto& runner : runners_) all.push_back(runner->cell());
         return all;
     }

@@ -54,6 +54,7 @@ const MachineProcess* Machine::find(std::int32_t pid) const {
 
 std::vector<SeenProcess> Machine::seen() const {
     std::vector<SeenProcess> all;
+    all.reserve(processes_.size());
     for (const auto& [pid, process] : processes_) all.push_back({pid, process.start_ticks, process.life, process.name});
     return all;
 }

@@ -43,6 +43,7 @@ std::optional<TokenHolder> OperatorBook::named(std::string_view name) const {
 std::vector<OperatorRecord> OperatorBook::all() const {
     const std::lock_guard lock(mutex_);
     std::vector<OperatorRecord> all;
+    all.reserve(by_name_.size());
     for (const auto& [name, known] : by_name_) all.push_back(known);
     return all;
 }

@@ -93,12 +93,14 @@ std::vector<std::unique_ptr<NetWorker>> Network::make_workers(std::size_t thread
 
 std::vector<NetWorker*> Network::worker_pointers() const {
     std::vector<NetWorker*> pointers;
+    pointers.reserve(workers_.size());
     for (const auto& worker : workers_) pointers.push_back(worker.get());
     return pointers;
 }
 
 std::vector<LinkWorker*> Network::link_workers() const {
     std::vector<LinkWorker*> pointers;
+    pointers.reserve(workers_.size());
     for (const auto& worker : workers_) pointers.push_back(worker.get());
     return pointers;
 }

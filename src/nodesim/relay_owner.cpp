@@ -49,6 +49,7 @@ void RelayOwnerSide::wake() {
 
 void RelayOwnerSide::turn() {
     std::vector<NodeLinkNumber> names;
+    names.reserve(nodes_.size());
     for (const auto& [name, link] : nodes_) names.push_back(name);
     for (const NodeLinkNumber name : names) {
         const auto found = nodes_.find(name);

@@ -153,7 +153,8 @@ private:
     void enter(Node& node, const std::shared_ptr<Transaction>& transaction, CellMark mark, const Outcome& outcome) {
         if (engine_away_) return;
         if (locked_by_) {
-            waiting_.push_back([this, &node, transaction, mark, outcome] { enter(node, transaction, mark, outcome); });
+            waiting_.emplace_back(
+                [this, &node, transaction, mark, outcome] { enter(node, transaction, mark, outcome); });
             return;
         }
         if (rules_.fence && (row_.mark.term != mark.term || row_.mark.batch != mark.batch))
@@ -215,7 +216,7 @@ private:
     void ask(Node& node, const Transaction& transaction, const std::function<void()>& again) {
         if (engine_away_) return again();
         if (locked_by_ && rules_.settle_by_write) {
-            waiting_.push_back([this, &node, transaction, again] { ask(node, transaction, again); });
+            waiting_.emplace_back([this, &node, transaction, again] { ask(node, transaction, again); });
             return;
         }
         const CellMark found = row_.mark;

@@ -103,7 +103,7 @@ TEST_CASE("N-8: of a lobby that two cells write at once, one has it") {
     for (int batch = 0; batch < batches; ++batch) {
         for (OwnerOfTwo* owner : {eu.get(), us.get()}) {
             std::vector<Record> records;
-            for (int i = 0; i < each; ++i) records.push_back(match(1 + batch * each + i));
+            for (int i = 0; i < each; ++i) records.emplace_back(match(1 + batch * each + i));
             // One of them in the other order, as their passes would have it.
             if (owner == us.get()) std::reverse(records.begin(), records.end());
             owner->submit(std::move(records));

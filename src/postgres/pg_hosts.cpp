@@ -57,6 +57,7 @@ Result<std::vector<PgHost>, std::string> pg_hosts_of(const std::string& url) {
     for (const std::string& each : port)
         if (!each.empty() && !is_port(each)) return Failure<std::string>("'" + each + "' is no port");
     std::vector<PgHost> all;
+    all.reserve(host.size());
     for (std::size_t i = 0; i < host.size(); ++i)
         all.push_back({host[i], port.size() == host.size() ? port[i] : port.front()});
     return all;

@@ -49,6 +49,7 @@ PlayerNotice fell_through(std::int32_t lobby) {
 
 std::vector<PlayerNotice> notices_of(const std::vector<CellNews::Notice>& rows) {
     std::vector<PlayerNotice> notices;
+    notices.reserve(rows.size());
     for (const CellNews::Notice& row : rows) notices.push_back(row.notice);
     return notices;
 }

@@ -33,6 +33,7 @@ std::vector<NodeRow> read_pg_nodes(PgConnection& connection) {
     const PgRows rows =
         connection.run((std::string(columns) + " ORDER BY has_left, name LIMIT $1").c_str(), PgValues(nodes_max));
     std::vector<NodeRow> nodes;
+    nodes.reserve(rows.size());
     for (std::size_t row = 0; row < rows.size(); ++row) nodes.push_back(node_at(rows, row));
     return nodes;
 }

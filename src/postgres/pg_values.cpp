@@ -12,18 +12,21 @@ std::string pg_text(std::string_view text) {
 
 std::vector<const char*> PgValues::pointers() const {
     std::vector<const char*> all;
+    all.reserve(values_.size());
     for (const Value& value : values_) all.push_back(value.bytes ? value.bytes->c_str() : nullptr);
     return all;
 }
 
 std::vector<int> PgValues::lengths() const {
     std::vector<int> all;
+    all.reserve(values_.size());
     for (const Value& value : values_) all.push_back(value.bytes ? static_cast<int>(value.bytes->size()) : 0);
     return all;
 }
 
 std::vector<int> PgValues::formats() const {
     std::vector<int> all;
+    all.reserve(values_.size());
     for (const Value& value : values_) all.push_back(value.is_binary ? 1 : 0);
     return all;
 }

@@ -12,6 +12,7 @@ namespace {
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
     std::vector<char*> pointers;
+    pointers.reserve(texts.size() + 1);
     for (std::string& text : texts) pointers.push_back(text.data());
     pointers.push_back(nullptr);
     return pointers;
@@ -29,7 +30,7 @@ ProgramImage::ProgramImage(std::vector<std::string> command, const std::map<std:
         const bool musters = name.starts_with("MUSTER_") || name == "JOURNAL_STREAM";
         if (!replaced && (inherit == Inherit::all || !musters)) environment_.emplace_back(text);
     }
-    for (const auto& [name, value] : environment) environment_.push_back(name + "=" + value);
+    for (const auto& [name, value] : environment) environment_.emplace_back(name).append("=").append(value);
     words_ = pointers_to(command_);
     variables_ = pointers_to(environment_);
 }

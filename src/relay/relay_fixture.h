@@ -64,13 +64,13 @@ inline std::vector<std::string> heard_in(const std::vector<std::byte>& bytes) {
         const NodeSplit split = next_node_message(rest, node_message_max);
         if (split.outcome != NodeSplit::Outcome::message) return {"no message"};
         rest = rest.subspan(split.size);
-        if (split.kind == NodeKind::opened) heard.push_back("opened");
+        if (split.kind == NodeKind::opened) heard.emplace_back("opened");
         if (split.kind == NodeKind::frame)
             heard.push_back("frame " + std::to_string(read_node_frame(split.body)->code));
-        if (split.kind == NodeKind::paused) heard.push_back("paused");
-        if (split.kind == NodeKind::malformed) heard.push_back("malformed");
-        if (split.kind == NodeKind::drained) heard.push_back("drained");
-        if (split.kind == NodeKind::closed) heard.push_back("closed");
+        if (split.kind == NodeKind::paused) heard.emplace_back("paused");
+        if (split.kind == NodeKind::malformed) heard.emplace_back("malformed");
+        if (split.kind == NodeKind::drained) heard.emplace_back("drained");
+        if (split.kind == NodeKind::closed) heard.emplace_back("closed");
     }
     return heard;
 }

@@ -166,7 +166,7 @@ std::vector<std::string> TlsMaterial::changes_to(const TlsMaterial& next) const 
     std::vector<std::string> changes;
     if (auto change = certificate_change_to(next)) changes.push_back(std::move(*change));
     if (authorities_print_ != next.authorities_print_)
-        changes.push_back("tls.client_ca_file: other authorities; new connections are judged by them");
+        changes.emplace_back("tls.client_ca_file: other authorities; new connections are judged by them");
     if (revoked_ != next.revoked_)
         changes.push_back("tls.revoked_file: " + std::to_string(revoked_.size()) + " -> " +
                           std::to_string(next.revoked_.size()) + " revoked certificates");
