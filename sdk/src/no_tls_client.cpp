@@ -13,7 +13,7 @@ std::shared_ptr<const TlsSettings> read_tls_settings(const TlsOptions&) {
 
 struct TlsClient::Inside {};
 
-TlsClient::TlsClient(std::shared_ptr<const TlsSettings>, const std::string&, const TlsClient*) {}
+TlsClient::TlsClient(const std::shared_ptr<const TlsSettings>&, const std::string&, const TlsClient*) {}
 TlsClient::~TlsClient() = default;
 
 TlsClient::State TlsClient::state() const {

@@ -71,7 +71,8 @@ Outcome of_client(TlsFailure why, const std::string& details) {
 
 }  // namespace
 
-TlsClient::TlsClient(std::shared_ptr<const TlsSettings> settings, const std::string& host, const TlsClient* before) {
+TlsClient::TlsClient(const std::shared_ptr<const TlsSettings>& settings, const std::string& host,
+                     const TlsClient* before) {
     const auto session = before ? before->inside_->link.session() : nullptr;
     inside_ = std::make_unique<Inside>(settings->context, host, session.get());
 }

@@ -50,7 +50,7 @@ public:
 
     // Must be followed by begin(). The peer's certificate must name `host`. `before`, which may be null, is the last
     // one to the same host: its session may shorten the handshake.
-    TlsClient(std::shared_ptr<const TlsSettings> settings, const std::string& host, const TlsClient* before);
+    TlsClient(const std::shared_ptr<const TlsSettings>& settings, const std::string& host, const TlsClient* before);
     TlsClient(const TlsClient&) = delete;
     TlsClient& operator=(const TlsClient&) = delete;
     ~TlsClient();

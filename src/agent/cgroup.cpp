@@ -108,7 +108,7 @@ std::filesystem::path Cgroups::of(const std::string& process, const std::string&
 }
 
 std::optional<std::filesystem::path> Cgroups::make(const std::string& process, const std::string& life) const {
-    const std::filesystem::path folder = of(process, life);
+    std::filesystem::path folder = of(process, life);
     if (mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST) return std::nullopt;
     return folder;
 }

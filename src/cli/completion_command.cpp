@@ -1,6 +1,7 @@
 // `muster completion SHELL`: what makes Tab complete commands, flags and their values.
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -23,12 +24,13 @@ std::string words_of(const Command& command) {
         if (!option.is_place()) words.push_back(option.name);
         if (option.is_place()) words.insert(words.end(), option.choices.begin(), option.choices.end());
     }
-    words.push_back("--help");
+    words.emplace_back("--help");
     return joined(words);
 }
 
 std::string names_of(const Program& program) {
     std::vector<std::string> names;
+    names.reserve(program.commands.size());
     for (const Command& command : program.commands) names.push_back(command.name);
     return joined(names);
 }
@@ -166,7 +168,7 @@ Command completion_command(std::function<const Program&()> program) {
             "  muster completion bash > /etc/bash_completion.d/muster\n"
             "  muster completion zsh > \"${fpath[1]}/_muster\"\n"
             "  muster completion fish > ~/.config/fish/completions/muster.fish\n",
-            [shell, program] {
+            [shell, program = std::move(program)] {
                 if (*shell == "bash") return to_int(print_result(bash(program())));
                 if (*shell == "zsh") return to_int(print_result(zsh(program())));
                 return to_int(print_result(fish(program())));

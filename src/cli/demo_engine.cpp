@@ -140,7 +140,7 @@ void DemoEngine::start(Server& server, const std::filesystem::path& data) {
                      log_);
 }
 
-bool DemoEngine::wait_until(std::vector<std::string> command, const std::function<bool()>& goes_on) {
+bool DemoEngine::wait_until(const std::vector<std::string>& command, const std::function<bool()>& goes_on) {
     const auto until = std::chrono::steady_clock::now() + engine_patience;
     while (goes_on()) {
         if (begin_logged(command, log_)->wait() == 0) return true;
@@ -158,18 +158,11 @@ std::vector<std::string> DemoEngine::asks_whether_ready(const Server& server) co
 
 // Fails, by dividing by zero, until the setting holds for new connections and the standby follows.
 std::vector<std::string> DemoEngine::asks_whether_followed() const {
-    return {program("psql"),
-            "-h",
-            "127.0.0.1",
-            "-p",
-            fmt::to_string(primary_.port),
-            "-U",
-            "muster",
-            "-d",
-            "postgres",
-            "-qc",
-            "SELECT 1 / count(*) FROM pg_stat_replication WHERE sync_state = 'sync' AND"
-            " current_setting('synchronous_standby_names') = '*'"};
+    constexpr const char* question =
+        "SELECT 1 / count(*) FROM pg_stat_replication WHERE sync_state = 'sync' AND"
+        " current_setting('synchronous_standby_names') = '*'";
+    return {program("psql"), "-h",  "127.0.0.1", "-p", fmt::to_string(primary_.port), "-U", "muster", "-d",
+            "postgres",      "-qc", question};
 }
 
 void DemoEngine::run(std::vector<std::string> command, const char* what) {

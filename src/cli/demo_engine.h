@@ -34,7 +34,7 @@ private:
     void make_standby();
     void start(Server& server, const std::filesystem::path& data);
     // Until the command ends well; false when `goes_on` said no before. Throws CommandFailure.
-    bool wait_until(std::vector<std::string> command, const std::function<bool()>& goes_on);
+    bool wait_until(const std::vector<std::string>& command, const std::function<bool()>& goes_on);
     std::vector<std::string> asks_whether_ready(const Server& server) const;
     std::vector<std::string> asks_whether_followed() const;
     void run(std::vector<std::string> command, const char* what);

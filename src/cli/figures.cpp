@@ -37,7 +37,7 @@ std::string short_number(double value) {
 std::string moment_text(std::int64_t unix_ms) {
     const std::tm at = local_time(unix_ms / 1000);
     const std::tm today = local_time(std::time(nullptr));
-    const std::string time = fmt::format("{:02}:{:02}:{:02}.{:03}", at.tm_hour, at.tm_min, at.tm_sec, unix_ms % 1000);
+    std::string time = fmt::format("{:02}:{:02}:{:02}.{:03}", at.tm_hour, at.tm_min, at.tm_sec, unix_ms % 1000);
     if (at.tm_year == today.tm_year && at.tm_yday == today.tm_yday) return time;
     return fmt::format("{}-{:02}-{:02} {}", at.tm_year + 1900, at.tm_mon + 1, at.tm_mday, time);
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -117,9 +118,11 @@ std::string manual(const Program& program) {
 }  // namespace
 
 Command man_command(std::function<const Program&()> program) {
-    return {"man", "Print the manual page", {}, "  muster man > muster.1 && man -l muster.1\n", [program] {
-                return to_int(print_result(manual(program())));
-            }};
+    return {"man",
+            "Print the manual page",
+            {},
+            "  muster man > muster.1 && man -l muster.1\n",
+            [program = std::move(program)] { return to_int(print_result(manual(program()))); }};
 }
 
 }  // namespace muster

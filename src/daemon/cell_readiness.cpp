@@ -29,7 +29,7 @@ std::optional<std::string> problem_of(const std::optional<HttpResponse>& answer)
 
 }  // namespace
 
-HttpResponse owner_readiness(std::optional<HttpResponse> answer) {
+HttpResponse owner_readiness(const std::optional<HttpResponse>& answer) {
     if (const auto problem = problem_of(answer)) return http_error(503, fmt::format("{}{}", not_ready, *problem));
     return {200, "application/json", "{\"status\":\"ready\"}\n"};
 }

@@ -10,7 +10,7 @@
 namespace muster {
 
 // Of the one cell there is. An owner that cannot serve says why in its own words; nothing: it did not answer in time.
-HttpResponse owner_readiness(std::optional<HttpResponse> answer);
+HttpResponse owner_readiness(const std::optional<HttpResponse>& answer);
 
 // Of several cells: ready while at least one can serve, since peers of the others are held up wherever they connect.
 // Those that cannot are named, each with the reason.

@@ -73,7 +73,9 @@ void CellsFront::events(HttpRequest&& request, HttpResponder&& responder) {
             const auto place = asked->from.empty() ? std::nullopt : asked->from[cell];
             return event_question(request, asked->towards, place);
         };
-        const auto tell = [asked = *asked](auto&& answers) { return merged_events(asked, std::move(answers)); };
+        const auto tell = [asked = *asked](std::vector<CellAnswer>&& answers) {
+            return merged_events(asked, std::move(answers));
+        };
         // The history may be read from a disk.
         return gather(of_cell, tell, std::nullopt, std::move(responder));
     }
@@ -82,7 +84,7 @@ void CellsFront::events(HttpRequest&& request, HttpResponder&& responder) {
     newest.query = "limit=1";
     std::erase_if(newest.headers, [](const HttpHeader& header) { return header.name == "Accept"; });
     gather([&](CellNumber) { return newest; },
-           [this, asked = *asked, request = std::move(request)](auto&& answers) {
+           [this, asked = *asked, request = std::move(request)](std::vector<CellAnswer>&& answers) {
                return begin_feed(asked, request, std::move(answers));
            },
            lists_wait_max, std::move(responder));

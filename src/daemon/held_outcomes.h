@@ -14,14 +14,14 @@ class HeldOutcomes {
 public:
     // `may_answer` is asked when there is a promise to keep; `tell` gets what need not wait.
     template <class MayAnswer, class Tell>
-    void take(BatchOutcome&& outcome, MayAnswer may_answer, Tell tell) {
+    void take(BatchOutcome&& outcome, const MayAnswer& may_answer, Tell tell) {
         held_.push_back(std::move(outcome));
         if (held_.size() == 1) release(may_answer, tell);
     }
 
     // Tells what may be told by now.
     template <class MayAnswer, class Tell>
-    void release(MayAnswer may_answer, Tell tell) {
+    void release(const MayAnswer& may_answer, Tell tell) {
         while (!held_.empty()) {
             // A refusal promises nothing.
             if (held_.front().fault == StoreFault::none && !may_answer()) return;
@@ -40,7 +40,7 @@ public:
     // Whether what a pass has to say may leave: the process may have stood still since `may_answer` was asked. False:
     // all of it waits until somebody has shown that nobody took over meanwhile.
     template <class MayAnswer>
-    bool may_send(MayAnswer may_answer) {
+    bool may_send(const MayAnswer& may_answer) {
         if (has_kept_promises_ && !may_answer()) return false;
         has_kept_promises_ = false;
         return true;

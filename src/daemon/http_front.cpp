@@ -145,16 +145,15 @@ void HttpFront::relay(HttpRequest&& request, HttpResponder&& responder, CellNumb
 void HttpFront::relay_readiness(const HttpRequest& request, HttpResponder&& responder) {
     if (cells_) return cells_->readiness(request, std::move(responder));
     auto waiting = std::make_shared<std::optional<HttpResponder>>(std::move(responder));
-    const auto tell = [waiting](std::optional<HttpResponse> answer) {
+    const auto tell = [waiting](const std::optional<HttpResponse>& answer) {
         if (!*waiting) return;
         HttpResponder told = std::move(**waiting);
         waiting->reset();
-        told.send(owner_readiness(std::move(answer)));
+        told.send(owner_readiness(answer));
     };
     owner_->ask(request, [tell, thread = http_->thread()](std::optional<HttpResponse> answer) {
-        thread->post([tell, taken = std::make_shared<std::optional<HttpResponse>>(std::move(answer))] {
-            tell(std::move(*taken));
-        });
+        thread->post(
+            [tell, taken = std::make_shared<std::optional<HttpResponse>>(std::move(answer))] { tell(*taken); });
     });
     http_->thread()->after(CellsFront::lists_wait_max, [tell] { tell(std::nullopt); });
 }

@@ -51,7 +51,7 @@ void RelayedFeeds::look(std::uint64_t number, Time until, std::shared_ptr<HttpRe
         if (piece.body.empty()) return responder->send(http_error(410, "The feed is over"));
     }
     if (!piece.body.empty() || clock_.now() >= until) return responder->send(std::move(piece));
-    thread_->after(look_every, [this, is_here = is_here_, number, until, responder] {
+    thread_->after(look_every, [this, is_here = is_here_, number, until, responder = std::move(responder)] {
         if (*is_here) look(number, until, responder);
     });
 }

@@ -38,8 +38,7 @@ GameState game_state_named(std::string_view name) {
     return GameState::initializing;
 }
 
-Session::Session(Process process, Time begun)
-    : process_(std::move(process)), silent_at_(begun + process_.first_heartbeat) {}
+Session::Session(Process process, Time begun) : process_(process), silent_at_(begun + process_.first_heartbeat) {}
 
 HeartbeatAnswer Session::heartbeat(Time now, const Heartbeat& beat) {
     silent_at_ = now + process_.silence;
@@ -168,7 +167,7 @@ std::optional<Session> Session::restored(Process process, Time now, std::string_
     try {
         const json::value parsed = json::parse(saved);
         const json::object& in = parsed.as_object();
-        Session session(std::move(process), now);
+        Session session(process, now);
         session.state_ = game_state_named(in.at("state").as_string());
         session.over_ = in.at("over").as_bool();
         session.accepted_ = in.at("accepted").as_bool();

@@ -113,7 +113,7 @@ private:
 
 Side::Side(Process process, Place place, const Services& services)
     : SessionSide(std::make_shared<Served>(services), services.log, place.process),
-      process_(std::move(process)),
+      process_(process),
       place_(std::move(place)),
       services_(services) {}
 

@@ -72,14 +72,14 @@ public:
     void start_history();
 
     // What the game answered; see ApiGame.
-    void made(std::uint64_t number, std::shared_ptr<const FleetView> view, Duration cost) {
-        fleet_.made(number, std::move(view), cost);
+    void made(std::uint64_t number, const std::shared_ptr<const FleetView>& view, Duration cost) {
+        fleet_.made(number, view, cost);
     }
-    void made(std::uint64_t number, std::shared_ptr<const PlayersView> view, Duration cost) {
-        players_.made(number, std::move(view), cost);
+    void made(std::uint64_t number, const std::shared_ptr<const PlayersView>& view, Duration cost) {
+        players_.made(number, view, cost);
     }
-    void made(std::uint64_t number, std::shared_ptr<const HostsView> view, Duration cost) {
-        hosts_.made(number, std::move(view), cost);
+    void made(std::uint64_t number, const std::shared_ptr<const HostsView>& view, Duration cost) {
+        hosts_.made(number, view, cost);
     }
     void acted(std::uint64_t number, const ActionOutcome& outcome);
 

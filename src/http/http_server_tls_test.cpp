@@ -82,8 +82,8 @@ class TlsTestClient {
 public:
     // How far it goes by itself.
     enum class Until : std::uint8_t { hello, open };
-    TlsTestClient(TestClient socket, std::shared_ptr<const TlsClientContext> with, Until until = Until::open)
-        : socket_(std::move(socket)), link_(std::move(with), "127.0.0.1") {
+    TlsTestClient(TestClient socket, const std::shared_ptr<const TlsClientContext>& with, Until until = Until::open)
+        : socket_(std::move(socket)), link_(with, "127.0.0.1") {
         link_.begin(out_);
         flush();
         if (until == Until::open) REQUIRE(shake_hands());

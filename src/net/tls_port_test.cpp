@@ -64,8 +64,8 @@ private:
 // A game server that speaks TLS.
 class TlsPeer {
 public:
-    TlsPeer(const SocketAddress& to, std::shared_ptr<const TlsClientContext> with, std::uint8_t host = 0)
-        : socket(to, 0, host), link(std::move(with), "127.0.0.1") {
+    TlsPeer(const SocketAddress& to, const std::shared_ptr<const TlsClientContext>& with, std::uint8_t host = 0)
+        : socket(to, 0, host), link(with, "127.0.0.1") {
         link.begin(out_);
         flush();
     }

@@ -79,7 +79,7 @@ void ClusterNode::beat() {
     statement.row.name = name();
     statement.row.instance = machine_.instance();
     statement.row.beat = ++beats_;
-    member_->ask(std::move(statement), [this, again, asked = machine_.now()](Reply reply) {
+    member_->ask(statement, [this, again, asked = machine_.now()](Reply reply) {
         if (reply.how == BatchReply::done) {
             watch_.seen(asked, reply.nodes);
             rows_ = std::move(reply.nodes);

@@ -79,7 +79,7 @@ struct EngineLine::State : std::enable_shared_from_this<State> {
     void try_host(std::size_t tried, const std::function<void(bool)>& done) {
         if (tried == Engine::hosts) return done(false);
         ++serial;
-        pending = [state = weak_from_this(), tried, done](Reply reply) {
+        pending = [state = weak_from_this(), tried, done](const Reply& reply) {
             const auto here = state.lock();
             if (!here) return;
             if (reply.how == BatchReply::done) return done(true);
@@ -113,7 +113,7 @@ bool EngineLine::is_idle() const {
     return !state_->pending;
 }
 
-void EngineLine::connect(std::function<void(bool)> done) {
+void EngineLine::connect(const std::function<void(bool)>& done) {
     drop();
     state_->try_host(0, done);
 }
@@ -122,7 +122,7 @@ void EngineLine::try_other_host() {
     ++state_->host;
 }
 
-void EngineLine::ask(Statement statement, Engine::OnReply reply) {
+void EngineLine::ask(const Statement& statement, Engine::OnReply reply) {
     MUSTER_CHECK(is_connected(), "one statement at a time, on a connection");
     ++state_->serial;
     state_->pending = std::move(reply);

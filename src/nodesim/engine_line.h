@@ -26,11 +26,11 @@ public:
     bool is_connected() const;
     bool is_idle() const;
     // Tries the host that took it last, then the other. `done` is called once.
-    void connect(std::function<void(bool)> done);
+    void connect(const std::function<void(bool)>& done);
     // The next connection begins with the other one.
     void try_other_host();
     // One at a time. `reply` is called once; after one that broke there is no connection.
-    void ask(Statement statement, Engine::OnReply reply);
+    void ask(const Statement& statement, Engine::OnReply reply);
     // Closes it, if it is there. Nobody hears what was asked.
     void drop();
     // The machine has lost its power: the engine is not told.

@@ -263,7 +263,7 @@ void NodeStore::send(bool commits) {
     send.group = std::make_shared<const std::vector<RecordBatch>>(group_);
     send.hands_over = hands_over_now_;
     send.handed_to = successor_;
-    line_->ask(std::move(send), [this](const Reply& reply) {
+    line_->ask(send, [this](const Reply& reply) {
         const bool is_undone = reply.how == BatchReply::refused || reply.how == BatchReply::fenced;
         if (!is_undone) return replied(known_of(reply));
         line_->ask(statement(Statement::Kind::roll_back), [this, reply](const Reply& back) {

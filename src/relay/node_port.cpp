@@ -232,7 +232,7 @@ void NodePort::ask(NodeLink& link, const NodeQuestion& question) {
                    [answers = answers_, number = link.number, asked = question.number](std::string answer) {
                        const std::lock_guard lock(answers->mutex);
                        if (!answers->is_open) return;
-                       answers->waiting.push_back({{number, asked}, std::move(answer)});
+                       answers->waiting.emplace_back(std::pair(number, asked), std::move(answer));
                        answers->poller->wake();
                    });
 }

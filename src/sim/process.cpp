@@ -200,7 +200,7 @@ void Process::answered_over_http(const Pass& pass, const AnsweredQuestion& answe
     const auto [lobby, list] = asked->second;
     asked_.erase(asked);
     std::vector<std::byte> frame;
-    const auto put = [&]<class M>(M message) { encode(message, ByteOrder::little, frame); };
+    const auto put = [&]<class M>(const M& message) { encode(message, ByteOrder::little, frame); };
     const auto refusal = [&] { return LobbyRefused{lobby, ErrorText(text(answered.verdict.error()))}; };
     if (list) {
         MatchPlayersResponse response;

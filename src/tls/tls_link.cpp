@@ -63,7 +63,7 @@ struct TlsLinkBio {
     }
 };
 
-TlsLink::TlsLink(std::shared_ptr<const TlsServerContext> context) : context_(context), server_(context.get()) {}
+TlsLink::TlsLink(const std::shared_ptr<const TlsServerContext>& context) : context_(context), server_(context.get()) {}
 
 // Made when the peer has said something: thousands may come at once and wait for their turn.
 void TlsLink::begin_server() {
@@ -80,7 +80,8 @@ void TlsLink::begin_server() {
     }
 }
 
-TlsLink::TlsLink(std::shared_ptr<const TlsClientContext> context, const std::string& peer, const SSL_SESSION* session)
+TlsLink::TlsLink(const std::shared_ptr<const TlsClientContext>& context, const std::string& peer,
+                 const SSL_SESSION* session)
     : context_(context), ssl_(new_client_link(*context, peer)) {
     attach();
     if (session) SSL_set_session(ssl_.get(), const_cast<SSL_SESSION*>(session));

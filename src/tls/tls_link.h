@@ -37,10 +37,10 @@ public:
     static constexpr std::size_t handshake_max = std::size_t{64} * 1024;
 
     // The server's side.
-    explicit TlsLink(std::shared_ptr<const TlsServerContext> context);
+    explicit TlsLink(const std::shared_ptr<const TlsServerContext>& context);
     // The client's side, for a peer whose certificate must name `peer`, an address or a DNS name. With a session of an
     // earlier link to it the handshake may be short.
-    TlsLink(std::shared_ptr<const TlsClientContext> context, const std::string& peer,
+    TlsLink(const std::shared_ptr<const TlsClientContext>& context, const std::string& peer,
             const SSL_SESSION* session = nullptr);
     TlsLink(const TlsLink&) = delete;
     TlsLink& operator=(const TlsLink&) = delete;
