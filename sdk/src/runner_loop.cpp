@@ -161,9 +161,10 @@ void RunnerLoop::finish(std::unique_lock<std::recursive_mutex>& pass) noexcept {
     each_connection(time, [&](Connection& connection) { connection.lose(time); });
 }
 
-// Also those that are added meanwhile.
+// Also those that are added meanwhile, which a range-based loop would stumble over.
 template <class Visit>
 void RunnerLoop::each_connection(Time time, Visit visit) noexcept {
+    // NOLINTNEXTLINE(modernize-loop-convert)
     for (std::size_t i = 0; i < members_.size(); ++i) visit_member(*members_[i], time, visit);
 }
 

@@ -17,8 +17,8 @@ std::optional<ExitNote> parse_exit_note(std::string_view text) {
     if (words.size() != 3) return std::nullopt;
     const auto number = whole_number<int>(words[2]);
     if (!number || *number < 0 || *number > 255) return std::nullopt;
-    if (words[1] == "code") return ExitNote{std::string(words[0]), {.code = *number}};
-    if (words[1] == "signal" && *number > 0) return ExitNote{std::string(words[0]), {.signal = *number}};
+    if (words[1] == "code") return ExitNote{std::string(words[0]), {.code = number}};
+    if (words[1] == "signal" && *number > 0) return ExitNote{std::string(words[0]), {.signal = number}};
     return std::nullopt;
 }
 

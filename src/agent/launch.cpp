@@ -31,6 +31,7 @@ struct ChildFailure {
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
     std::vector<char*> pointers;
+    pointers.reserve(texts.size() + 1);
     for (std::string& text : texts) pointers.push_back(text.data());
     pointers.push_back(nullptr);
     return pointers;
@@ -76,7 +77,7 @@ struct Child {
 };
 
 std::string to_text(const ChildFailure& failure, const LaunchPlan& plan) {
-    const std::string why = std::strerror(failure.error);
+    std::string why = std::strerror(failure.error);
     switch (failure.where) {
         case ChildFailure::Where::directory:
             return fmt::format("{}: {}", plan.directory.string(), why);
@@ -102,6 +103,7 @@ bool is_for_the_agent(std::string_view name) {
 Result<Launched, std::string> launch(const LaunchPlan& plan) {
     std::vector<std::string> words = plan.words;
     std::vector<std::string> variables;
+    variables.reserve(plan.environment.size());
     for (const EnvironmentEntry& each : plan.environment) variables.push_back(each.name + "=" + each.value);
     const std::vector<char*> word_pointers = pointers_to(words);
     const std::vector<char*> variable_pointers = pointers_to(variables);
@@ -132,8 +134,9 @@ Result<Launched, std::string> launch(const LaunchPlan& plan) {
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const pid_t pid =
-        vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork): run() allocates and returns nothing
+    // run() allocates and returns nothing.
+    // NOLINTNEXTLINE(bugprone-unsafe-functions,clang-analyzer-security.insecureAPI.vfork)
+    const pid_t pid = vfork();
     if (pid == 0) child.run();
     const int failed = errno;
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -165,7 +168,7 @@ std::optional<std::filesystem::path> find_program(std::string_view word, const s
     while (!path.empty()) {
         const std::size_t colon = path.find(':');
         const std::string_view folder = path.substr(0, colon);
-        const auto file = (folder.empty() ? directory : directory / folder) / word;
+        auto file = (folder.empty() ? directory : directory / folder) / word;
         if (may_run(file)) return file;
         path = colon == std::string_view::npos ? std::string_view() : path.substr(colon + 1);
     }

@@ -120,14 +120,14 @@ TEST_CASE("G-8: a process's figures are read whatever its name is") {
 
 TEST_CASE("G-4: a port that a UDP or TCP socket has is not free") {
     for (const int type : {SOCK_STREAM, SOCK_DGRAM}) {
-        const FileDescriptor socket_(socket(AF_INET, type | SOCK_CLOEXEC, 0));
+        const FileDescriptor taken(socket(AF_INET, type | SOCK_CLOEXEC, 0));
         sockaddr_in address{};
         address.sin_family = AF_INET;
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        REQUIRE(bind(socket_.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
-        if (type == SOCK_STREAM) REQUIRE(listen(socket_.number(), 1) == 0);
+        REQUIRE(bind(taken.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+        if (type == SOCK_STREAM) REQUIRE(listen(taken.number(), 1) == 0);
         socklen_t size = sizeof address;
-        getsockname(socket_.number(), reinterpret_cast<sockaddr*>(&address), &size);
+        getsockname(taken.number(), reinterpret_cast<sockaddr*>(&address), &size);
         const std::uint16_t port = ntohs(address.sin_port);
         CHECK_FALSE(port_is_free(port));
     }

@@ -102,7 +102,7 @@ TEST_CASE("G-5, G-7: a pace that is written down goes on as it was, whatever tim
 TEST_CASE("G-5, G-7: a pace from a record that makes no sense stays within its limits") {
     const Moment at{start, UnixMs{1'700'000'000'000}};
     PaceRecord record{.next = 9h};
-    for (int i = 0; i < 20; ++i) record.failures.push_back(UnixMs{at.wall.value + (i - 10) * 1'000});
+    for (std::int64_t i = 0; i < 20; ++i) record.failures.push_back(UnixMs{at.wall.value + (i - 10) * 1'000});
     RestartPace pace = RestartPace::of(record, at);
     CHECK(pace.failed(start, 0s).length == RestartPace::crash_loop_pause);
     CHECK(RestartPace::of({.next = -1s}, at).failed(start, 0s).length == 1s);

@@ -1,6 +1,7 @@
 // A growing run of bytes for the paths that every frame takes.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <span>
@@ -51,8 +52,7 @@ public:
 private:
     [[gnu::noinline]] void grow(std::size_t count) {
         constexpr std::size_t least = 64;
-        std::size_t wanted = capacity_ < least ? least : 2 * capacity_;
-        if (wanted < size_ + count) wanted = size_ + count;
+        const std::size_t wanted = std::max(capacity_ < least ? least : 2 * capacity_, size_ + count);
         auto* const larger = new std::byte[wanted];  // not filled
         if (size_ != 0) std::memcpy(larger, bytes_, size_);
         delete[] bytes_;

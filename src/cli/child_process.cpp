@@ -39,6 +39,7 @@ ChildProcess::ChildProcess(const Plan& plan) {
     sigset_t none;
     sigemptyset(&none);
 
+    // All that it needs is made before. NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer)
     pid_ = fork();
     if (pid_ < 0) throw CommandFailure(to_int(ExitCode::internal), "cannot start another process");
     if (pid_ > 0) return;

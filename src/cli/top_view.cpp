@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -26,7 +27,7 @@ std::string sparkline(const std::deque<double>& all, std::size_t most) {
     std::string text;
     for (const double value : values) {
         const double share = highest > 0 ? value / highest : 0;
-        text += steps[static_cast<std::size_t>(share * static_cast<double>(steps.size() - 1) + 0.5)];
+        text += steps[static_cast<std::size_t>(std::lround(share * static_cast<double>(steps.size() - 1)))];
     }
     return text;
 }

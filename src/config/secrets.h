@@ -49,7 +49,7 @@ public:
 
     // None.
     Secrets() = default;
-    Secrets(Secret only) : all_{std::move(only)} {}
+    explicit(false) Secrets(Secret only) : all_{std::move(only)} {}
     explicit Secrets(std::vector<Secret> all);
 
     bool is_set() const { return !all_.empty(); }

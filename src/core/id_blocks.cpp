@@ -6,11 +6,17 @@
 
 namespace muster {
 
-IdBlocks::IdBlocks(Ledger& ledger, const NumbersReserved& recovered, const NumberShare& server_ids)
-    : ledger_(ledger), server_ids_(server_ids), next_(recovered) {
-    next_.server_ids_below = std::max(next_.server_ids_below, server_ids.first);
-    durable_ = next_;
+namespace {
+
+NumbersReserved within(NumbersReserved recovered, const NumberShare& server_ids) {
+    recovered.server_ids_below = std::max(recovered.server_ids_below, server_ids.first);
+    return recovered;
 }
+
+}  // namespace
+
+IdBlocks::IdBlocks(Ledger& ledger, const NumbersReserved& recovered, const NumberShare& server_ids)
+    : ledger_(ledger), server_ids_(server_ids), next_(within(recovered, server_ids)), durable_(next_) {}
 
 void IdBlocks::reserve() {
     if (asked_) return;

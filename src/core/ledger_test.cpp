@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 
 #include <doctest/doctest.h>
 
@@ -104,7 +105,7 @@ TEST_CASE_FIXTURE(LedgerWorld, "A-9: a promise without a record is about all tha
 
 TEST_CASE_FIXTURE(LedgerWorld, "N-8: what another cell has breaks its own promise only, and is not written again") {
     promise("a", 1);
-    ledger.promise_written([this](Kept kept) { told.push_back(kept == Kept::durable ? "all kept" : "not all"); });
+    ledger.promise_written([this](Kept kept) { told.emplace_back(kept == Kept::durable ? "all kept" : "not all"); });
     note(1);
     promise("b", 2);
     promise("c", 3);
@@ -265,8 +266,8 @@ TEST_CASE_FIXTURE(LedgerWorld,
     std::iota(all.begin(), all.end(), 0);
     CHECK(durable_notes() == all);
     const auto last_of = [this](auto kind) {
-        for (auto record = store.durable.rbegin(); record != store.durable.rend(); ++record)
-            if (const auto* found = std::get_if<decltype(kind)>(&*record)) return *found;
+        for (const auto& record : std::views::reverse(store.durable))
+            if (const auto* found = std::get_if<decltype(kind)>(&record)) return *found;
         return kind;
     };
     CHECK(last_of(ClockRecord{}).elapsed_game_ms == 1'000);

@@ -10,7 +10,7 @@
 namespace muster {
 
 std::optional<Refusal> Offers::make(Match& match, int retries, UnixMs now) {
-    if (match.offers() > static_cast<std::size_t>(retries + (planted(Bug::fifth_offer) ? 1 : 0)))
+    if (match.offers() > static_cast<std::size_t>(retries) + (planted(Bug::fifth_offer) ? 1 : 0))
         return Refusal::server_allocation_timeout;
     // Those that still owe an answer to an old offer of this lobby are passed over too.
     std::vector<ServerId> passed_over = planted(Bug::server_tried_twice) ? std::vector<ServerId>{} : match.tried;

@@ -34,6 +34,7 @@ public:
     }
 
 private:
+    // Asked within one expression. NOLINTNEXTLINE(bugprone-return-const-ref-from-parameter)
     static const Key& key_of(const Key& key) { return key; }
     static const Key& key_of(const Server* server) { return server->*Field; }
 

@@ -13,8 +13,8 @@ using namespace muster::testing;
 namespace {
 
 struct Told final : HttpStream {
-    explicit Told(int& alive) : alive_(alive) { ++alive_; }
-    ~Told() override { --alive_; }
+    explicit Told(int& count) : alive(count) { ++alive; }
+    ~Told() override { --alive; }
     bool next(std::string& out) override {
         if (pieces.empty()) return goes_on;
         out += pieces.front();
@@ -23,7 +23,7 @@ struct Told final : HttpStream {
     }
     std::deque<std::string> pieces;
     bool goes_on = true;
-    int& alive_;
+    int& alive;
 };
 
 // An owner with one feed, and a reader at another node. What the reader asks arrives at once, or is lost.

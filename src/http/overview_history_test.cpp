@@ -43,7 +43,7 @@ TEST_CASE("O-2: the overview of the last ten minutes is kept, and no more") {
     ProcessFigures process;
     process.uptime_s = 12.9;
     process.tick_max_ms = 1.5;
-    for (int i = 0; i < 1'000; ++i) history.add(view_at(i * 2'000), process);
+    for (std::int64_t i = 0; i < 1'000; ++i) history.add(view_at(i * 2'000), process);
     CHECK(history.size() == 300);
     CHECK(std::chrono::seconds(OverviewHistory::every) * OverviewHistory::kept == std::chrono::minutes(10));
     const boost::json::value whole = boost::json::parse(history.json());

@@ -163,6 +163,7 @@ void NetWorker::let_newcomers_in() {
         const auto take_in = [&](AcceptedSocket newcomer) {
             NetWorker* next = workers_[next_worker_++ % workers_.size()];
             if (next != this && next->take_over(std::move(newcomer), worker_port.port)) return;
+            // A full inbox took nothing. NOLINTNEXTLINE(bugprone-use-after-move)
             if (!let_in(std::move(newcomer), worker_port.port)) acceptor.exhausted(worker_port, at_.running);
         };
         const auto make_room = [&](const IpAddress& newcomer, AcceptRefusal why) {
@@ -182,7 +183,7 @@ bool NetWorker::let_in(AcceptedSocket&& newcomer, Port port) {
 bool NetWorker::take_over(AcceptedSocket&& newcomer, Port port) {
     Newcomer handed{std::move(newcomer), port};
     if (!arrivals_.push(std::move(handed))) {
-        newcomer = std::move(handed.socket);
+        newcomer = std::move(handed.socket);  // NOLINT(bugprone-use-after-move): a full inbox took nothing
         return false;
     }
     wake();

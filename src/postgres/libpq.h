@@ -42,12 +42,14 @@ namespace muster {
     CALL(PQsocket)               \
     CALL(PQstatus)
 
-// The calls that we use, under their own names.
+// The calls that we use, under their own names; a name that is declared stands in no parentheses.
+// NOLINTBEGIN(readability-identifier-naming,bugprone-macro-parentheses)
 struct Libpq {
 #define MUSTER_LIBPQ_MEMBER(name) decltype(&::name) name = nullptr;
     MUSTER_LIBPQ_CALLS(MUSTER_LIBPQ_MEMBER)
 #undef MUSTER_LIBPQ_MEMBER
 };
+// NOLINTEND(readability-identifier-naming,bugprone-macro-parentheses)
 
 // Any thread. Throws StoreError 78 when the library is not installed, or older than 14.
 const Libpq& libpq();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <ranges>
 #include <vector>
 
 #include "store/event_block.h"
@@ -71,8 +72,8 @@ std::optional<UnixMs> EventPast::latest_date() {
     for (auto block = block_before(after_all); block; block = block_before(block->first_id)) {
         const std::vector<EventRecord> events = events_of(*block);
         if (events.empty() && !lasted.add(block->last_time)) break;
-        for (auto event = events.rbegin(); event != events.rend(); ++event) {
-            if (!lasted.add(event->time)) return lasted.date();
+        for (const EventRecord& event : std::views::reverse(events)) {
+            if (!lasted.add(event.time)) return lasted.date();
         }
     }
     return lasted.date();

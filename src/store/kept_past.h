@@ -19,9 +19,8 @@ struct KeptPast {
 
     // All of it from `since` on.
     explicit(false) KeptPast(UnixMs all_since) : since(all_since), lobbies_since(all_since) {}
-    KeptPast(UnixMs past_since, UnixMs over_since) : since(past_since), lobbies_since(over_since) {
-        lobbies_least = lobbies_least_usual;
-    }
+    KeptPast(UnixMs past_since, UnixMs over_since)
+        : since(past_since), lobbies_since(over_since), lobbies_least(lobbies_least_usual) {}
 
     UnixMs since;
     UnixMs lobbies_since;

@@ -7,6 +7,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
+constexpr std::int64_t minute_ms = 60'000;
 constexpr std::int64_t hour_ms = 3'600'000;
 
 struct Dates {
@@ -37,7 +38,7 @@ TEST_CASE_FIXTURE(Dates, "fault 18: a date that is days ahead for a minute count
     const std::int64_t right = wall;
     wall += 200 * hour_ms;
     for (int i = 0; i < 9; ++i) {
-        CHECK(seen() == right + i * 60'000);
+        CHECK(seen() == right + i * minute_ms);
         pass(1min);
     }
     wall -= 200 * hour_ms;
@@ -62,19 +63,19 @@ TEST_CASE_FIXTURE(Dates, "fault 18: a date that is two hours ahead makes no othe
     const std::int64_t before = wall;
     wall += 2 * hour_ms;
     for (int i = 0; i < 9; ++i) {
-        CHECK(seen() == before + i * 60'000);
+        CHECK(seen() == before + i * minute_ms);
         pass(1min);
     }
     // Days ahead for three minutes, while the smaller step has not lasted for ten yet.
     wall += 200 * hour_ms;
     for (int i = 9; i < 12; ++i) {
-        CHECK(seen() == before + i * 60'000);
+        CHECK(seen() == before + i * minute_ms);
         pass(1min);
     }
     // Back at the smaller step: that has to last anew.
     wall -= 200 * hour_ms;
     for (int i = 12; i < 22; ++i) {
-        CHECK(seen() == before + i * 60'000);
+        CHECK(seen() == before + i * minute_ms);
         pass(1min);
     }
     CHECK(seen() == wall);
@@ -86,7 +87,7 @@ TEST_CASE_FIXTURE(Dates, "fault 18: a date that came back and jumped elsewhere b
     for (int i = 0; i < 20; ++i) {
         const std::int64_t ahead = (i % 2 == 0 ? 200 : 300) * hour_ms;
         wall += ahead;
-        CHECK(seen() == before + i * 60'000);
+        CHECK(seen() == before + i * minute_ms);
         wall -= ahead;
         pass(1min);
     }

@@ -172,7 +172,7 @@ void empty_log(Database& database, const std::string& path) {
 }
 
 // The path of a file that is there and may be ours.
-const std::string& prepared(const std::string& path, const StoreFileOptions& options) {
+std::string prepared(const std::string& path, const StoreFileOptions& options) {
     try {
         prepare(path, options);
         return path;

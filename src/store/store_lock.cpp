@@ -77,10 +77,12 @@ bool StoreLock::is_in_place() const {
            ours.st_ino == there.st_ino;
 }
 
-StoreHold::StoreHold(const std::string& store_path) : path_(store_path), log_path_(store_path + "-wal") {
+StoreHold::StoreHold(const std::string& store_path)
+    : path_(store_path),
+      log_path_(store_path + "-wal"),
+      file_(open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {
     // SQLite locks up to 511 bytes from 1 GiB on.
     constexpr off_t our_byte = 0x40001000;
-    file_ = open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file_ < 0) throw StoreError(exit_io, fmt::format("{} cannot be opened: {}", path_, strerror(errno)));
     struct flock lock{};
     lock.l_type = F_WRLCK;

@@ -7,7 +7,7 @@
 #include <openssl/types.h>
 
 // OpenSSL's own list of its types leaves this one out.
-typedef struct ssl_session_st SSL_SESSION;
+using SSL_SESSION = struct ssl_session_st;  // NOLINT(readability-identifier-naming): OpenSSL's name
 
 namespace muster {
 
