@@ -222,6 +222,11 @@ private:
             world.say(link, ServerHandshake{"t", GameEndpoint{IpText(server.ip.to_string()), server.port},
                                             input_.flag() ? RegionId(0) : server.region, 5});
         }
+        if (!state.over.empty()) {  // those before the latest may be forgotten by now
+            const LobbyId over = state.over.back().lobby;
+            world.say(matchmaker, AllocationRequest{over, 6, 0, RegionId(0), 4, 1650});
+            MUSTER_CHECK(!world.is_offered(over), "a lobby that is over is not offered again");
+        }
         for (const MatchRecord& match : state.matches) {
             if (MatchTokenText::fits(match.token))
                 world.say(matchmaker, AllocationRequest{match.lobby, 6, 0, RegionId(0), 4, 1650});

@@ -73,6 +73,8 @@ public:
     Time now() const { return clock_.now(); }
     Socket& link(std::size_t number) { return sockets_[number % links_max]; }
     const Learned& learned() const { return learned_; }
+    // To a server, since it was asked for last.
+    bool is_offered(LobbyId lobby) const { return offers_.contains(lobby); }
 
     // Where the slot's last connection is still there, its end is reported after the newer one's beginning.
     void open(Socket& link, Port port) {

@@ -87,6 +87,9 @@ int write_rows(const std::filesystem::path& all) {
     std::string mixed;
     for (char kind = 0; kind < 9; ++kind) mixed += kind + plausible.substr(0, 40);
     folder.write("mixed", mixed);
+    // A server, and a match of it that has ended.
+    const std::string odd(24, '\3');
+    folder.write("over", '\0' + odd.substr(0, 16) + '\2' + odd.substr(0, 10) + '\4' + odd);
     return folder.count();
 }
 
