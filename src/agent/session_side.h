@@ -69,7 +69,7 @@ protected:
     virtual boost::json::object place() const = 0;
     // The session goes on in the place that place() told. False when the session cannot be read; throws LoopbackError
     // when the place cannot be had.
-    virtual bool go_on(Time now, const boost::json::object& place, std::string_view session) = 0;
+    virtual bool go_on(Time now, const boost::json::object& place, std::string_view saved) = 0;
 
     const std::shared_ptr<Served> served_;
 

@@ -338,11 +338,11 @@ void Session::allocate(Time now) {
     fact(SdkFact::Kind::allocated_itself);
 }
 
-void Session::reserve(Time now, std::int64_t count) {
+void Session::reserve(Time now, std::int64_t length_s) {
     if (is_over()) return;
     drop_match();
     reserved_until_.reset();
-    if (count > 0 && count <= reserve_seconds_max) reserved_until_ = now + seconds(count);
+    if (length_s > 0 && length_s <= reserve_seconds_max) reserved_until_ = now + seconds(length_s);
     enter(State::reserved);
     fact(SdkFact::Kind::reserved);
 }

@@ -99,7 +99,7 @@ private:
     void enter(State state);
     void ready();
     void allocate(Time now);
-    void reserve(Time now, std::int64_t seconds);
+    void reserve(Time now, std::int64_t length_s);
     void shut_down(Time now);
     void drop_match();
     void lose_touch(Time now);

@@ -48,7 +48,7 @@ private:
     void open(std::uint16_t http_port, std::uint16_t grpc_port);
     void close() override;
     boost::json::object place() const override;
-    bool go_on(Time now, const boost::json::object& place, std::string_view session) override;
+    bool go_on(Time now, const boost::json::object& place, std::string_view saved) override;
 
     Process process_;
     const Services services_;

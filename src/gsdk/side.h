@@ -61,7 +61,7 @@ private:
     void open(std::uint16_t port);
     void close() override;
     boost::json::object place() const override;
-    bool go_on(Time now, const boost::json::object& place, std::string_view session) override;
+    bool go_on(Time now, const boost::json::object& place, std::string_view saved) override;
     std::string config_path() const;
 
     Process process_;

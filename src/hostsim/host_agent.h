@@ -108,7 +108,7 @@ private:
     void do_order(const OfferMatch& order);
     void do_order(const DropMatch& order);
     void do_order(const TellMatch& order);
-    void do_order(const ProcessNews& order);
+    void do_order(const ProcessNews& news);
     // Speaks with Muster, if it is there.
     void flush();
     void flush(ProcessId process, Client& client);

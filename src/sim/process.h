@@ -123,9 +123,9 @@ private:
     static LoopConfig loop_config(Random& random);
     void command(Command command);
     void send(ConnectionId to, std::span<const std::byte> frames) override;
-    void report_drained(ConnectionId link) override;
-    void greeted(ConnectionId link) override;
-    void close(ConnectionId link) override;
+    void report_drained(ConnectionId id) override;
+    void greeted(ConnectionId id) override;
+    void close(ConnectionId id) override;
     bool submit(RecordBatch&& batch) override;
 
     // Null for one whose end core knows.

@@ -72,7 +72,7 @@ public:
         spoke_of(link, report.server, report.lobby);
     }
     void said(const Scene& scene, LinkNumber link, const ValidateTokenResponse& answer);
-    void said(const Scene& scene, LinkNumber link, const AllocateMatch& offer);
+    void said(const Scene& scene, LinkNumber link, const AllocateMatch& message);
     void said(const Scene& scene, LinkNumber link, const AbortMatch& abort);
     void happened(const Scene& scene, const event::MatchOffered& event);
     void happened(const Scene& scene, const event::MatchDeclined& event);
@@ -87,7 +87,7 @@ public:
     void pass_ended(const Scene& scene, const Core& core);
 
     // Null for a lobby without a request or match now.
-    const SeenLobby* lobby(LobbyId lobby) const;
+    const SeenLobby* lobby(LobbyId id) const;
     bool live(LobbyId id) const {
         const SeenLobby* seen = lobby(id);
         return seen && seen->live();
@@ -124,7 +124,7 @@ private:
     void close_lobby(LobbyId id);
     void judge_refusal(const Scene& scene, LobbyId id, const SeenLobby& lobby, std::string_view reason);
     bool can_surely_take(const Scene& scene, LobbyId id, const SeenLobby& lobby, const KnownServer& server) const;
-    void recount(const Scene& scene, const Core& core, ServerId server);
+    void recount(const Scene& scene, const Core& core, ServerId id);
 
     Objections& objections_;
     Registry& registry_;
