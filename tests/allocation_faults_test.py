@@ -91,13 +91,17 @@ class Allocations(Served):
         server = self.daemon.game_server(7000, max_matches=1_000)
         matchmaker = self.daemon.matchmaker()
         matchmaker.send_bytes(b"".join(struct.pack("<HHibbbbi", 14, 0x2002, n + 1, 6, 0, 2, 10, 1650) for n in range(500)))
-        refused = [allocation(matchmaker.expect(0x2003)) for _ in range(450)]
+        # Of the room for 50 the five last places are for other matchmakers.
+        refused = [allocation(matchmaker.expect(0x2003)) for _ in range(455)]
         self.assertEqual({answer[1] for answer in refused}, {"Server busy"})
-        self.told_by_metrics('muster_allocation_refusals_total{reason="server_busy"} 450')
+        self.told_by_metrics('muster_allocation_refusals_total{reason="server_busy"} 455')
+        another = self.daemon.matchmaker("another")
+        another.request(2_000)
         # At once, not by a time-out: the offers of those in flight are all still good.
-        for _ in range(50):
+        for _ in range(46):
             server.acknowledge(server.expect(0x1004).take("i"))
-        self.assertEqual({allocation(matchmaker.expect(0x2003))[1] for _ in range(50)}, {""})
+        self.assertEqual({allocation(matchmaker.expect(0x2003))[1] for _ in range(45)}, {""})
+        self.assertEqual(allocation(another.expect(0x2003))[:2], (2_000, ""))
         # There is room again.
         self.allocated(server, matchmaker, 1_000)
 

@@ -350,7 +350,7 @@ def objections_to_list():
         if rows.count(name) != 1:
             found.append(f"docs/ZOO.md has {rows.count(name)} rows for {name}; tools/zoo.py --write writes it")
     found += [f"docs/ZOO.md names {name}, which is no bug" for name in rows if name not in listed]
-    targets = re.findall(r"^fuzz_target\((\w+)", FUZZ_TARGETS.read_text(), re.MULTILINE)
+    targets = re.findall(r"^fuzz_(?:text_)?target\((\w+)", FUZZ_TARGETS.read_text(), re.MULTILINE)
     found += [f"fuzz/CMakeLists.txt has the target {target}; tools/zoo.py does not know what it runs"
               for target in targets if target not in FUZZED]
     return found + [f"tools/zoo.py knows the fuzz target {target}, which fuzz/CMakeLists.txt does not have"
