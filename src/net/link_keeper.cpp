@@ -33,6 +33,7 @@ LinkKeeper::LinkKeeper(std::size_t worker, Time start, Poller& poller,
       budget_(budget),
       on_insecure_peer_(on_insecure_peer),
       table_(worker),
+      unproven_(table_, quota),
       wheel_(start) {}
 
 bool LinkKeeper::open(AcceptedSocket newcomer, Port port, const TurnTime& at) {
@@ -49,7 +50,7 @@ bool LinkKeeper::open(AcceptedSocket newcomer, Port port, const TurnTime& at) {
         if (is_told(link->stage())) {
             worker_port.batch.add_opened(link->id, at.now, link->from);
         } else {
-            quota_.began_unproven(port, link->from);
+            unproven_.began(*link);
         }
     } catch (const std::bad_alloc&) {
         quota_.give_back(port, newcomer.from);
@@ -65,34 +66,9 @@ bool LinkKeeper::open(AcceptedSocket newcomer, Port port, const TurnTime& at) {
 }
 
 bool LinkKeeper::make_room(Port port, const IpAddress& newcomer, AcceptRefusal why, const TurnTime& at) {
-    const WorkerPort& worker_port = ports_[static_cast<std::size_t>(port)];
-    const bool is_full = why == AcceptRefusal::per_port || why == AcceptRefusal::descriptors;
-    if (!worker_port.tls || !is_full || !quota_.may_have_more(port, newcomer, worker_port.limits())) return false;
-    auto& list = giving_way_[static_cast<std::size_t>(port)];
-    // With the other workers.
-    const auto elsewhere_of = [&](const IpAddress& network) {
-        const std::size_t all = quota_.unproven_of(port, network);
-        return all - std::min(all, list.count_of(network));
-    };
-    try {
-        if (list.is_stale(at.running)) {
-            list.begin();
-            table_.for_each([&](const Connection& link) {
-                if (link.port == port && !is_told(link.stage())) list.add(link.from, link.id);
-            });
-            list.end_list(at.running, elsewhere_of);
-        }
-        while (const auto id = list.next_for(newcomer, elsewhere_of)) {
-            Connection* link = find(*id);
-            if (!link || is_told(link->stage())) continue;
-            cut(*link, CloseReason::gave_way, at);
-            list.let_in(newcomer);
-            return true;
-        }
-    } catch (const std::bad_alloc&) {
-        list.begin();
-    }
-    return false;
+    Connection* link = unproven_.giving_way_to(newcomer, ports_[static_cast<std::size_t>(port)], why, at.running);
+    if (link) cut(*link, CloseReason::gave_way, at);
+    return link != nullptr;
 }
 
 void LinkKeeper::reported(ConnectionId id, std::uint32_t events, const TurnTime& at) {
@@ -188,7 +164,7 @@ LinkKeeper::Secured LinkKeeper::was_secured(Connection& link, ReadOutcome outcom
     worker_port.figures.tls_handshakes.add();
     if (link.tls->was_resumed()) worker_port.figures.tls_resumed.add();
     worker_port.batch.add_opened(link.id, at.now, link.from, peer ? std::string_view(peer->name) : std::string_view());
-    quota_.ended_unproven(link.port, link.from);
+    unproven_.ended(link);
     link.enter(LinkStage::reading);
     return Secured::secured;
 }
@@ -482,7 +458,7 @@ void LinkKeeper::cut_all(const TurnTime& at) {
 void LinkKeeper::finish(Connection& link, CloseReason reason, const TurnTime& at) {
     WorkerPort& worker_port = port_of(link);
     forget_timers(link);
-    if (!is_told(link.stage())) quota_.ended_unproven(link.port, link.from);
+    if (!is_told(link.stage())) unproven_.ended(link);
     quota_.give_back(link.port, link.from);
     worker_port.figures.connections.subtract();
     worker_port.figures.closed[reason].add();

@@ -23,9 +23,9 @@
 #include "net/link_writer.h"
 #include "net/listener.h"
 #include "net/poller.h"
+#include "net/unproven_links.h"
 #include "net/worker_port.h"
 #include "runtime/timer_wheel.h"
-#include "tls/giving_way.h"
 
 namespace muster {
 
@@ -156,8 +156,8 @@ private:
     BufferBudget& budget_;
     const OnInsecurePeer& on_insecure_peer_;
     ConnectionTable table_;
+    UnprovenLinks unproven_;
     TimerWheel wheel_;
-    std::array<GivingWay<ConnectionId>, ports.size()> giving_way_;
     std::vector<ConnectionId> has_room_;  // reported writable in this turn, with bytes waiting
     std::vector<UntoldEnd> untold_ends_;
 };

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/function.h"
 #include "base/ip_address.h"
 #include "base/time.h"
 
@@ -19,14 +20,21 @@ namespace muster {
 // itself, and whoever comes from elsewhere finds some (fault 75). IPv6 addresses count by their /64 network.
 //
 // Where several threads share a port, each lists its own links and gives those away. What an address has with the
-// others counts too: `elsewhere_of` says how much, given the address of a network.
+// others counts too.
 //
 // `Link` names a link.
 template <class Link>
 class GivingWay {
 public:
+    // How many such links a network has with all threads, given its address.
+    using CountOf = Function<std::size_t(const IpAddress&)>;
+
     // How long a list is used.
     static constexpr Duration used_for = std::chrono::milliseconds(100);
+
+    // Without a count there is one thread.
+    GivingWay() = default;
+    explicit GivingWay(CountOf with_all_threads) : with_all_threads_(std::move(with_all_threads)) {}
 
     // Whether it is time for a new list: then begin(), add() each link, and end_list().
     bool is_stale(Time now) const { return !made_ || now - *made_ >= used_for; }
@@ -43,34 +51,25 @@ public:
         ++all.count;
         ++listed_;
     }
-    void end_list(Time now) { end_list(now, none_elsewhere); }
-    template <class ElsewhereOf>
-    void end_list(Time now, ElsewhereOf elsewhere_of) {
+    void end_list(Time now) {
         most_.reserve(by_network_.size());
         for (auto& [network, all] : by_network_) {
-            all.elsewhere = elsewhere_of(network);
+            all.elsewhere = elsewhere_of(network, all.count);
             most_.push_back(&all);
         }
         std::make_heap(most_.begin(), most_.end(), has_fewer);
         made_ = now;
-    }
-    // How many links of that address the list has, and were let in since.
-    std::size_t count_of(const IpAddress& from) const {
-        const auto found = by_network_.find(from.network());
-        return found == by_network_.end() ? 0 : found->second.count;
     }
     // How many links the list had when it was made.
     std::size_t listed() const { return listed_; }
 
     // Who gives way to a newcomer from there; none when nobody does. One that is gone by now may be named: ask again.
     // Throws std::bad_alloc, and changes nothing.
-    std::optional<Link> next_for(const IpAddress& newcomer) { return next_for(newcomer, none_elsewhere); }
-    template <class ElsewhereOf>
-    std::optional<Link> next_for(const IpAddress& newcomer, ElsewhereOf elsewhere_of) {
+    std::optional<Link> next_for(const IpAddress& newcomer) {
         if (most_.empty()) return std::nullopt;
         const auto [place, is_new] = by_network_.try_emplace(newcomer.network());
         OfNetwork& own = place->second;
-        if (is_new) own.elsewhere = elsewhere_of(place->first);
+        if (is_new) own.elsewhere = elsewhere_of(place->first, 0);
         OfNetwork& most = *most_.front();
         if (most.all() <= own.count + own.elsewhere + 1) return std::nullopt;
         std::pop_heap(most_.begin(), most_.end(), has_fewer);
@@ -96,8 +95,13 @@ private:
         std::size_t all() const { return links.size() + elsewhere; }
     };
     static bool has_fewer(const OfNetwork* one, const OfNetwork* other) { return one->all() < other->all(); }
-    static std::size_t none_elsewhere(const IpAddress&) { return 0; }
+    std::size_t elsewhere_of(const IpAddress& network, std::size_t here) {
+        if (!with_all_threads_) return 0;
+        const std::size_t all = with_all_threads_(network);
+        return all - std::min(all, here);
+    }
 
+    CountOf with_all_threads_;
     std::unordered_map<IpAddress, OfNetwork> by_network_;
     std::vector<OfNetwork*> most_;  // a heap: the first has most links
     std::size_t listed_ = 0;

@@ -58,23 +58,22 @@ TEST_CASE_FIXTURE(FullPort,
     CHECK(got_in <= 60);
 }
 
-TEST_CASE_FIXTURE(FullPort, "fault 75, S-7: links that an address has with other threads count, too") {
-    const std::map<std::string, std::size_t> elsewhere{{"203.0.113.1", 1}, {"198.51.100.1", 2}};
-    const auto elsewhere_of = [&](const IpAddress& network) {
-        const auto found = elsewhere.find(network.to_string());
-        return found == elsewhere.end() ? std::size_t{0} : found->second;
-    };
+TEST_CASE("fault 75, S-7: links that an address has with other threads count, too") {
+    const auto address = [](const char* text) { return *IpAddress::parse(text); };
+    const std::map<std::string, std::size_t> with_all_threads{
+        {"203.0.113.1", 2}, {"203.0.113.2", 1}, {"198.51.100.1", 2}};
+    GivingWay<std::uint32_t> list([&](const IpAddress& network) {
+        const auto found = with_all_threads.find(network.to_string());
+        return found == with_all_threads.end() ? std::size_t{0} : found->second;
+    });
     list.begin();
-    have("203.0.113.1", 1);
-    have("203.0.113.2", 1);
-    list.end_list(Time{}, elsewhere_of);
-    const auto next_for = [&](const char* newcomer) {
-        return list.next_for(*IpAddress::parse(newcomer), elsewhere_of);
-    };
-    CHECK_FALSE(next_for("198.51.100.1"));  // it has two itself
-    CHECK(next_for("198.51.100.2") == 0);
+    list.add(address("203.0.113.1"), 0);
+    list.add(address("203.0.113.2"), 1);
+    list.end_list(Time{});
+    CHECK_FALSE(list.next_for(address("198.51.100.1")));  // it has two itself
+    CHECK(list.next_for(address("198.51.100.2")) == 0);
     // What the other threads have they give away themselves.
-    CHECK_FALSE(next_for("198.51.100.3"));
+    CHECK_FALSE(list.next_for(address("198.51.100.3")));
 }
 
 TEST_CASE_FIXTURE(FullPort, "fault 75: links that are the only ones of their address do not give way") {
