@@ -40,6 +40,12 @@ struct SupervisorFixture {
         run.count = run.count_max = 1;
         return run;
     }
+    static RunConfig agones(std::int32_t count = 1) {
+        RunConfig run = arena();
+        run.sdk = SdkKind::agones;
+        run.count = run.count_max = count;
+        return run;
+    }
     Moment now() const { return {clock.now(), clock.wall()}; }
 
     void configure(std::vector<RunConfig> wanted) {
