@@ -18,9 +18,9 @@ import threading
 import time
 import unittest
 
-import failover_load
 import pg_engine
-from failover_load import WAYS, Fleet, Node
+from failover_load import Fleet, Node
+from failover_ways import WAYS, lose_owner
 from served import LONG, Served, main
 
 FAILOVERS = int(os.environ.get("MUSTER_TEST_FAILOVERS", "1000" if LONG else "12"))
@@ -67,7 +67,7 @@ class Lane:
                 owner = fleet.until(fleet.owner, "nobody owns the cell")
             successor = self.chance.choice([node for node in self.nodes if node is not owner])
             before = promotions()
-            took, owner = failover_load.lose_owner(fleet, way, owner, successor)
+            took, owner = lose_owner(fleet, way, owner, successor)
             self.took[way if before == promotions() else f"{way}, with a promotion"].append(took)
             self.done += 1
             fleet.check(owner)
