@@ -24,11 +24,11 @@ Core::Core(CoreConfig config, const Parts& parts, RecoveredState recovered)
     : log_(parts.log),
       issued_(parts.loop.time().now(), parts.wall),
       ledger_(parts.store, parts.log, config.ledger),
-      numbers_(ledger_, recovered.numbers, config.share.server_ids),
+      ids_(ledger_, recovered.numbers, config.share.server_ids),
       links_(parts.links, byte_orders_of(config)),
       replies_(links_),
       matchmakers_(config.matchmakers, parts.loop.timers()),
-      fleet_(config.fleet, {parts.loop.timers(), parts.loop.events(), parts.log, ledger_, numbers_}),
+      fleet_(config.fleet, {parts.loop.timers(), parts.loop.events(), parts.log, ledger_, ids_}),
       players_(config.players, {parts.loop.time(), parts.loop.timers(), parts.loop.events(), parts.log, links_, issued_,
                                 parts.entropy}),
       notices_(links_, players_, config.others_have_players ? &ledger_ : nullptr),
@@ -55,10 +55,9 @@ Core::Core(CoreConfig config, const Parts& parts, RecoveredState recovered)
                    std::move(config.player_credential), config.players.logins_per_minute),
       region_figures_(parts.loop.events(), fleet_.config().regions),
       losses_(parts.loop.events(), recovered.numbers.server_ids_below > NumbersReserved{}.server_ids_below),
-      history_(parts.loop.events(), ledger_, numbers_, issued_) {
+      history_(parts.loop.events(), ledger_, ids_, issued_) {
     const Pass pass{parts.loop.time().now(), parts.loop.time().running()};
-    for (const Region& region : fleet_.config().regions) http_matchmaker_.regions.push_back(region.id);
-    numbers_.reserve();
+    ids_.reserve();
     fleet_.recover(pass, recovered.servers, recovered.owed_aborts);
     hosts_.recover(pass, recovered);
     matches_.recover(pass, std::move(recovered));
@@ -353,9 +352,9 @@ void Core::close_blocked(const Pass& pass, Link& link) {
 void Core::end_of_pass(const Pass& pass) {
     player_port_.end_of_pass();
     // While the store is down everything that would be promised is refused: somebody must try.
-    if (!ledger_.store_up() && !ledger_.waiting() && ledger_.in_flight() == 0) numbers_.write_again();
+    if (!ledger_.store_up() && !ledger_.waiting() && ledger_.in_flight() == 0) ids_.write_again();
     // Refused at the start: nobody can come and ask for a number, so they are asked for again here.
-    if (!numbers_.ready()) numbers_.reserve();
+    if (!ids_.ready()) ids_.reserve();
     ledger_.end_of_pass(pass.running);
 }
 
@@ -410,9 +409,12 @@ bool Core::cancel_match(const Pass& pass, const HttpAsker& asker, LobbyId lobby,
     return matches_.abort(pass, lobby, reason);
 }
 
-const Matchmaker& Core::matchmaker_of(const HttpAsker& asker) {
-    http_matchmaker_.id = http_matchmaker_id(asker.operator_name);
-    return http_matchmaker_;
+// One that may ask for every region.
+Matchmaker Core::matchmaker_of(const HttpAsker& asker) const {
+    Matchmaker asking;
+    asking.id = http_matchmaker_id(asker.operator_name);
+    for (const Region& region : fleet_.config().regions) asking.regions.push_back(region.id);
+    return asking;
 }
 
 bool Core::abort_match(const Pass& pass, LobbyId lobby, std::string_view reason) {

@@ -93,7 +93,7 @@ public:
     void configure(CoreConfig config);
 
     // The first numbers are reserved: peers may come.
-    bool ready() const { return numbers_.ready(); }
+    bool ready() const { return ids_.ready(); }
 
     // What the network reports, in the order it happened on each link; opened() and closed() come once each. Reports of
     // different links may come in any order, also of two that have used the same slot: those of the older one change
@@ -212,7 +212,7 @@ public:
 
 private:
     void take(const Pass& pass, ConnectionId id, const PeerFrame& frame);
-    const Matchmaker& matchmaker_of(const HttpAsker& asker);
+    Matchmaker matchmaker_of(const HttpAsker& asker) const;
     void apply_facts(const Pass& pass);
     void close_flooding(const Pass& pass);
     void end_outlived(const Pass& pass, ConnectionId newer);
@@ -230,7 +230,7 @@ private:
     Log& log_;
     IssuedTime issued_;
     Ledger ledger_;
-    IdBlocks numbers_;
+    IdBlocks ids_;
     LinkTable links_;
     Replies replies_;
     Matchmakers matchmakers_;
@@ -248,7 +248,6 @@ private:
     Hosts hosts_;
     HostPort host_port_;
     MatchmakerPort matchmaker_port_;
-    Matchmaker http_matchmaker_;  // the regions of them all; the id of who asked last
     PlayerPort player_port_;
     RegionFigures region_figures_;
     RecentLosses losses_;

@@ -8,8 +8,8 @@
 
 namespace muster {
 
-EventHistory::EventHistory(Events& events, Ledger& ledger, IdBlocks& numbers, IssuedTime& issued)
-    : ledger_(ledger), numbers_(numbers), issued_(issued) {
+EventHistory::EventHistory(Events& events, Ledger& ledger, IdBlocks& ids, IssuedTime& issued)
+    : ledger_(ledger), ids_(ids), issued_(issued) {
     events.subscribe_all([this](const EventView& event) { note(event); });
 }
 
@@ -31,7 +31,7 @@ void EventHistory::note(const EventView& event) {
 
 // False, and the record untouched, when there is no number for it.
 bool EventHistory::write(EventRecord& record) {
-    const auto id = numbers_.event_id();
+    const auto id = ids_.event_id();
     if (!id) return false;
     record.id = *id;
     ledger_.write(std::move(record));

@@ -23,7 +23,7 @@ public:
     // So many events wait for a number at a start, until the store has given some; further ones are left out.
     static constexpr std::size_t waiting_max = 10'000;
 
-    EventHistory(Events& events, Ledger& ledger, IdBlocks& numbers, IssuedTime& issued);
+    EventHistory(Events& events, Ledger& ledger, IdBlocks& ids, IssuedTime& issued);
 
     // Writes what waits, if there are numbers by now. In every pass.
     void write_waiting();
@@ -33,7 +33,7 @@ private:
     bool write(EventRecord& record);
 
     Ledger& ledger_;
-    IdBlocks& numbers_;
+    IdBlocks& ids_;
     IssuedTime& issued_;
     Time busy_next_{};
     PackedFields fields_;  // of the event that is noted

@@ -23,7 +23,7 @@ Fleet::Fleet(FleetConfig config, const Parts& parts)
       events_(parts.events),
       log_(parts.log),
       ledger_(parts.ledger),
-      numbers_(parts.numbers),
+      ids_(parts.ids),
       owed_aborts_(parts.ledger) {
     for (const Region& region : config_.regions) {
         indexes_.add(region.id);
@@ -85,7 +85,7 @@ Result<Fleet::Registration, Refusal> Fleet::handshake(const Pass& pass, Connecti
         if (registration) registration->replaced = replaced;
         return registration;
     }
-    const auto epoch = numbers_.epoch();
+    const auto epoch = ids_.epoch();
     if (!epoch) return Failure(Refusal::store_unavailable);
     if (server.connected()) {
         server.link = {};
@@ -115,8 +115,8 @@ bool Fleet::link_is_live(const Server& server, const Pass& pass) const {
 
 Result<Fleet::Registration, Refusal> Fleet::enroll(const Pass& pass, ConnectionId from, const Endpoint& endpoint,
                                                    const ServerHandshake& hello, UnixMs wall, std::string_view name) {
-    const auto id = numbers_.server_id();
-    const auto epoch = numbers_.epoch();
+    const auto id = ids_.server_id();
+    const auto epoch = ids_.epoch();
     if (!id || !epoch) return Failure(Refusal::store_unavailable);
 
     Server& server = servers_.try_emplace(servers_.end(), *id)->second;

@@ -84,7 +84,7 @@ public:
         Events& events;
         Log& log;
         Ledger& ledger;
-        IdBlocks& numbers;
+        IdBlocks& ids;
     };
 
     Fleet(FleetConfig config, const Parts& parts);
@@ -201,7 +201,7 @@ private:
     Events& events_;
     Log& log_;
     Ledger& ledger_;
-    IdBlocks& numbers_;
+    IdBlocks& ids_;
 
     std::map<ServerId, Server> servers_;  // in the order that lists show them
     ServersBy<ServerId, &Server::id> by_id_;

@@ -12,19 +12,22 @@ constexpr std::uint8_t success = 1;
 
 }  // namespace
 
-std::size_t Heartbeats::run(const Pass& pass) {
-    const std::size_t found = newborn_.size() + answers_.size();
+const HeartbeatRound& Heartbeats::run(const Pass& pass) {
+    round_.requests.clear();
+    round_.failed.clear();
+    round_.done = 0;
     if (!config_.enabled) {
         newborn_.clear();
         answers_.clear();
-        return 0;
+        return round_;
     }
+    round_.done = newborn_.size() + answers_.size();
     initialise(pass);
-    send_requests(pass);
+    make_requests(pass);
     take_answers();
-    const std::size_t judged = ended_.size();
-    judge(pass);
-    return found + judged;
+    round_.done += ended_.size();
+    judge();
+    return round_;
 }
 
 void Heartbeats::initialise(const Pass& pass) {
@@ -45,7 +48,7 @@ void Heartbeats::ask_at(Time at, EntityId entity, std::uint32_t request) {
     due_.push_back({entity.index, request});
 }
 
-void Heartbeats::send_requests(const Pass& pass) {
+void Heartbeats::make_requests(const Pass& pass) {
     for (std::size_t i = 0; i < per_pass_max && !waves_.empty() && waves_.front().at <= pass.running; ++i) {
         const Due due = due_.front();
         due_.pop_front();
@@ -56,13 +59,13 @@ void Heartbeats::send_requests(const Pass& pass) {
         if (!data.has || data.request != due.request) continue;
         const std::uint32_t session = entities_.session(entity);
         // In the grace of its session the count stands still.
-        if (planted(Bug::counted_in_grace) || host_.reachable(session)) {
+        if (planted(Bug::counted_in_grace) || sessions_.at(session).connected()) {
             if (data.asked) {
                 data.closing = true;
                 ended_.push_back(entity);
             }
             data.asked = true;
-            host_.send(session, EntityHeartbeat{++data.request});
+            round_.requests.push_back({session, EntityHeartbeat{++data.request}});
         }
         ask_at(pass.running + config_.interval, entity, data.request);
     }
@@ -79,7 +82,7 @@ void Heartbeats::take_answers() {
     }
 }
 
-void Heartbeats::judge(const Pass& pass) {
+void Heartbeats::judge() {
     for (const EntityId entity : std::exchange(ended_, {})) {
         if (!entities_.contains(entity)) continue;
         HeartbeatData& data = entities_.heartbeat(entity);
@@ -88,7 +91,7 @@ void Heartbeats::judge(const Pass& pass) {
         data.closing = false;
         data.answered = false;
         data.failures = success_seen ? 0 : static_cast<std::uint16_t>(data.failures + 1);
-        if (data.failures > config_.failures_max) host_.heartbeat_failed(pass, entity);
+        if (data.failures > config_.failures_max) round_.failed.push_back(entity);
     }
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/time.h"
 #include "core/entities.h"
+#include "core/sessions.h"
 #include "protocol/player_messages.h"
 #include "runtime/pass.h"
 
@@ -20,27 +21,25 @@ struct HeartbeatsConfig {
     int failures_max = 2;  // more in a row than this, and the entity is deleted
 };
 
-// What the heartbeats need of the world around them.
-class HeartbeatHost {
-public:
-    // False while the session is in its resume grace.
-    virtual bool reachable(std::uint32_t session) const = 0;
-    virtual void send(std::uint32_t session, const EntityHeartbeat& request) = 0;
-    // The entity failed too often: it is to be deleted, and its session closed.
-    virtual void heartbeat_failed(const Pass& pass, EntityId entity) = 0;
-
-protected:
-    ~HeartbeatHost() = default;
+// What one run() found; its owner does it.
+struct HeartbeatRound {
+    struct Request {
+        std::uint32_t session;
+        EntityHeartbeat message;
+    };
+    std::vector<Request> requests;  // to be sent
+    std::vector<EntityId> failed;   // too often: to be deleted, and their sessions closed
+    std::size_t done = 0;           // how much there was to do
 };
 
-// Game thread only. Entities and host outlive it.
+// Game thread only. Entities and sessions outlive it.
 class Heartbeats {
 public:
     // Entities whose interval ends are worked off in bounded steps.
     static constexpr std::size_t per_pass_max = 10'000;
 
-    Heartbeats(const HeartbeatsConfig& config, Entities& entities, HeartbeatHost& host)
-        : config_(config), entities_(entities), host_(host) {}
+    Heartbeats(const HeartbeatsConfig& config, Entities& entities, const Sessions& sessions)
+        : config_(config), entities_(entities), sessions_(sessions) {}
 
     // Takes effect for the judgements from now on.
     void set_failures_max(int failures) { config_.failures_max = failures; }
@@ -54,8 +53,8 @@ public:
     // A program that embeds the library lets go of an entity, or takes it back. Letting go forgets the count.
     void set_authority(EntityId entity, bool here);
 
-    // The systems, one after the other, once in a pass. Returns how much they found to do.
-    std::size_t run(const Pass& pass);
+    // The systems, one after the other, once in a pass. What it returns is good until the next run.
+    const HeartbeatRound& run(const Pass& pass);
     // When run() is wanted next, in running time.
     std::optional<Time> next_due() const;
 
@@ -79,15 +78,16 @@ private:
     // Gives entities that have none their heartbeat data.
     void initialise(const Pass& pass);
     // Asks those whose interval is over once more.
-    void send_requests(const Pass& pass);
+    void make_requests(const Pass& pass);
     // Notes which entities answered with success, however often.
     void take_answers();
     // Counts the intervals that ended, and gives up on those that failed too often.
-    void judge(const Pass& pass);
+    void judge();
 
     HeartbeatsConfig config_;
     Entities& entities_;
-    HeartbeatHost& host_;
+    const Sessions& sessions_;
+    HeartbeatRound round_;
     std::vector<EntityId> newborn_;
     std::vector<Answer> answers_;
     std::vector<EntityId> ended_;  // their interval ended in this pass

@@ -176,29 +176,23 @@ TEST_CASE_FIXTURE(BeatingWorld,
 
 TEST_CASE("H-3: an answer for an entity that is gone changes nothing") {
     Entities entities;
-    struct Host final : HeartbeatHost {
-        bool reachable(std::uint32_t) const override { return true; }
-        void send(std::uint32_t, const EntityHeartbeat&) override { ++sent; }
-        void heartbeat_failed(const Pass&, EntityId) override { ++failed; }
-        int sent = 0;
-        int failed = 0;
-    } host;
-    Heartbeats beats({true, 5s, 0}, entities, host);
-    const EntityId old = entities.create(0);
+    Sessions sessions;
+    const Sessions::Place place = sessions.add("ann", AccountId(1));
+    sessions.at(place).link = {.slot = 0, .generation = 1};
+    Heartbeats beats({true, 5s, 0}, entities, sessions);
+    const EntityId old = entities.create(place);
     beats.created(old);
     beats.run(Pass{Time(0s), Time(0s)});
     CHECK(entities.remove(old));
     CHECK_FALSE(entities.remove(old));
-    const EntityId young = entities.create(0);
+    const EntityId young = entities.create(place);
     CHECK(young.index == old.index);
     beats.created(young);
     beats.answered(old, {1, 1});
-    beats.run(Pass{Time(1s), Time(1s)});
-    beats.run(Pass{Time(6s), Time(6s)});
-    CHECK(host.sent == 1);
+    CHECK(beats.run(Pass{Time(1s), Time(1s)}).requests.empty());
+    CHECK(beats.run(Pass{Time(6s), Time(6s)}).requests.size() == 1);
     beats.answered(old, {1, 1});
-    beats.run(Pass{Time(11s), Time(11s)});
-    CHECK(host.failed == 1);
+    CHECK(beats.run(Pass{Time(11s), Time(11s)}).failed == std::vector{young});
 }
 
 }  // namespace

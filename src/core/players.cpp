@@ -62,7 +62,7 @@ Players::Players(const PlayersConfig& config, const Parts& parts)
       entropy_(parts.entropy),
       random_(seed_from(parts.entropy)),
       wheel_(parts.time.running()),
-      heartbeats_(config.heartbeats, entities_, *this) {}
+      heartbeats_(config.heartbeats, entities_, sessions_) {}
 
 void Players::configure(const PlayersConfig& config) {
     const HeartbeatsConfig heartbeats = std::exchange(config_, config).heartbeats;
@@ -246,7 +246,10 @@ bool Players::set_authority(AccountId player, bool here) {
 }
 
 std::size_t Players::update(const Pass& pass) {
-    std::size_t done = heartbeats_.run(pass);
+    const HeartbeatRound& beats = heartbeats_.run(pass);
+    for (const auto& [session, request] : beats.requests) links_.send(sessions_.at(session).link, request);
+    for (const EntityId entity : beats.failed) close(pass, entities_.session(entity), Reason::heartbeat_failed);
+    std::size_t done = beats.done;
     wheel_.advance(pass.running);
     TimerWheel::Due due;
     for (std::size_t i = 0; i < due_per_pass_max && wheel_.pop_due(due); ++i, ++done) {
@@ -351,14 +354,6 @@ void Players::end(const Pass& pass, Place place, std::string_view reason, std::s
     events_.publish(event::PlayerClosed{player, std::string(sessions_.name(place)), std::string(reason), length});
     wheel_.cancel(session.timer);
     sessions_.remove(place);
-}
-
-void Players::send(std::uint32_t session, const EntityHeartbeat& request) {
-    links_.send(sessions_.at(session).link, request);
-}
-
-void Players::heartbeat_failed(const Pass& pass, EntityId entity) {
-    close(pass, entities_.session(entity), Reason::heartbeat_failed);
 }
 
 PlayerView Players::view(Place place) const {

@@ -66,7 +66,7 @@ struct PlayerView {
 };
 
 // Game thread only.
-class Players final : private HeartbeatHost {
+class Players {
 public:
     using Place = Sessions::Place;
 
@@ -141,10 +141,6 @@ public:
     }
 
 private:
-    bool reachable(std::uint32_t session) const override { return sessions_.at(session).connected(); }
-    void send(std::uint32_t session, const EntityHeartbeat& request) override;
-    void heartbeat_failed(const Pass& pass, EntityId entity) override;
-
     Place open(const Pass& pass, std::string_view name, AccountId player);
     void connect(const Pass& pass, Place place, Link& link);
     void take_from_old_link(Place place);

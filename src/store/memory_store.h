@@ -1,4 +1,4 @@
-// A store without a disk, for tests and the simulator. It is turned by hand: the owner decides when a batch becomes
+// For tests: a store without a disk. It is turned by hand: the owner decides when a batch becomes
 // durable, which batches fail, and when the machine crashes.
 #pragma once
 
