@@ -1,4 +1,4 @@
-// What a reload of the config comes to, once it and its certificates were found good.
+// What a reload of the config comes to, once it and its certificates were found good.
 #pragma once
 
 #include <optional>

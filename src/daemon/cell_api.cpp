@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "daemon/relayed_question.h"
+#include "cluster/relayed_question.h"
 
 namespace muster {
 

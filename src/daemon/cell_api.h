@@ -1,4 +1,4 @@
-// The API of one of several cells at its owner, for one term (N-11). Other nodes ask it, and this one, by way of the
+// The API of one of several cells at its owner, for one term. Other nodes ask it, and this one, by way of the
 // cell's door.
 #pragma once
 
@@ -7,13 +7,13 @@
 
 #include "base/entropy.h"
 #include "base/time.h"
-#include "daemon/cell_past.h"
+#include "cluster/cell_past.h"
+#include "cluster/life_thread.h"
+#include "cluster/node.h"
+#include "cluster/relayed_feed.h"
 #include "daemon/event_archive.h"
 #include "daemon/game.h"
 #include "daemon/game_operator.h"
-#include "daemon/life_thread.h"
-#include "daemon/node.h"
-#include "daemon/relayed_feed.h"
 #include "http/admin_gate.h"
 #include "http/api.h"
 #include "http/block_book.h"

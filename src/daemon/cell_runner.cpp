@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "base/thread_name.h"
+#include "cluster/cell_past.h"
 #include "core/recovery_check.h"
 #include "daemon/cell_api.h"
-#include "daemon/cell_past.h"
 #include "daemon/game_config.h"
 #include "daemon/game_metrics.h"
 #include "daemon/tls_ports.h"

@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "cluster/node.h"
+#include "cluster/rule_books.h"
 #include "config/config_reload.h"
 #include "config/config_serving.h"
 #include "daemon/accepted_reload.h"
@@ -20,10 +22,8 @@
 #include "daemon/game_config.h"
 #include "daemon/game_metrics.h"
 #include "daemon/http_front.h"
-#include "daemon/node.h"
 #include "daemon/process_metrics.h"
 #include "daemon/refused_connections.h"
-#include "daemon/rule_books.h"
 #include "daemon/tls_watch.h"
 #include "http/health.h"
 #include "http/metrics_text.h"

@@ -1,10 +1,10 @@
-// A node of a cluster with several cells (N-7): it serves all peers by its relay, and owns 0 to n of the cells, each
+// A node of a cluster with several cells: it serves all peers by its relay, and owns 0 to n of the cells, each
 // with a game of its own.
 #pragma once
 
+#include "cluster/node_life.h"
 #include "config/config.h"
 #include "daemon/daemon.h"
-#include "daemon/node_life.h"
 #include "daemon/node_links.h"
 #include "process/log_output.h"
 #include "process/signals.h"

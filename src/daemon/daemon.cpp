@@ -15,21 +15,21 @@
 #include "base/allocator.h"
 #include "base/log.h"
 #include "base/system_clock.h"
+#include "cluster/cell_past.h"
+#include "cluster/node.h"
+#include "cluster/rule_books.h"
 #include "config/config_reload.h"
 #include "config/config_serving.h"
 #include "core/recovery_check.h"
 #include "daemon/accepted_reload.h"
-#include "daemon/cell_past.h"
 #include "daemon/cells_daemon.h"
 #include "daemon/descriptor_plan.h"
 #include "daemon/game.h"
 #include "daemon/game_metrics.h"
 #include "daemon/http_front.h"
-#include "daemon/node.h"
 #include "daemon/node_links.h"
 #include "daemon/process_metrics.h"
 #include "daemon/refused_connections.h"
-#include "daemon/rule_books.h"
 #include "daemon/tls_watch.h"
 #include "http/event_ring.h"
 #include "http/health.h"
@@ -361,7 +361,7 @@ private:
 // N-9: a node that has served does not end because the database is away when it begins to stand by, or while it
 // recovers: its peers are here. False when it was told to stop meanwhile.
 bool wait_for_database(const StoreError& failure, Signals& signals, KeptSockets& kept) {
-    kept.log.warning("Begins again: {}", failure.what());
+    kept.log.warning("Restarting in place: {}", failure.what());
     kept.log.tell_held_back();
     ServiceManager().ping();
     return signals.wait(database_tried_every) != Signal::stop;

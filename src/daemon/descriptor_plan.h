@@ -1,4 +1,4 @@
-// How the process's file descriptors are shared among the store, HTTP and the game ports (S-7).
+// How the process's file descriptors are shared among the store, HTTP and the game ports.
 #pragma once
 
 #include <cstddef>

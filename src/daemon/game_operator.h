@@ -7,9 +7,9 @@
 #include <unordered_map>
 
 #include "base/time.h"
+#include "cluster/node.h"
 #include "core/view_walk.h"
 #include "daemon/game.h"
-#include "daemon/node.h"
 #include "http/api.h"
 #include "http/api_game.h"
 #include "http/health.h"

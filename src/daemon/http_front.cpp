@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/cell_readiness.h"
+#include "cluster/relayed_question.h"
 #include "core/operator_name.h"
-#include "daemon/cell_readiness.h"
 #include "daemon/game_config.h"
 #include "daemon/http_metrics.h"
-#include "daemon/relayed_question.h"
 #include "http/page.h"
 
 namespace muster {

@@ -1,4 +1,4 @@
-// This node's links to the others (N-7): to the owner while it stands by, from the others while it owns the cell. And
+// This node's links to the others: to the owner while it stands by, from the others while it owns the cell. And
 // the sockets that outlive both.
 #pragma once
 
@@ -11,10 +11,10 @@
 
 #include "base/log.h"
 #include "base/system_clock.h"
+#include "cluster/node.h"
 #include "config/config.h"
 #include "daemon/game.h"
 #include "daemon/http_front.h"
-#include "daemon/node.h"
 #include "daemon/ticket_file.h"
 #include "daemon/tls_ports.h"
 #include "http/metrics_text.h"

@@ -1,4 +1,4 @@
-// What core sends to peers that outlive the game (N-7), on its way to net's links.
+// What core sends to peers that outlive the game, on its way to net's links.
 #pragma once
 
 #include "net/links.h"

@@ -1,4 +1,4 @@
-// Peers that outlive the game (N-7), on their way to core: what the next owner must know of each is noted in a book.
+// Peers that outlive the game, on their way to core: what the next owner must know of each is noted in a book.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Connections that a limit turned away: told with the key to change, so that a peer's operator finds why (S-7).
+// Connections that a limit turned away: told with the key to change, so that a peer's operator finds why.
 #pragma once
 
 #include <array>

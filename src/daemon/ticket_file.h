@@ -1,4 +1,4 @@
-// The keys of tickets in a file beside the store: after a restart the fleet comes back without full handshakes (S-1).
+// The keys of tickets in a file beside the store: after a restart the fleet comes back without full handshakes.
 #pragma once
 
 #include <cstdint>

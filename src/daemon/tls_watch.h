@@ -1,4 +1,4 @@
-// The certificates and tickets of this process: read at the start and on a reload, looked after meanwhile (S-3).
+// The certificates and tickets of this process: read at the start and on a reload, looked after meanwhile.
 #pragma once
 
 #include <atomic>

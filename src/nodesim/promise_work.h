@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "daemon/held_outcomes.h"
+#include "cluster/held_outcomes.h"
 #include "nodesim/node_store.h"
 
 namespace muster::nodesim {
