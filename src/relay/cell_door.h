@@ -1,4 +1,4 @@
-// The way of other nodes' peers to the loop of one cell that this node owns, and back (N-7).
+// The way of other nodes' peers to the loop of one cell that this node owns, and back.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// The relays of all cells at one node (N-7): each cell has an owner and a book of peers of its own, and each peer is
+// The relays of all cells at one node: each cell has an owner and a book of peers of its own, and each peer is
 // told to the cell that it belongs to, from its handshake on.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Which cell a peer belongs to, by what it says first (N-7). No I/O.
+// Which cell a peer belongs to, by what it says first. No I/O.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The game ports over all lives of the process (N-7): sockets stay open while a node stands by, owns the cell and loses
+// The game ports over all lives of the process: sockets stay open while a node stands by, owns the cell and loses
 // it. Whoever serves them meanwhile, a game or a relay, takes what peers say from the network's inboxes.
 #pragma once
 

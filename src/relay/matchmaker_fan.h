@@ -1,4 +1,4 @@
-// A matchmaker and the cells that it speaks with (N-7): it is in the books of all cells with regions, and hears one
+// A matchmaker and the cells that it speaks with: it is in the books of all cells with regions, and hears one
 // answer to each thing it asks.
 //
 //   what it says        goes to            what it hears

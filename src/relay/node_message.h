@@ -1,4 +1,4 @@
-// What nodes say to each other over the node port (N-7): a length, a kind, and a body by the kind, little-endian.
+// What nodes say to each other over the node port: a length, a kind, and a body by the kind, little-endian.
 //
 // A node that stands by opens the link and says hello; the owner answers welcome or refused. Then the one tells what
 // its peers did, and the other what is for them. A peer is named by its connection at the node that has its socket.

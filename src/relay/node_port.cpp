@@ -172,7 +172,7 @@ void NodePort::read(NodeLink& link, Time now) {
         const NodeSplit message = next_node_message(link.socket.received(), length_max);
         if (message.outcome == NodeSplit::Outcome::need_more) break;
         if (message.outcome == NodeSplit::Outcome::error || !handle(link, message, now))
-            return lose(link, link.node.empty() ? "it is no node of this cluster" : "it says what no node says", now);
+            return lose(link, link.node.empty() ? "it is no node of this cluster" : "unexpected message", now);
         if (link.is_over) return;
         link.heard = now;
         link.socket.consume(message.size);

@@ -1,4 +1,4 @@
-// The node port: other nodes come here with what their peers say to the cells that this node owns (N-7).
+// The node port: other nodes come here with what their peers say to the cells that this node owns.
 #pragma once
 
 #include <atomic>

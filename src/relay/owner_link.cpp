@@ -112,7 +112,7 @@ void OwnerLink::read(Time now) {
         const NodeSplit message = next_node_message(socket_->received(), node_answer_max);
         if (message.outcome == NodeSplit::Outcome::need_more) break;
         if (message.outcome == NodeSplit::Outcome::error || !handle(message, now))
-            return lose("it says what no owner says", now);
+            return lose("unexpected message", now);
         if (!socket_) return;
         heard_ = now;
         socket_->consume(message.size);

@@ -1,4 +1,4 @@
-// The link of this node to the owner of one cell (N-7): made, greeted, kept alive, and made again.
+// The link of this node to the owner of one cell: made, greeted, kept alive, and made again.
 #pragma once
 
 #include <atomic>

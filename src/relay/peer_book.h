@@ -1,5 +1,5 @@
 // What a node keeps of each peer at its game ports, so that another owner can be told of it while the peer's socket
-// stays open (N-7): who it is, how it shook hands, and what it has asked and nobody has answered yet.
+// stays open: who it is, how it shook hands, and what it has asked and nobody has answered yet.
 //
 //   state      meaning                                              next states
 //   ---------  ---------------------------------------------------  ---------------------------------------------------

@@ -1,4 +1,4 @@
-// The relay of a node at work: it serves the game ports by relaying to the owner of each cell (N-7).
+// The relay of a node at work: it serves the game ports by relaying to the owner of each cell.
 #pragma once
 
 #include <atomic>

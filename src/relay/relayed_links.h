@@ -1,4 +1,4 @@
-// The peers of other nodes, as links of the owner's loop (N-7): what a node tells of them becomes what the network's
+// The peers of other nodes, as links of the owner's loop: what a node tells of them becomes what the network's
 // workers would tell of their own, and what the loop has for them goes back to the node that has the socket.
 #pragma once
 
