@@ -154,7 +154,7 @@ class Names(SecureAgent):
     def test_S_2_a_certificate_registers_the_host_of_its_own_name_and_no_other(self):
         self.pki.issue("host-2", "agent")
         self.start_agent(self.write_config(1), **self.files("host-2"))
-        self.soon(lambda: self.logged("Muster says of this host: Host name is not that of the certificate"), "refused")
+        self.soon(lambda: self.logged("Muster refused this host: Host name is not that of the certificate"), "refused")
         self.assertIn("Refused host host-1 from 127.0.0.1: its certificate is for host-2", self.daemon.log_text())
         self.assertEqual(self.ask("GET", "/hosts")[1]["hosts"], [])
         self.start_agent(self.renamed("host-2"), **self.files("host-2"))
@@ -277,10 +277,10 @@ class PlainReasons(AgentCase):
         self.daemon.end()
         self.daemon.start()
         self.start_agent(self.write_config(1))
-        self.soon(lambda: self.logged("Muster says of this host: Invalid token"), "the host is told")
+        self.soon(lambda: self.logged("Muster refused this host: Invalid token"), "the host is told")
         self.soon(lambda: self.logged("Process arena-1: .*Invalid token"), "and the process")
         self.soon(lambda: self.figure('muster_auth_failures_total{port="servers"}') > 6, "it was tried again and again")
-        self.assertEqual(len(re.findall("Muster says of this host: Invalid token", self.agent_log())), 1)
+        self.assertEqual(len(re.findall("Muster refused this host: Invalid token", self.agent_log())), 1)
         self.assertEqual(len(re.findall("Process arena-1: .*Invalid token", self.agent_log())), 1, self.agent_log())
 
 

@@ -354,7 +354,7 @@ class Outlives(AgentCase):
             agent.send_signal(how)
             agent.wait(20)
             agent = self.start_agent(os.path.join(self.folder, "agent.toml"))
-            self.soon(lambda: self.agent_log().count("Draining: an operator wished so") == 1 + (how == signal.SIGKILL), "it knows")
+            self.soon(lambda: self.agent_log().count("Still draining (operator request)") == 1 + (how == signal.SIGKILL), "it knows")
             os.kill(self.games()[0], signal.SIGKILL)  # one that is started later is drained, too
             self.soon(lambda: drained() == [True, True] and len(self.games()) == 2, "all are drained again")
         self.soon(lambda: self.ask("POST", "/hosts/host-1/drain", {"draining": False})[0] == 200, "it is listed again")

@@ -318,7 +318,7 @@ class Agent(AgentCase):
             return [each for each in self.ask("GET", "/events?type=process.exited")[1]["events"] if each["process"] == "old-1"]
         self.soon(told, "Muster hears of it")
         self.assertEqual(len(told()), 1)
-        self.assertIn("it is not wanted any more", told()[0]["reason"])
+        self.assertIn("its run was removed from the config", told()[0]["reason"])
         self.soon(lambda: list(self.processes()) == ["arena-1"], "and that it is gone")
         self.assertTrue(self.logged("Process old-1 ended after"))
         self.assertFalse(os.path.exists(os.path.join(self.folder, "state", "processes", "old-1.json")))

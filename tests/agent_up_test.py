@@ -225,9 +225,9 @@ class Up(AgentCase):
         self.assertEqual(with_mark(self.mark), [])
 
     def test_G_2_what_cannot_work_is_said_and_nothing_is_left(self):
-        for arguments, code, words in ((("--", "./none"), 78, "there is no file /"), (("--", "/"), 78, "is a directory"),
-                                       (("--", "/etc/passwd"), 78, "is not executable"),
-                                       (("--", "none-such"), 78, "there is no program none-such on the PATH"),
+        for arguments, code, words in ((("--", "./none"), 64, "muster: no such file: /"), (("--", "/"), 64, "is a directory"),
+                                       (("--", "/etc/passwd"), 64, "is not executable"),
+                                       (("--", "none-such"), 64, "there is no program none-such on the PATH"),
                                        (("--region", "MOON", "--", "x"), 64, "--region: no region MOON; there are USE (0)"),
                                        (("--count", "0", "--", "x"), 64, "--count"), (("--ports", "1-2", "--", "x"), 64, "--ports"),
                                        ((), 64, "give the command after --")):
@@ -254,7 +254,7 @@ class Refused(AgentCase):
         self.soon(lambda: self.logged("Process arena-1: Invalid region .*: give it a region of fleet.regions in Muster's config"), "told")
 
     def test_G_11_what_cannot_work_is_refused_at_the_start(self):
-        self.assertRegex(self.refusal(self.write_config(1, command=["./none"])), r"agent\.toml:10: run arena: command: there is no file /.*/none\n")
+        self.assertRegex(self.refusal(self.write_config(1, command=["./none"])), r"agent\.toml:10: run arena: command: no such file: /.*/none\n")
         self.assertIn("agent.toml:14: run arena: directory: /no/such is not there", self.refusal(self.write_config(1, run='directory = "/no/such"')))
         self.assertIn("agent.toml:5: agent.ports: 20000-20001 are 2 ports, and the runs may have 9 processes", self.refusal(self.write_config(9, ports=(20000, 20001))))
         path = self.write_config(1)

@@ -78,7 +78,7 @@ class CommandLine(Folder):
         self.assertEqual(result.returncode, 0)
         self.assertRegex(result.stdout, r"^muster \d+\.\d+\.\d+\n$")
 
-    def test_a_bad_flag_or_command_shows_usage_and_the_nearest_and_exits_64(self):
+    def test_a_bad_flag_or_command_shows_usage_or_where_help_is_and_the_nearest_and_exits_64(self):
         for arguments, complaint in (
             (["serv"], "unknown command serv; did you mean serve?"),
             (["banana"], "unknown command banana\n"),
@@ -98,7 +98,12 @@ class CommandLine(Folder):
                 self.assertEqual(result.returncode, 64)
                 self.assertEqual(result.stdout, "")
                 self.assertIn(complaint, result.stderr)
-                self.assertIn("Usage: muster", result.stderr)
+                if arguments and arguments[0] in ("serve", "config", "servers"):
+                    self.assertIn("Usage: muster", result.stderr)
+                elif arguments:
+                    self.assertEqual(result.stderr.splitlines()[1:], ["`muster --help` lists all commands."])
+                else:
+                    self.assertIn("  muster serve ", result.stderr)
 
     def test_a_usage_line_names_the_arguments_of_its_command_O_3(self):
         drain = "Usage: muster drain (ID… | --region REGION | --address IP[:PORT] | --host NAME) [--reason TEXT] [--json]\n"
@@ -204,18 +209,20 @@ class Config(Folder):
         self.write("secrets/admin_token", "open-sesame-from-a-file\n")
         path = self.write("muster.toml", '[tls]\ninsecure = true\n[listen]\nhttp = "10.0.0.5:11030"\n')
         result = muster("config", "--check", path)
-        self.assertEqual((result.returncode, result.stderr), (0, "warning: auth.player_key is not set: credentials act as open, any player may "
-                                                              "log in under any name\n"))
+        self.assertEqual((result.returncode, result.stderr), (0, "warning: auth.player_key is not set: players can log in under any name without "
+                                                              "a credential; set MUSTER_AUTH_PLAYER_KEY or auth.player_key_file to require one\n"))
         self.assertIn(f"{path}: ok\n", result.stdout)
         self.assertIn(f"  admin_token            set: {self.folder}/secrets/admin_token\n", result.stdout)
-        self.assertIn("  server_token           not set: looked for MUSTER_AUTH_SERVER_TOKEN, auth.server_token_file and "
-                      f"{self.folder}/secrets/server_token\n", result.stdout)
+        self.assertIn("  server_token           not set, not required (looked for MUSTER_AUTH_SERVER_TOKEN, auth.server_token_file and "
+                      f"{self.folder}/secrets/server_token)\n", result.stdout)
+        self.assertIn("  store.password         not set, not required (looked for MUSTER_STORE_PASSWORD, store.password_file and ", result.stdout)
         wrong = muster("config", "--check", self.write("muster.toml", '[listen]\nservers = "10.0.0.5:11032"\n[fleet]\ntoken_tll = "1s"\n'))
         self.assertEqual(wrong.returncode, 78)
         self.assertIn("did you mean token_ttl?", wrong.stderr)
         open_port = muster("config", "--check", self.write("muster.toml", '[tls]\ninsecure = true\n[listen]\nservers = "10.0.0.5:11032"\n'))
         self.assertEqual(open_port.returncode, 78)
         self.assertIn("auth.server_token is not set", open_port.stderr)
+        self.assertIn("  server_token           not set (looked for ", open_port.stdout)
         self.assertIn("the daemon would not start", open_port.stdout)
         self.assertNotIn("open-sesame", result.stdout + result.stderr + wrong.stdout + wrong.stderr)
 
@@ -328,7 +335,7 @@ class Serve(Folder):
         self.assertIn("auth.player_key is not set", daemon.log_text())
         with_key = serve(self, **SECRETS)
         self.assertEqual(with_key.stop(), 0)
-        self.assertEqual(with_key.log_text().count("auth.player_key"), 1, "only by the first")
+        self.assertEqual(with_key.log_text().count("auth.player_key is not set"), 1, "only by the first")
 
     def test_fault_16_a_log_pipe_that_nobody_reads_holds_up_neither_serving_nor_the_end(self):
         unread, stderr = os.pipe()

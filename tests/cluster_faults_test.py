@@ -89,7 +89,7 @@ class ClusterFaults(Cluster):
         self.assertEqual(link.getresponse().status, 200)
         link.close()
         self.until_owner(two)
-        until(lambda: "Begins again" in one.log_text() or one.process.poll() is not None, "it does not notice")
+        until(lambda: "Restarting in place" in one.log_text() or one.process.poll() is not None, "it does not notice")
         self.assertIsNone(one.process.poll(), one.log_text())
         # Its peers have their sockets, and the next owner.
         self.assertEqual(allocated(matchmaker, server, 2)[1], "")

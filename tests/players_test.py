@@ -146,6 +146,7 @@ class Sessions(Served):
 
     def test_a_stopped_process_removes_nobody_L_8_and_fault_11(self):
         ann = self.daemon.player("ann")
+        # Stopped on purpose for longer than ping_timeout: Muster must not take its own pause for the player's silence.
         self.daemon.process.send_signal(signal.SIGSTOP)
         time.sleep(4)
         self.daemon.process.send_signal(signal.SIGCONT)

@@ -141,6 +141,7 @@ class Journey(Served):
         server = self.daemon.game_server(7777)
         server.heartbeat()
         server.expect(0x1003)
+        # Stopped on purpose for longer than heartbeat_timeout: Muster must not take its own pause for the server's silence.
         self.daemon.process.send_signal(signal.SIGSTOP)
         server.heartbeat()
         time.sleep(7)

@@ -260,19 +260,24 @@ private:
 };
 
 // What is wrong with a command that find_program() did not find.
-std::string why_not_run(const std::string& word, const std::filesystem::path& directory) {
+std::string why_not_found(const std::string& word, const std::filesystem::path& directory) {
     if (word.find('/') == std::string::npos)
         return fmt::format("there is no program {} on the PATH; for one in this folder write ./{}", safe_text(word),
                            safe_text(word));
     std::error_code ignored;
     const auto file = std::filesystem::absolute(directory / word, ignored).lexically_normal();
     const std::string shown = safe_text(file.string());
-    if (!std::filesystem::exists(file, ignored)) return fmt::format("there is no file {}", shown);
+    if (!std::filesystem::exists(file, ignored)) return fmt::format("no such file: {}", shown);
     if (std::filesystem::is_directory(file, ignored)) return fmt::format("{} is a directory; give a program", shown);
     return fmt::format("{} is not executable; chmod +x makes it so", shown);
 }
 
 }  // namespace
+
+std::optional<std::string> problem_of_program(const std::string& word, const std::filesystem::path& directory) {
+    if (find_program(word, directory, search_path())) return std::nullopt;
+    return why_not_found(word, directory);
+}
 
 std::vector<std::string> problems_of_host(const AgentConfig& config) {
     std::vector<std::string> problems;
@@ -286,10 +291,9 @@ std::vector<std::string> problems_of_host(const AgentConfig& config) {
                 config.places.told(fmt::format("run.{}.directory", run.name),
                                    fmt::format("run {}: directory: {} is not there; give the path of a folder",
                                                run.name, safe_text(run.directory))));
-        } else if (!find_program(run.command[0], run.directory, search_path())) {
-            problems.push_back(config.places.told(
-                fmt::format("run.{}.command", run.name),
-                fmt::format("run {}: command: {}", run.name, why_not_run(run.command[0], run.directory))));
+        } else if (const auto problem = problem_of_program(run.command[0], run.directory)) {
+            problems.push_back(config.places.told(fmt::format("run.{}.command", run.name),
+                                                  fmt::format("run {}: command: {}", run.name, *problem)));
         }
     }
     return problems;

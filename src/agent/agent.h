@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct AgentOptions {
     // SIGTERM ends the processes too, as SIGINT does (`muster up`). Otherwise it leaves them to the next agent.
     bool term_ends_all = false;
 };
+
+// Why the first word of a command is no program that can be run from `directory`; none when it can.
+std::optional<std::string> problem_of_program(const std::string& word, const std::filesystem::path& directory);
 
 // What only this machine can tell about the config: commands and folders that are not there. One line each.
 std::vector<std::string> problems_of_host(const AgentConfig& config);

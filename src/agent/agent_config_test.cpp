@@ -178,7 +178,7 @@ TEST_CASE("G-11: what cannot work on this host is told with file, line and key")
         const std::vector<std::string> problems = problems_of_host(loaded->config);
         return problems.empty() ? std::string() : problems.front();
     };
-    CHECK(first(text) == "agent.toml:6: run a.b: command: there is no file /no/such");
+    CHECK(first(text) == "agent.toml:6: run a.b: command: no such file: /no/such");
     CHECK(first(text + "directory = \"/no/such\"\n") ==
           "agent.toml:7: run a.b: directory: /no/such is not there; give the path of a folder");
     CHECK(first("[agent]\n").starts_with("agent.toml: run: there is nothing to run; begin a run with [[run]]"));

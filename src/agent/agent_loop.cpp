@@ -67,7 +67,7 @@ void AgentLoop::begin() {
     supervisor_.configure(at, config_.ports, config_.runs);
     restore_counts(at);
     if (folder_.draining()) {
-        log_.info("Draining: an operator wished so");
+        log_.info("Still draining (operator request)");
         supervisor_.drain(at, true);
     }
     if (const std::size_t removed = host_.cgroups().usable() ? host_.cgroups().remove_abandoned(at.wall) : 0;
@@ -162,7 +162,7 @@ void AgentLoop::hear_muster(Moment at) {
                 supervisor_.offered(at, said.process, said.match);
                 break;
             case MusterSaid::Kind::abort:
-                log_.info("Match {} of process {} is off: {}", said.match.lobby.value, name, said.text);
+                log_.info("Muster aborted match {} of process {}: {}", said.match.lobby.value, name, said.text);
                 supervisor_.aborted(at, said.process, said.match.lobby, said.text);
                 break;
             case MusterSaid::Kind::online:

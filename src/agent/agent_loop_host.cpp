@@ -18,10 +18,10 @@ void AgentLoop::hear_host(Moment at) {
 void AgentLoop::obey_host(Moment, const HostLinkNews& news) {
     if (news.problem == text(HostRefusal::already_registered))
         return log_.warning(
-            "Muster says of this host: {}. Another agent speaks for {}: one that died is gone within 12 s; otherwise "
+            "Muster refused this host: {}. Another agent speaks for {}: one that died is gone within 12 s; otherwise "
             "stop it, or give this one another agent.name",
             news.problem, config_.name);
-    if (news.by_muster) return log_.warning("Muster says of this host: {}", safe_text(news.problem));
+    if (news.by_muster) return log_.warning("Muster refused this host: {}", safe_text(news.problem));
     if (news.online) return log_.info("This host is listed at Muster as {}", config_.name);
     if (news.problem.empty()) return log_.warning("No link to Muster for this host");
     log_.warning("No link to Muster for this host: {}", safe_text(news.problem));
@@ -31,14 +31,14 @@ void AgentLoop::obey_host(Moment at, const DrainHost& wish) {
     // What is answered with yes, the next agent knows.
     if (!folder_.write_draining(wish.draining)) return refuse_unwritten(wish.question);
     supervisor_.drain(at, wish.draining);
-    log_.info("{}", wish.draining ? "Draining: an operator wishes so" : "No longer draining: an operator wishes so");
+    log_.info("{} (operator request)", wish.draining ? "Draining" : "No longer draining");
     host_side_.answer(wish.question, {});
     next_load_look_ = at.now;  // so that it is told soon
 }
 
 void AgentLoop::obey_host(Moment at, const RestartProcess& wish) {
     const auto done = supervisor_.restart(at, wish.process.view());
-    if (done) log_.info("Restarting process {}: an operator wishes so", wish.process.view());
+    if (done) log_.info("Restarting process {} (operator request)", wish.process.view());
     host_side_.answer(wish.question, done ? std::string_view() : std::string_view(done.error()));
 }
 
@@ -49,9 +49,10 @@ void AgentLoop::obey_host(Moment at, const ScaleRun& wish) {
     counts[wish.run.string()] = {wish.count, configured_count(wish.run.view()).value_or(0)};
     if (!folder_.write_counts(counts)) return refuse_unwritten(wish.question);
     operator_counts_ = std::move(counts);
+    const std::int32_t before = supervisor_.wanted(wish.run.view()).value_or(0);
     (void)supervisor_.scale(at, wish.run.view(), wish.count);
-    log_.info("{} {} of {}: an operator wishes so", wish.count, wish.count == 1 ? "process" : "processes",
-              wish.run.view());
+    log_.info("Scaled {} from {} to {} {} (operator request)", wish.run.view(), before, wish.count,
+              wish.count == 1 ? "process" : "processes");
     host_side_.answer(wish.question, {});
 }
 
@@ -67,7 +68,7 @@ std::optional<std::int32_t> AgentLoop::configured_count(std::string_view run) co
 }
 
 void AgentLoop::refuse_unwritten(std::uint32_t question) {
-    log_.warning("An operator's wish is refused: the state folder {} cannot be written", folder_.path().string());
+    log_.warning("Refused an operator's request: the state folder {} cannot be written", folder_.path().string());
     host_side_.answer(question, "the agent cannot write its state folder; is its disk full? Nothing has changed");
 }
 

@@ -290,10 +290,9 @@ void Supervisor::balance(Moment at, const std::string& name) {
         };
         return cost(*a) < cost(*b);
     });
-    for (std::size_t i = 0; surplus > 0; ++i, --surplus) {
-        const std::string_view why = ending_ ? "the agent ends" : "it is not wanted any more";
-        wish_end(at, *kept[i], EndWish::leave, why);
-    }
+    const std::string_view why_one = run.gone ? "its run was removed from the config" : "scaled down";
+    for (std::size_t i = 0; surplus > 0; ++i, --surplus)
+        wish_end(at, *kept[i], EndWish::leave, ending_ ? "the agent ends" : why_one);
     // Those that are just leaving come back first, then the lowest numbers.
     for (auto& [place, process] : processes_) {
         if (surplus == 0) break;

@@ -38,6 +38,10 @@ using Request = http::request<http::string_body>;
 std::string default_url() {
     return fmt::format("http://{}", Config{}.listen.http.to_string());
 }
+// Asked where what answers speaks no HTTP.
+std::string is_it_the_http_port() {
+    return fmt::format("is this Muster's HTTP port (default {})?", Config{}.listen.http.port);
+}
 constexpr std::chrono::seconds usual_patience{10};
 constexpr std::chrono::seconds connect_patience{5};
 // The feed says something every 15 s.
@@ -228,14 +232,16 @@ private:
     [[noreturn]] void lost(const error_code& error) {
         if (error == boost::beast::error::timeout)
             throw CommandFailure(to_int(ExitCode::unavailable),
-                                 fmt::format("{} did not answer within {} s", safe_text(address_.url),
-                                             std::chrono::duration_cast<std::chrono::seconds>(patience_).count()));
+                                 fmt::format("{} did not answer within {} s\n  {}", safe_text(address_.url),
+                                             std::chrono::duration_cast<std::chrono::seconds>(patience_).count(),
+                                             is_it_the_http_port()));
         if (error == http::error::end_of_stream || error == asio::error::connection_reset ||
             error == asio::ssl::error::stream_truncated)
-            not_reachable(address_, is_https(address_) ? "the connection was closed"
-                                                       : "the connection was closed; is it https://?");
-        throw CommandFailure(
-            exit_failed, fmt::format("{} gave an invalid HTTP answer: {}", safe_text(address_.url), error.message()));
+            not_reachable(address_, is_https(address_)
+                                        ? "the connection was closed"
+                                        : "the connection was closed; is it https://? " + is_it_the_http_port());
+        throw CommandFailure(exit_failed, fmt::format("{} gave an invalid HTTP answer: {}\n  {}",
+                                                      safe_text(address_.url), error.message(), is_it_the_http_port()));
     }
 
     const ApiAddress& address_;

@@ -180,7 +180,7 @@ Command certs_command() {
     CommandOption places{"WHERE", "", "DIR for init; DIR NAME for issue and renew; FILE for show", &arguments->places,
                          true};
     places.is_file = true;
-    CommandOption role{"--role", "ROLE", "What the owner is", &arguments->role};
+    CommandOption role{"--role", "ROLE", "What the certificate is for; a node is a Muster daemon", &arguments->role};
     for (const PeerRole each : peer_roles) role.choices.emplace_back(to_string(each));
     return {"certs",
             "Make and show certificates for TLS",

@@ -142,7 +142,9 @@ Command cluster_command() {
              {"NODE", "", "Its new owner", &arguments->node},
              json_option(arguments->json)},
             "  muster cluster                nodes and cells, from any node\n"
-            "  muster cluster move main two  node two takes over main\n",
+            "  muster cluster move main two  node two takes over main\n"
+            "A node is one Muster daemon of several that share a PostgreSQL. A cell is a part of the state (regions,\n"
+            "players or both) that one node owns at a time; without cluster.cells there is one, main.\n",
             [arguments] { return show_cluster(*arguments); }};
 }
 

@@ -44,13 +44,20 @@ std::string_view state_text(ConfigCheck::SecretFound::State state) {
         case set:
             return "set";
         case not_set:
-            return "not set";
+            break;
         case not_readable:
             return "not checked, this user may not read it";
         case wrong:
             return "wrong";
     }
-    return "";
+    return "not set";
+}
+
+// A secret that is not set is no error where the config does without it.
+std::string secret_text(const ConfigCheck::SecretFound& secret, bool is_ok) {
+    if (secret.state != ConfigCheck::SecretFound::State::not_set)
+        return fmt::format("{}: {}", state_text(secret.state), secret.text);
+    return fmt::format("{} ({})", is_ok ? "not set, not required" : "not set", secret.text);
 }
 
 int check(const std::string& file) {
@@ -61,7 +68,7 @@ int check(const std::string& file) {
         "{}: {}\n", file,
         found.problems.empty() ? "ok" : "the daemon would not start with it; a reload would keep the old config");
     for (const ConfigCheck::SecretFound& secret : found.secrets)
-        text += fmt::format("  {:<23}{}: {}\n", secret.key, state_text(secret.state), secret.text);
+        text += fmt::format("  {:<23}{}\n", secret.key, secret_text(secret, found.problems.empty()));
     for (const ConfigCheck::CertificateFound& found_certificate : found.certificates)
         text += fmt::format("  {:<23}{}\n", found_certificate.key, found_certificate.text);
     const int printed = to_int(print_result(text));

@@ -60,7 +60,8 @@ Command restart_command() {
     const auto arguments = std::make_shared<HostActionArguments>();
     return {"restart",
             "Restart a process of a host",
-            {{"PROCESS", "HOST/PROCESS", "As `muster host` shows it: eu-1/arena-3", &arguments->place, true},
+            {{"PROCESS", "HOST/PROCESS", "Its host, a slash and its name in `muster host HOST`: eu-1/arena-3",
+              &arguments->place, true},
              {"--reason", "TEXT", "Why, for the event history", &arguments->reason},
              json_option(arguments->json)},
             "A process with a match is ended when the match is over, or after stop_grace_allocated of its run.\n",
@@ -71,7 +72,8 @@ Command scale_command() {
     const auto arguments = std::make_shared<HostActionArguments>();
     return {"scale",
             "Set the number of processes of a run on a host",
-            {{"RUN", "HOST/RUN", "A run of the agent's config: eu-1/arena", &arguments->place, true},
+            {{"RUN", "HOST/RUN", "Its host, a slash and the run's name in the agent's config: eu-1/arena",
+              &arguments->place, true},
              {"N", "", "The number of processes, up to count_max of the run", &arguments->count, true},
              {"--reason", "TEXT", "Why, for the event history", &arguments->reason},
              json_option(arguments->json)},

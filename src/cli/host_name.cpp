@@ -24,7 +24,9 @@ std::string not_there_text(const PlaceOnHost& place, std::string_view what_daemo
 PlaceOnHost place_on_host(std::string_view text, std::string_view what) {
     if (auto place = parse_place(text)) return *place;
     throw CommandFailure(to_int(ExitCode::usage),
-                         fmt::format("{} is no HOST/{}; `muster hosts` lists them", safe_text(text), what));
+                         fmt::format("{} is not HOST/{}, such as eu-1/{}; `muster hosts` lists hosts, `muster host "
+                                     "HOST` what one runs",
+                                     safe_text(text), what, what == "RUN" ? "arena" : "arena-3"));
 }
 
 }  // namespace muster

@@ -16,6 +16,12 @@ TEST_CASE("G-12: a process is named by its host and its name") {
         CHECK_FALSE(parse_place(bad));
         CHECK_THROWS_AS(place_on_host(bad, "PROCESS"), CommandFailure);
     }
+    CHECK_THROWS_WITH(static_cast<void>(place_on_host("nope", "PROCESS")),
+                      "nope is not HOST/PROCESS, such as eu-1/arena-3; `muster hosts` lists hosts, `muster host HOST` "
+                      "what one runs");
+    CHECK_THROWS_WITH(static_cast<void>(place_on_host("nope", "RUN")),
+                      "nope is not HOST/RUN, such as eu-1/arena; `muster hosts` lists hosts, `muster host HOST` what "
+                      "one runs");
 }
 
 TEST_CASE("G-12: what is not there is told with a command that works") {

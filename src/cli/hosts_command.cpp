@@ -64,7 +64,8 @@ int show_all(const ListArguments& arguments) {
                    {load.memory},
                    {processes_text(host)}});
     }
-    return print_list(table, listing, "no agent has told of its host");
+    return print_list(table, listing,
+                      "no hosts yet; start one with `muster agent --config FILE` on a machine that runs game servers");
 }
 
 std::string number_text(const JsonValue& value) {

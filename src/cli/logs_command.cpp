@@ -78,7 +78,8 @@ Command logs_command() {
     const auto arguments = std::make_shared<LogsArguments>();
     return {"logs",
             "Show the output of a process of a host",
-            {{"PROCESS", "HOST/PROCESS", "As `muster host` shows it: eu-1/arena-3", &arguments->place, true},
+            {{"PROCESS", "HOST/PROCESS", "Its host, a slash and its name in `muster host HOST`: eu-1/arena-3",
+              &arguments->place, true},
              {"--bytes", "N", "Show at most the last N bytes", &arguments->bytes},
              {"--follow", "", "Stream new output until Ctrl-C", &arguments->follow}},
             "Control characters are escaped. Needs the role operator, since output may hold secrets.\n",

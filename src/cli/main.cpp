@@ -186,6 +186,10 @@ int usage_error(const CLI::App& app, const muster::Program& program, std::span<c
                     command->name);
         return to_int(ExitCode::usage);
     }
+    if (!arguments.empty()) {
+        print_error("muster: {}\n`muster --help` lists all commands.\n", wrong);
+        return to_int(ExitCode::usage);
+    }
     print_error("muster: {}\n\nUsage: muster COMMAND [FLAGS]\n", wrong);
     for (const CLI::App* command : app.get_subcommands({}))
         print_error("  muster {:<12} {}\n", command->get_name(), command->get_description());

@@ -103,8 +103,8 @@ Command match_command() {
             "Show one match from its request to its end",
             {{"LOBBY", "", "Its lobby, as `muster matches` shows it", &arguments->lobby, true},
              json_option(arguments->json)},
-            "An offer tells why it went to that server: how many could have taken the match, its score, and who came "
-            "next.\n",
+            "An offer tells why it went to that server: how many could have taken the match, its score, and the\n"
+            "runner-up servers.\n",
             [arguments] { return show(*arguments); }};
 }
 

@@ -66,7 +66,7 @@ int show_operators(bool json) {
                    {moment_text(known["added_at_ms"].integer())},
                    {safe_text(known["added_by"].text())}});
     }
-    return print_list(table, listing, "no operators have names; whoever holds the admin token is admin");
+    return print_list(table, listing, "no operators yet; add one with `muster operator add NAME --role ROLE`");
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "agent/agent.h"
 #include "agent/agent_config.h"
 #include "agent/folder_lock.h"
 #include "agent/proc.h"
@@ -217,6 +218,8 @@ void check(const UpArguments& arguments) {
     if (!range) refuse("--ports wants a range from 1024 to 65535, such as 7000-7999");
     if (range->size() < static_cast<std::size_t>(arguments.count))
         refuse("--ports has fewer ports than --count servers");
+    const std::string& program = arguments.command.front();
+    if (const auto problem = problem_of_program(program, std::filesystem::current_path())) refuse(*problem);
 }
 
 // One command at a time in that folder. Fails with who has it, and how to end that.

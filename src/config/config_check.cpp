@@ -33,8 +33,8 @@ public:
         : source_(source), key_(key), type_(type), draft_(draft) {}
 
     ConfigCheck::SecretFound find() {
-        if (draft_.refused(key_)) return {key_.name, State::wrong, variable()};
-        if (type_.place(draft_.config).is_set()) return {key_.name, State::set, variable()};
+        if (draft_.refused(key_)) return {shown_key(), State::wrong, variable()};
+        if (type_.place(draft_.config).is_set()) return {shown_key(), State::set, variable()};
         const std::string& named = type_.file(draft_.config);
         if (!named.empty() && !named.starts_with(credentials_folder)) return read(named, true);
         const auto handed_over = handed_over_from();
@@ -42,13 +42,14 @@ public:
             auto found = read(*handed_over, !named.empty());
             if (found.state != State::not_set) return found;
         }
-        return {key_.name, State::not_set,
+        return {shown_key(), State::not_set,
                 fmt::format("looked for {}, {}_file and {}", variable(), key_.full_name(),
                             handed_over.value_or("systemd's credentials"))};
     }
 
 private:
     std::string variable() const { return key_.environment_variable(); }
+    std::string shown_key() const { return key_.table == "auth" ? std::string(key_.name) : key_.full_name(); }
 
     // The file that becomes the service's credential: see muster.service.
     std::optional<std::string> handed_over_from() const {
@@ -64,9 +65,9 @@ private:
             const int why = errno;
             if (why == EACCES) {
                 type_.place(draft_.config) = stand_in();
-                return {key_.name, State::not_readable, fmt::format("{}: {}", path, std::strerror(why))};
+                return {shown_key(), State::not_readable, fmt::format("{}: {}", path, std::strerror(why))};
             }
-            if (!needed) return {key_.name, State::not_set, {}};
+            if (!needed) return {shown_key(), State::not_set, {}};
         }
         const auto file = read_secret_file(path);
         if (!file) return refuse(path, file.error());
@@ -74,12 +75,12 @@ private:
             return refuse(path, fmt::format("what {} holds {}", path, *problem));
         type_.place(draft_.config) = file->secrets;
         for (const std::string& warning : file->warnings) draft_.warnings.push_back(warning);
-        return {key_.name, State::set, path};
+        return {shown_key(), State::set, path};
     }
 
     ConfigCheck::SecretFound refuse(const std::string& path, const std::string& what) {
         refuse_secret(key_, what, draft_);
-        return {key_.name, State::wrong, path};
+        return {shown_key(), State::wrong, path};
     }
 
     const ConfigSource& source_;

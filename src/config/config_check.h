@@ -14,7 +14,7 @@ namespace muster {
 struct ConfigCheck {
     struct SecretFound {
         enum class State : std::uint8_t { set, not_set, not_readable, wrong };
-        std::string_view key;  // "server_token"
+        std::string key;  // "server_token"; in full outside of [auth]: "store.password"
         State state = State::not_set;
         std::string text;  // where it was found, or every place where it was looked for; never the secret
     };

@@ -52,6 +52,7 @@ TEST_CASE_FIXTURE(Checking, "X-1: a check says of each secret every place where 
     CHECK(admin.state == State::not_set);
     CHECK(admin.text == "looked for MUSTER_AUTH_ADMIN_TOKEN, auth.admin_token_file and " +
                             (folder.path() / "secrets/admin_token").string());
+    CHECK(secret(check, "store.password").state == State::not_set);
 }
 
 TEST_CASE_FIXTURE(Checking,

@@ -41,7 +41,7 @@ void add_node_problems(const Config& config, std::vector<std::string>& problems)
     if (!config.tls.at("nodes") && !config.tls.insecure)
         problems.push_back(fmt::format(
             "tls.insecure is false, but cluster.listen = {} is not on loopback and has no TLS; add \"nodes\" to "
-            "tls.ports, or set tls.insecure = true where nobody can read along",
+            "tls.ports, or set tls.insecure = true where nobody else can read the traffic",
             listen.to_string()));
     if (!config.auth.node_token.is_set() && !config.tls.proves_peers_at("nodes"))
         problems.push_back(
@@ -73,7 +73,7 @@ std::vector<std::string> problems_of_serving(const Config& config) {
         if (!config.tls.at(door.port) && !config.tls.insecure)
             problems.push_back(fmt::format(
                 "tls.insecure is false, but listen.{} = {} is not on loopback and has no TLS; add \"{}\" to "
-                "tls.ports, or set tls.insecure = true where nobody can read along",
+                "tls.ports, or set tls.insecure = true where nobody else can read the traffic",
                 door.port, door.address.to_string(), door.port));
         if (door.secret.is_set()) continue;
         if (&door.secret == &config.auth.player_key && open) continue;
@@ -96,7 +96,9 @@ std::vector<std::string> problems_of_serving(const Config& config) {
 
 std::vector<std::string> warnings_of_serving(const Config& config) {
     if (config.players.credentials == Credentials::open || config.auth.player_key.is_set()) return {};
-    return {"auth.player_key is not set: credentials act as open, any player may log in under any name"};
+    return {
+        "auth.player_key is not set: players can log in under any name without a credential; set "
+        "MUSTER_AUTH_PLAYER_KEY or auth.player_key_file to require one"};
 }
 
 Credentials effective_credentials(const Config& config) {

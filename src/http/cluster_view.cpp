@@ -54,7 +54,7 @@ ClusterVerdict verdict_of(const ClusterView& view) {
     for (const ClusterView::Node& node : view.nodes)
         if (!node.alive)
             verdict.warnings.push_back(
-                fmt::format("Node {} ({}) is lost: it stopped without a word", node.name, node.address));
+                fmt::format("Node {} ({}) is lost: its heartbeat stopped", node.name, node.address));
     for (const ClusterView::Cell& cell : view.cells) {
         const auto owner = std::ranges::find(view.nodes, cell.owner, &ClusterView::Node::name);
         if (cell.owner.empty())

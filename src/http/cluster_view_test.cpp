@@ -27,7 +27,7 @@ TEST_CASE("N-11: a lost node is a warning with its reason, a cell without an own
     CHECK(verdict_of(view).problems.empty());
     view.nodes.push_back({"two", "b:1", "0.1.0", false});
     view.cells.front().owner.clear();
-    CHECK(verdict_of(view).warnings == std::vector<std::string>{"Node two (b:1) is lost: it stopped without a word"});
+    CHECK(verdict_of(view).warnings == std::vector<std::string>{"Node two (b:1) is lost: its heartbeat stopped"});
     CHECK(verdict_of(view).problems == std::vector<std::string>{"Cell main has no owner"});
     // Until another node takes it, the cell's row names the one that was lost.
     view.cells.front().owner = "two";

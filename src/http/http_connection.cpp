@@ -184,7 +184,7 @@ private:
         shared_->log.with(
             why == TlsFailure::incomplete ? LogLevel::debug : LogLevel::warning,
             {{"peer", peer_.to_string()}, {"port", "http"}, {"reason", to_string(why)}, {"details", details}},
-            "No TLS over HTTP");
+            "Refused an HTTP connection");
     }
 
     // Waits for the first byte of the next request, which may already be here.

@@ -18,7 +18,7 @@ enum class TlsFailure : std::uint8_t {
     self_signed,      // its certificate is its own authority
     wrong_role,       // its certificate is good, but not for this port
     wrong_name,       // its certificate is for another address or name
-    revoked,          // its certificate was called back
+    revoked,          // its certificate was revoked
     bad_certificate,  // its certificate is wrong in another way
     refused_by_peer,  // the peer said that it will not have it; most often it does not trust our certificate
     incomplete,       // the peer went before the handshake was over

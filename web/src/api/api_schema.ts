@@ -780,7 +780,7 @@ export interface components {
                 /** @description Of its HTTP port */
                 address: string;
                 version: string;
-                /** @description False: it stopped without a word */
+                /** @description False: its heartbeat stopped */
                 alive: boolean;
             }[];
             cells: {
@@ -2653,7 +2653,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Whoever it hits is told, and gone */
+            /** @description Matching connections and sessions are closed */
             200: {
                 headers: {
                     [name: string]: unknown;
