@@ -29,6 +29,8 @@ def sql(port, statement, database="postgres"):
 def until_synchronous(port):
     for _ in range(10 * PATIENCE_S):
         if sql(port, "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == "1":
+            # Commits wait only once the checkpointer has read the setting, too. It does so before it begins a checkpoint.
+            sql(port, "CHECKPOINT")
             return
         time.sleep(0.1)
     raise RuntimeError("the standby does not follow")
