@@ -121,7 +121,7 @@ void Core::apply_facts(const Pass& pass) {
         const Server* server = fleet_.find(fact.server);
         switch (fact.kind) {
             case FleetFact::Kind::registered:
-                if (server && server->connected()) matches_.server_registered(pass, *server);
+                if (server && server->connected()) matches_.server_registered(*server);
                 break;
             case FleetFact::Kind::offline:
                 matches_.server_offline(pass, fact);

@@ -26,6 +26,7 @@ Matches::Matches(const MatchesConfig& config, const Parts& parts)
       news_({parts.links, parts.replies, parts.matchmakers, table_, parts.ledger}, config.news_portion),
       lists_({parts.timers, parts.ledger, parts.replies, parts.notices, table_, over_}),
       offers_({parts.timers, parts.events, parts.ledger, parts.links, parts.fleet, table_, parts.entropy, figures_}),
+      doubts_({parts.timers, parts.links, parts.fleet, table_}),
       seats_({parts.timers, parts.events, parts.log, parts.ledger, parts.replies, table_, lists_, figures_}) {
     const std::chrono::minutes minute(1);
     timers_.start({.first_delay = minute, .interval = minute}, [this](const TimerFired& fired) { prune(fired.pass); });
@@ -122,12 +123,12 @@ bool Matches::abort(const Pass& pass, LobbyId lobby, std::string_view reason) {
 
 // Whatever an earlier registration still owed is void (A-7, F-9). What was aborted while it was away it hears first
 // (F-6), then what it may still hold.
-void Matches::server_registered(const Pass& pass, const Server& server) {
+void Matches::server_registered(const Server& server) {
     offers_.forget(server.id);
     for (const LobbyId lobby : fleet_.tell_owed_aborts(server.endpoint))
         links_.send(server.link, AbortMatch{lobby, ReasonText(text(Reason::server_lost))});
-    settled_doubts_.erase(server.id);
-    ask_in_doubt(pass, server.id);
+    doubts_.forget(server.id);
+    ask_in_doubt(server.id);
 }
 
 void Matches::server_offline(const Pass& pass, const FleetFact& fact) {
@@ -138,13 +139,7 @@ void Matches::server_offline(const Pass& pass, const FleetFact& fact) {
         offers_.lost(match, fact.endpoint);
         offer_next(pass, match);
     }
-    // What it was asked is asked again when it is back.
-    for (const LobbyId lobby : table_.held_on(fact.server)) {
-        Match& match = *table_.find(lobby);
-        if (match.doubt != Match::Doubt::asked) continue;
-        match.doubt = Match::Doubt::to_be_asked;
-        timers_.cancel(match.offer);
-    }
+    doubts_.went_offline(fact.server);
 }
 
 void Matches::server_removed(const Pass& pass, const FleetFact& fact) {
@@ -155,18 +150,14 @@ void Matches::server_removed(const Pass& pass, const FleetFact& fact) {
         over(pass, match, MatchState::aborted, text(fact.reason));
     }
     offers_.forget(fact.server);
-    settled_doubts_.erase(fact.server);
+    doubts_.forget(fact.server);
 }
 
 void Matches::load_mismatch(const Pass& pass, const Server& server) {
     const std::vector<LobbyId> held = table_.held_on(server.id);
     // Reports that waited for an owner come in one burst, before the server can answer what a restart asks it.
     // What they lack may be the match in doubt, which it never heard of: the answer says so, not the count.
-    const auto is_asked = [&](LobbyId lobby) {
-        const Match::Doubt doubt = table_.find(lobby)->doubt;
-        return doubt == Match::Doubt::asked || doubt == Match::Doubt::to_be_asked;
-    };
-    if (std::ranges::any_of(held, is_asked)) return;
+    if (doubts_.awaits(server.id)) return;
     const auto is_earlier = [&](LobbyId lobby) { return table_.find(lobby)->record.server_epoch < server.epoch; };
     // A process that was restarted counts none of the earlier ones. One that counts some still runs: what it lacks has
     // ended, if it cannot say so itself.

@@ -42,7 +42,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -57,6 +56,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "core/doubts.h"
 #include "core/events.h"
 #include "core/fleet.h"
 #include "core/ledger.h"
@@ -123,8 +123,6 @@ public:
 
     // At most so many askers wait for one lobby.
     static constexpr std::size_t asks_max = 64;
-    // So many matches of one server are asked about at once after a restart.
-    static constexpr std::size_t doubts_max = 500;
 
     Matches(const MatchesConfig& config, const Parts& parts);
 
@@ -154,7 +152,7 @@ public:
     void validate(const Pass& pass, const ReplyTo& reply_to, const Server& from, const ValidateToken& request);
 
     // What became of servers, in the order it happened.
-    void server_registered(const Pass& pass, const Server& server);
+    void server_registered(const Server& server);
     void server_offline(const Pass& pass, const FleetFact& fact);
     void server_removed(const Pass& pass, const FleetFact& fact);
     void load_covered(const Pass& pass, const Server& server);
@@ -217,8 +215,7 @@ private:
     void withdraw(const Pass& pass, Match& match, Refusal why, Reason reason);
 
     // Matches that a restart found, and that their servers are asked about once more (matches_recovery.cpp).
-    void ask_in_doubt(const Pass& pass, ServerId id);
-    void doubt_settled(const Pass& pass, ServerId server);
+    void ask_in_doubt(ServerId id);
     void doubt_timed_out(const Pass& pass, LobbyId lobby, std::uint64_t serial);
     void heard_of(const Pass& pass, Match& match, const Server& from);
     void stands(const Pass& pass, Match& match);
@@ -262,11 +259,10 @@ private:
     MatchNews news_;
     PlayerLists lists_;
     Offers offers_;
+    Doubts doubts_;
     Seats seats_;
     RequestsInFlight in_flight_;
     std::uint64_t next_serial_ = 1;
-    // Of each server: how many of those that it was asked about are settled since it was last asked.
-    std::map<ServerId, std::size_t> settled_doubts_;
     StandingQueue queue_;            // of requests that the loop has not handled yet
     std::uint64_t busy_untold_ = 0;  // refused with "Server busy" and not told in the log yet
     Time busy_told_next_{};

@@ -67,9 +67,7 @@ void Matches::recover(const Pass& pass, RecoveredState&& state) {
         const auto age = std::chrono::milliseconds(std::max<std::int64_t>(0, now.value - record.allocated_at.value));
         start_expiry(match, date_went_back ? Duration{0} : std::max<Duration>(config_.token_ttl - age, Duration{0}));
         lists_.tell_to_come(match);
-        if (!planted(Bug::refused_allocation_revives))
-            match.doubt =
-                match.record.state == MatchState::allocated ? Match::Doubt::to_be_asked : Match::Doubt::to_be_counted;
+        if (!planted(Bug::refused_allocation_revives)) doubts_.begin(match);
         if (record.state == MatchState::ready) look_whether_anybody_came(pass, record.lobby, match.serial);
         if (server) continue;  // sort_held() enters it
         table_.held(match);
@@ -79,25 +77,12 @@ void Matches::recover(const Pass& pass, RecoveredState&& state) {
     table_.sort_held();
 }
 
-// Whether the last run's answer left, nobody knows; perhaps it was a refusal, and the server was told to drop the
-// match. So its server is asked: who holds it says yes again. A match that was ready is not offered again, since
-// people may be playing: a server that starts each match it is offered would start it anew.
-void Matches::ask_in_doubt(const Pass&, ServerId id) {
-    const Server* server = fleet_.find(id);
-    if (!server || !server->connected()) return;
-    std::size_t asked = 0;
-    for (const LobbyId lobby : table_.held_on(id)) {
+void Matches::ask_in_doubt(ServerId id) {
+    for (const LobbyId lobby : doubts_.ask(id)) {
         Match& match = *table_.find(lobby);
-        if (match.doubt == Match::Doubt::to_be_asked && asked < doubts_max) {
-            match.doubt = Match::Doubt::asked;
-            match.offer =
-                after(TimeBase::running, config_.ack_timeout,
-                      [this, lobby, serial = match.serial](const Pass& then) { doubt_timed_out(then, lobby, serial); });
-            const MatchRecord& record = match.record;
-            links_.send(server->link,
-                        AllocateMatch{lobby, record.game_type, record.game_mode, MatchTokenText(record.token)});
-        }
-        if (match.doubt == Match::Doubt::asked) ++asked;
+        match.offer =
+            after(TimeBase::running, config_.ack_timeout,
+                  [this, lobby, serial = match.serial](const Pass& then) { doubt_timed_out(then, lobby, serial); });
     }
 }
 
@@ -113,14 +98,7 @@ void Matches::given_up(const Pass& pass, Match& match) {
     ++figures_.lost_matches;
     ++figures_.recovered_dropped;
     over(pass, match, MatchState::aborted, text(Reason::lost_by_server));
-    doubt_settled(pass, server);
-}
-
-// A look for the next ones goes through all that the server holds: once for many that are settled.
-void Matches::doubt_settled(const Pass& pass, ServerId server) {
-    if (++settled_doubts_[server] < doubts_max / 2) return;
-    settled_doubts_.erase(server);
-    ask_in_doubt(pass, server);
+    if (doubts_.settled(server)) ask_in_doubt(server);
 }
 
 // Its server holds the match, by its own word.
@@ -131,22 +109,16 @@ void Matches::heard_of(const Pass& pass, Match& match, const Server& from) {
     fleet_.confirmed(from.id);
     save(match);
     stands(pass, match);
-    if (was_asked) doubt_settled(pass, from.id);
+    if (was_asked && doubts_.settled(from.id)) ask_in_doubt(from.id);
 }
 
-// Perhaps it was aborted in the last run and the disk never heard of it. A server that was told so counts fewer.
 void Matches::load_covered(const Pass& pass, const Server& server) {
-    for (const LobbyId lobby : table_.held_on(server.id)) {
-        Match& match = *table_.find(lobby);
-        if (match.doubt == Match::Doubt::to_be_counted) stands(pass, match);
-    }
+    for (const LobbyId lobby : doubts_.counted_on(server.id)) stands(pass, *table_.find(lobby));
 }
 
 // As the last run answered it.
 void Matches::stands(const Pass& pass, Match& match) {
-    match.doubt = Match::Doubt::none;
-    timers_.cancel(match.offer);
-    timers_.cancel(match.limit);
+    doubts_.end(match);
     // After a gap the server's word may be heard before the timer: too late all the same (fault 63).
     if (pass.now - match.requested >= config_.deadline)
         return refuse_who_waits(match, Refusal::server_allocation_timeout);

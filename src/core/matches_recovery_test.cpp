@@ -280,7 +280,7 @@ TEST_CASE_FIXTURE(InDoubt, "A-9: a server that is lost before it has said yes is
 TEST_CASE("A-9, W-7: a server with thousands of matches is asked about them in portions") {
     InDoubt world(2'000);
     const TestServer server = world.back();
-    CHECK(world.links.peers[server.link].frames.size() == Matches::doubts_max);
+    CHECK(world.links.peers[server.link].frames.size() == Doubts::asked_max);
     for (std::int32_t lobby = 7; lobby < 2'007; ++lobby) {
         CHECK(world.next<AllocateMatch>(server.link).lobby == LobbyId(lobby));
         world.send(server.link, AllocateMatchAck{lobby % 2 == 0, LobbyId(lobby)});
