@@ -8,9 +8,7 @@
 
 #include <chrono>
 #include <csignal>
-#include <functional>
 #include <string>
-#include <thread>
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -21,20 +19,13 @@
 #include "agent/keeper_link.h"
 #include "agent/pidfd_exit.h"
 #include "agent/proc.h"
+#include "testing/soon.h"
 #include "testing/test_folder.h"
 
 namespace muster {
 namespace {
 
 using namespace std::chrono_literals;
-
-bool soon(const std::function<bool()>& done) {
-    for (int i = 0; i < 2000; ++i) {
-        if (done()) return true;
-        std::this_thread::sleep_for(10ms);
-    }
-    return false;
-}
 
 struct KeptWorld {
     const TestFolder folder;

@@ -49,7 +49,7 @@ std::string TicketFile::open(std::int64_t now) {
         found.problem = "there is no key in it that is still good";
     explicit_bzero(found.text.data(), found.text.size());
     keys_->renew(now);
-    const std::string unwritten = write();
+    std::string unwritten = write();
     if (!unwritten.empty()) return unwritten;
     if (found.problem.empty()) return {};
     return fmt::format("{} was replaced, so peers make full TLS handshakes: {}", path_, found.problem);

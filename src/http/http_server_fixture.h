@@ -12,7 +12,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include <doctest/doctest.h>
@@ -24,6 +23,7 @@
 #include "http/health.h"
 #include "http/http_server.h"
 #include "http/test_client.h"
+#include "testing/soon.h"
 
 namespace muster::testing {
 
@@ -86,16 +86,6 @@ public:
         HttpResponder responder = std::move(*later);
         later.reset();
         return responder;
-    }
-
-    // Whether it comes true within a time that only a broken server needs.
-    static bool soon(const auto& condition) {
-        const auto end = std::chrono::steady_clock::now() + 10s;
-        while (std::chrono::steady_clock::now() < end) {
-            if (condition()) return true;
-            std::this_thread::sleep_for(1ms);
-        }
-        return false;
     }
 
     SystemClock clock;

@@ -28,7 +28,7 @@ TEST_CASE("fault 27: connections over the limit are told so and closed, those wi
     CHECK(serving.server->figures().refused_per_port == 1);
 
     first.reset();
-    CHECK(Serving::soon([&] { return status(serving.connect().ask(get("/a"))) == 200; }));
+    CHECK(soon([&] { return status(serving.connect().ask(get("/a"))) == 200; }));
 }
 
 TEST_CASE("fault 33: one address has room up to its own limit, and the others have theirs") {
@@ -48,7 +48,7 @@ TEST_CASE("fault 33: one address has room up to its own limit, and the others ha
     CHECK(serving.server->figures().refused_per_ip == 1);
     CHECK(status(serving.connect(3).ask(get("/a"))) == 200);
     serving.server->set_quota({1024, 3});
-    CHECK(Serving::soon([&] { return status(serving.connect(2).ask(get("/a"))) == 200; }));
+    CHECK(soon([&] { return status(serving.connect(2).ask(get("/a"))) == 200; }));
 }
 
 TEST_CASE("fault 33: at a limit a resting connection makes room at once, the one that rests longest first") {
@@ -77,8 +77,8 @@ TEST_CASE("fault 33: at a limit a request that drips makes room, one that has ju
     in_head.send("GET /a HT");
     TestClient in_body = serving.connect(3);
     in_body.send("POST /a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nab");
-    CHECK(Serving::soon([&] { return serving.server->figures().connections == 2; }));
-    CHECK(Serving::soon([&] { return status(serving.connect(4).ask(get("/a"))) == 200; }));
+    CHECK(soon([&] { return serving.server->figures().connections == 2; }));
+    CHECK(soon([&] { return status(serving.connect(4).ask(get("/a"))) == 200; }));
     CHECK(serving.server->figures().let_go >= 1);
     CHECK(in_head.ended());
 }

@@ -383,8 +383,8 @@ TEST_CASE("a reader that takes too long for a piece of its stream is cut") {
     Serving serving(limits);
     TestClient client = serving.connect();
     client.send(get("/endless"));
-    CHECK(status(client.answer()) == 200);                       // the beginning of it
-    CHECK(Serving::soon([&] { return serving.streams == 0; }));  // though nobody reads on or closes
+    CHECK(status(client.answer()) == 200);              // the beginning of it
+    CHECK(soon([&] { return serving.streams == 0; }));  // though nobody reads on or closes
 }
 
 TEST_CASE_FIXTURE(Serving, "work is done on the HTTP thread, at once or later, and not after the server's end") {

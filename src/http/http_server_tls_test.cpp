@@ -217,7 +217,7 @@ TEST_CASE_FIXTURE(Https, "S-2, S-5: a feed ends with the certificate of the oper
     date.added_seconds = 31 * day;
     feed.hear_all();
     CHECK(failed(TlsFailure::expired) == 1);
-    CHECK(Serving::soon([&] { return serving.streams == 0; }));
+    CHECK(soon([&] { return serving.streams == 0; }));
 }
 
 TEST_CASE_FIXTURE(Https, "S-2: a revoked operator's open connection gets no further answer") {
@@ -255,11 +255,11 @@ TEST_CASE_FIXTURE(Https, "fault 75: over HTTP no handshake is begun for a peer t
         const Stopped stopped(*serving.server);
         newcomers(peers, 2);
     }
-    CHECK(Serving::soon([&] { return failed(TlsFailure::incomplete) == peers; }));
+    CHECK(soon([&] { return failed(TlsFailure::incomplete) == peers; }));
     CHECK(begun() == 0);
     connect(false);
     CHECK(begun() == 1);
-    CHECK(Serving::soon([&] { return serving.server->figures().connections == 0; }));
+    CHECK(soon([&] { return serving.server->figures().connections == 0; }));
 }
 
 TEST_CASE_FIXTURE(FullHttps, "fault 75: over HTTP, those that have proved nothing give way to other addresses") {
@@ -267,7 +267,7 @@ TEST_CASE_FIXTURE(FullHttps, "fault 75: over HTTP, those that have proved nothin
     CHECK(status(up.ask(get("/a"))) == 200);  // and now it rests
     std::vector<TestClient> flood;
     for (std::size_t i = 0; i < 2 * room; ++i) flood.push_back(serving.connect(2));
-    CHECK(Serving::soon([&] { return serving.server->figures().refused_per_port >= room; }));
+    CHECK(soon([&] { return serving.server->figures().refused_per_port >= room; }));
     std::vector<std::unique_ptr<TlsTestClient>> others;
     for (std::uint8_t host = 3; host < 8; ++host) {
         others.push_back(newcomer(host));

@@ -20,6 +20,7 @@
 #include "store/outcome_log.h"
 #include "store/sample_records.h"
 #include "store/store_fault.h"
+#include "testing/soon.h"
 
 using namespace muster;
 using namespace std::chrono_literals;
@@ -295,7 +296,7 @@ TEST_CASE("N-5, fault 82: a connection that breaks anywhere in a transaction lea
     CutProxy proxy(folder.path().string(), engine.socket_path());
     const SystemClock clock;
     Node node(clock, engine.url_at(folder.path().string(), "cuts"), "one");
-    while (!node.own()) std::this_thread::sleep_for(50ms);
+    REQUIRE(soon([&] { return node.own(); }));
     node.begin();
     REQUIRE(node.write({sample_server(1)}) == StoreFault::none);
 
@@ -329,7 +330,7 @@ TEST_CASE("N-5, fault 82: a connection that breaks anywhere in a transaction lea
     CHECK(applied_without_answer > 0);
 
     Node next(clock, url, "two");
-    while (!next.own()) std::this_thread::sleep_for(50ms);
+    REQUIRE(soon([&] { return next.own(); }));
     std::set<std::int32_t> found;
     for (const ServerRecord& server : next.store->recover().servers) found.insert(server.id.value);
     CHECK(found == kept);
@@ -443,7 +444,7 @@ TEST_CASE("N-9, N-10, fault 83: an engine that is away, unsafe or not ours is to
     {
         Node node(clock, url, "one");
         CHECK(node.store->warnings().size() == 1);  // no synchronous standby
-        while (!node.own()) std::this_thread::sleep_for(50ms);
+        REQUIRE(soon([&] { return node.own(); }));
         node.begin();
         REQUIRE(node.write({sample_server(1)}) == StoreFault::none);
         engine.crash();

@@ -123,21 +123,24 @@ TEST_CASE_FIXTURE(GapFixture,
 
 TEST_CASE("L-8, fault 11: wherever in a pass the process is stopped, deadlines move as by a stop in the wait") {
     // Each makes the next pass stand still at its spot, once.
+    using Stop = std::function<void()>;
     struct Spot {
         const char* name;
-        std::function<void(GapFixture&, std::function<void()> stop)> prepare;
+        std::function<void(GapFixture&, const Stop&)> prepare;
     };
     const std::vector<Spot> spots{
-        {"refill", [](GapFixture& in, auto stop) { in.servers.when_refilling = stop; }},
-        {"message", [](GapFixture& in, auto stop) { in.servers.post("m", [stop](const Pass&) { stop(); }); }},
-        {"timer", [](GapFixture& in, auto stop) { in.loop.timers().start({}, [stop](const TimerFired&) { stop(); }); }},
+        {"refill", [](GapFixture& in, const Stop& stop) { in.servers.when_refilling = stop; }},
+        {"message",
+         [](GapFixture& in, const Stop& stop) { in.servers.post("m", [stop = stop](const Pass&) { stop(); }); }},
+        {"timer", [](GapFixture& in,
+                     const Stop& stop) { in.loop.timers().start({}, [stop = stop](const TimerFired&) { stop(); }); }},
         {"event",
-         [](GapFixture& in, auto stop) {
-             in.loop.events().subscribe<Happening>([stop](const Happening&) { stop(); });
+         [](GapFixture& in, const Stop& stop) {
+             in.loop.events().subscribe<Happening>([stop = stop](const Happening&) { stop(); });
              in.loop.events().publish(Happening{});
          }},
-        {"update", [](GapFixture& in, auto stop) { in.at_update = stop; }},
-        {"flush", [](GapFixture& in, auto stop) { in.at_flush = stop; }},
+        {"update", [](GapFixture& in, const Stop& stop) { in.at_update = stop; }},
+        {"flush", [](GapFixture& in, const Stop& stop) { in.at_flush = stop; }},
     };
     for (const bool idle : {true, false}) {
         for (const Spot& spot : spots) {

@@ -95,6 +95,7 @@ TEST_CASE_FIXTURE(IdleFixture, "L-3: several producers at once, and a full mailb
     start();
     constexpr std::uint64_t each = 50'000;
     std::vector<std::thread> producers;
+    producers.reserve(3);
     for (int p = 0; p < 3; ++p) {
         producers.emplace_back([this] {
             for (std::uint64_t i = 0; i < each;) {

@@ -382,6 +382,7 @@ TEST_CASE_FIXTURE(StoreFixture, "fault 19, S-7: the store keeps to its size, and
     std::uint64_t number = 1;
     for (int round = 0; round < 60; ++round) {
         std::vector<Record> events;
+        events.reserve(5'000);
         for (int i = 0; i < 5'000; ++i) events.emplace_back(sample_event(++id, clock.wall()));
         REQUIRE(store->submit({++number, std::move(events)}));
         REQUIRE(log.wait_for(number));
