@@ -6,6 +6,8 @@
 
 import contextlib
 import os
+import pathlib
+import re
 import shutil
 import signal
 import sys
@@ -156,6 +158,11 @@ class Agones(OtherSdk):
 
 
 class AgonesByNpm(OtherSdk):
+    def watched(self):
+        """Processes of whose watch the next agent will know."""
+        records = pathlib.Path(self.folder, "state", "processes").glob("*.json")
+        return sum(bool(re.search(r'watched\\*":true', record.read_text(encoding="utf-8"))) for record in records)
+
     def test_streams_that_end_with_the_agent_and_never_come_back_end_no_match_G_7_and_G_20(self):
         folder, why_not = npm_client()
         if not folder:
@@ -165,6 +172,8 @@ class AgonesByNpm(OtherSdk):
         port = self.allocate(91)["port"]
         self.soon(lambda: self.match(91)["state"] in ("ready", "started"), "the match is ready")
         busy = self.pid_of(port)
+        # What has not begun to watch yet does so at the next agent, which then has no reason to replace it.
+        self.soon(lambda: self.watched() == 2, "the agent has written down that both watch")
         idle = [pid for pid in self.games() if pid != busy][0]
         with open(f"/proc/{idle}/environ", "rb") as file:
             number = int(file.read().split(b"MUSTER_PROCESS=arena-")[1].split(b"\0")[0])

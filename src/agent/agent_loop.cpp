@@ -189,8 +189,11 @@ void AgentLoop::hear_muster(Moment at) {
 }
 
 void AgentLoop::hear_sdks(Moment at) {
-    for (const auto& [process, sdk] : sdks_)
-        for (const SdkFact& fact : sdk.side->take_facts(at.now)) supervisor_.heard(at, process, fact);
+    for (const auto& [id, sdk] : sdks_) {
+        for (const SdkFact& fact : sdk.side->take_facts(at.now)) supervisor_.heard(at, id, fact);
+        if (!sdk.side->take_urgent()) continue;
+        if (const Process* process = supervisor_.find(id)) write_record(*process);
+    }
 }
 
 void AgentLoop::look_for_ports(Moment at) {

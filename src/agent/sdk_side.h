@@ -91,6 +91,9 @@ public:
     virtual std::string saved() const = 0;
     // Another number when saved() may be another text, though no fact says so.
     virtual std::uint64_t revision() const { return 0; }
+    // True once after a change of saved() without which the next agent would serve the process wrongly. What only
+    // revision() tells may be lost with an agent that dies within a second.
+    virtual bool take_urgent() { return false; }
     virtual void restore(Time now, std::string_view life, std::string_view saved) = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "agones/side.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include <unistd.h>
@@ -62,17 +63,17 @@ public:
     Result<std::shared_ptr<Watch>, Refused> watch() override {
         auto watch = std::make_shared<Watch>();
         bool full = false;
-        bool news = false;
         const bool there = with(services_.clock.now(), [&](Session& session, Time) {
             std::erase_if(watches_, [](const auto& each) { return each.expired(); });
             full = watches_.size() >= watches_max;
             if (full) return;
             watch->push(session.present());
             watches_.push_back(watch);
+            // To the next agent it is out of reach until it watches again.
+            if (watches_.size() == 1) is_urgent_ = true;
             session.watched();
-            news = session.has_facts();
         });
-        if (news) services_.wake();
+        if (!full) services_.wake();
         if (!there) return Failure<Refused>(gone());
         if (full) return Failure<Refused>(Refused{Code::resource_exhausted, "too many watches"});
         return watch;
@@ -113,6 +114,7 @@ public:
         });
     }
     const LockedSession<Session>& session() const { return session_; }
+    bool take_urgent() { return is_urgent_.exchange(false); }
     // Somebody watches, or has before this agent and may not know that nobody answers any more.
     bool is_watched() const {
         bool watched = false;
@@ -129,6 +131,7 @@ private:
     const Services services_;
     LockedSession<Session> session_;
     std::vector<std::weak_ptr<Watch>> watches_;  // touched under the session's lock
+    std::atomic<bool> is_urgent_{false};
 };
 
 Side::Side(Process process, const Services& services)
@@ -182,6 +185,10 @@ std::uint64_t Side::revision() const {
         revision = static_cast<std::uint64_t>(session.present()->version) * 2 + (session.pings_singly() ? 1 : 0);
     });
     return revision * 2 + (served_->is_watched() ? 1 : 0);
+}
+
+bool Side::take_urgent() {
+    return served_->take_urgent();
 }
 
 void Side::set_address(std::string address, std::uint16_t port) {

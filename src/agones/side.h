@@ -40,6 +40,7 @@ public:
     void offer(Time now, const SdkMatch& match) override;
     void abort(Time now, LobbyId lobby, std::string_view reason) override;
     std::uint64_t revision() const override;
+    bool take_urgent() override;
 
     // Where players reach it, once that is known.
     void set_address(std::string address, std::uint16_t port);

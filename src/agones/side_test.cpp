@@ -124,8 +124,13 @@ TEST_CASE_FIXTURE(AgonesSideFixture,
         LoopbackPeer watcher(left.port);
         LoopbackPeer(left.port).ask("POST", "/health", "{}");
         const auto unwatched = side.revision();
+        woken = 0;
+        CHECK_FALSE(side.take_urgent());
         watcher.ask("GET", "/watch/gameserver", "");
         CHECK(side.revision() != unwatched);
+        CHECK(woken > 0);
+        CHECK(side.take_urgent());
+        CHECK_FALSE(side.take_urgent());
         left.saved = side.saved();
     }
     Side next(process, services);
