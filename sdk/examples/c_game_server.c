@@ -46,7 +46,7 @@ static int usage(FILE* to, int code) {
 
 /* A whole number from 0 to `most`; -1 for anything else. */
 static long number(const char* text, long most) {
-    char* end;
+    char* end = NULL;
     const long value = strtol(text, &end, 10);
     return end != text && *end == '\0' && value >= 0 && value <= most ? value : -1;
 }

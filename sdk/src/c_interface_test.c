@@ -186,27 +186,27 @@ int c_drives_a_client_itself(void) {
 
 /* ---- A whole match, over TCP. ---- */
 
-struct match {
+struct Match {
     muster_runner* runner;
     muster_game_server* server;
     muster_matchmaker* matchmaker;
     char seen[256];
 };
 
-static void note(struct match* match, const char* what) {
+static void note(struct Match* match, const char* what) {
     const size_t used = strlen(match->seen);
     snprintf(match->seen + used, sizeof match->seen - used, "%s ", what);
 }
 
 static void player_judged(void* user, int32_t lobby, int32_t account, int error, const char* text) {
-    struct match* match = user;
+    struct Match* match = user;
     note(match, error == MUSTER_OK && account == 1001 ? "joined" : text);
     muster_game_server_start(match->server, lobby);
     muster_game_server_end(match->server, lobby);
 }
 
 static enum muster_offer_answer offered(void* user, const muster_offer* offer) {
-    struct match* match = user;
+    struct Match* match = user;
     note(match, "offer");
     muster_game_server_ready(match->server, offer->lobby);
     muster_game_server_validate(match->server, offer->lobby, 1001, offer->token, player_judged, match);
@@ -230,7 +230,7 @@ static void allocated(void* user, const muster_allocation* allocation) {
 }
 
 static void happened(void* user, int32_t lobby, enum muster_match_event event, const char* reason) {
-    struct match* match = user;
+    struct Match* match = user;
     (void)lobby;
     (void)reason;
     note(match, event == MUSTER_READY ? "ready" : event == MUSTER_STARTED ? "started" : "ended");
@@ -238,7 +238,7 @@ static void happened(void* user, int32_t lobby, enum muster_match_event event, c
 }
 
 static void ask(void* user) {
-    struct match* match = user;
+    struct Match* match = user;
     const int32_t accounts[] = {1001};
     muster_match_request request;
     memset(&request, 0, sizeof request);
@@ -251,12 +251,12 @@ static void ask(void* user) {
 
 /* The game server is there: the matchmaker may ask. */
 static void linked(void* user, enum muster_link_state state) {
-    struct match* match = user;
+    struct Match* match = user;
     if (state == MUSTER_ONLINE) muster_runner_post(match->runner, ask, match);
 }
 
 static void gives_up(void* user) {
-    struct match* match = user;
+    struct Match* match = user;
     note(match, "too late");
     muster_runner_stop(match->runner);
 }
@@ -264,7 +264,7 @@ static void gives_up(void* user) {
 int c_plays_a_match(const char* servers_address, const char* matchmakers_address) {
     static const int8_t regions[] = {2};
     const int64_t patience_us = 20000000;
-    struct match match;
+    struct Match match;
     muster_known_server known[4];
     muster_game_server_options server_options;
     muster_matchmaker_options matchmaker_options;

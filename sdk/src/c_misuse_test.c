@@ -161,17 +161,17 @@ static int refuses_null_lists(int* calls) {
 int c_refuses_null(void) {
     char why[64] = "";
     int calls = 0;
-    int line = 0;
     CHECK(muster_game_server_new(NULL, why, sizeof why) == NULL);
     CHECK(strcmp(why, "options must not be NULL") == 0);
     CHECK(muster_matchmaker_new(NULL, why, sizeof why) == NULL);
     CHECK(muster_player_new(NULL, NULL, 0) == NULL);
-    if ((line = refuses_null_client()) != 0) return line;
-    if ((line = refuses_null_game_server(&calls)) != 0) return line;
-    if ((line = refuses_null_matchmaker(&calls)) != 0) return line;
-    if ((line = refuses_null_player()) != 0) return line;
-    if ((line = refuses_null_runner()) != 0) return line;
-    if ((line = refuses_null_lists(&calls)) != 0) return line;
+    int line = refuses_null_client();
+    if (line == 0) line = refuses_null_game_server(&calls);
+    if (line == 0) line = refuses_null_matchmaker(&calls);
+    if (line == 0) line = refuses_null_player();
+    if (line == 0) line = refuses_null_runner();
+    if (line == 0) line = refuses_null_lists(&calls);
+    if (line != 0) return line;
     CHECK(calls == 0);
     return 0;
 }
@@ -235,7 +235,7 @@ int c_survives_huge_times(void) {
     return 0;
 }
 
-struct runs {
+struct Runs {
     muster_runner* runner;
     int ran;
     int waited;
@@ -243,7 +243,7 @@ struct runs {
 };
 
 static void runs_again(void* user) {
-    struct runs* runs = user;
+    struct Runs* runs = user;
     runs->ran = muster_runner_run(runs->runner);
     runs->waited = muster_runner_wait(runs->runner);
     runs->started = muster_runner_start(runs->runner);
@@ -255,7 +255,7 @@ static void must_not_run(void* user) {
 }
 
 int c_refuses_to_run_twice(void) {
-    struct runs runs = {NULL, 0, 0, 0};
+    struct Runs runs = {NULL, 0, 0, 0};
     int too_early = 0;
     runs.runner = muster_runner_new(NULL, NULL);
     CHECK(runs.runner != NULL);

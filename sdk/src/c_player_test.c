@@ -11,20 +11,20 @@
     } while (0)
 
 /* What the callbacks saw, in words. */
-struct diary {
+struct Diary {
     char seen[512];
     bool alive;
     muster_runner* runner;
     muster_player* player;
 };
 
-static void note(struct diary* diary, const char* what, long number, const char* text) {
+static void note(struct Diary* diary, const char* what, long number, const char* text) {
     const size_t used = strlen(diary->seen);
     snprintf(diary->seen + used, sizeof diary->seen - used, "%s %ld %s|", what, number, text);
 }
 
 /* Whether exactly this was seen since the last time. */
-static bool saw(struct diary* diary, const char* lines) {
+static bool saw(struct Diary* diary, const char* lines) {
     const bool same = strcmp(diary->seen, lines) == 0;
     if (!same) printf("saw: %s\nnot: %s\n", diary->seen, lines);
     diary->seen[0] = '\0';
@@ -57,13 +57,13 @@ static void on_ping(void* user, int64_t round_trip_us) {
     note(user, "ping", (long)round_trip_us, "us");
 }
 static bool on_heartbeat(void* user) {
-    return ((struct diary*)user)->alive;
+    return ((struct Diary*)user)->alive;
 }
 static void on_error(void* user, int error, const char* text) {
     note(user, "error", error, text);
 }
 
-static muster_player_options options_with(struct diary* diary) {
+static muster_player_options options_with(struct Diary* diary) {
     muster_player_options options;
     memset(diary, 0, sizeof *diary);
     memset(&options, 0, sizeof options);
@@ -151,7 +151,7 @@ static const unsigned char kicked[] = {0, 10, 0, 24, 0, 6, 'K', 'i', 'c', 'k', '
 static const unsigned char expired[] = {0,   23,  0,   10,  0,   0,   18,  'C', 'r', 'e', 'd', 'e', 'n',
                                         't', 'i', 'a', 'l', ' ', 'e', 'x', 'p', 'i', 'r', 'e', 'd'};
 
-static int session_of(muster_player* player, struct diary* diary) {
+static int session_of(muster_player* player, struct Diary* diary) {
     static const unsigned char own[] = {0, 4, 0x03, 0xe8, 'h', 'i'};
     muster_client* client = muster_player_client(player);
     muster_clock clock;
@@ -200,7 +200,7 @@ static int session_of(muster_player* player, struct diary* diary) {
 }
 
 int c_drives_a_player_itself(void) {
-    struct diary diary;
+    struct Diary diary;
     const muster_player_options options = options_with(&diary);
     muster_player* player = muster_player_new(&options, NULL, 0);
     muster_client* client = NULL;
@@ -273,26 +273,26 @@ int c_knows_the_worlds_time(void) {
 /* ---- Over TCP. ---- */
 
 static void leave(void* user) {
-    struct diary* diary = user;
+    struct Diary* diary = user;
     muster_player_logout(diary->player);
     muster_runner_stop(diary->runner);
 }
 
 static void leave_when_timed(void* user, const muster_world_time* time) {
-    struct diary* diary = user;
+    struct Diary* diary = user;
     note(diary, "time", time->hour, "");
     muster_runner_post(diary->runner, leave, diary);
 }
 
 static void give_up(void* user) {
-    struct diary* diary = user;
+    struct Diary* diary = user;
     note(diary, "too late", 0, "");
     muster_runner_stop(diary->runner);
 }
 
 int c_logs_a_player_in(const char* players_address) {
     const int64_t patience_us = 20 * second;
-    struct diary diary;
+    struct Diary diary;
     muster_player_options options = options_with(&diary);
     options.on_time = leave_when_timed;
     diary.runner = muster_runner_new(NULL, NULL);

@@ -75,6 +75,7 @@ FakeMuster::~FakeMuster() {
 void FakeMuster::serve() {
     while (!stopping_) {
         std::vector<pollfd> waiting;
+        waiting.reserve(listeners_.size() + peers_.size());
         for (const int listener : listeners_) waiting.push_back({listener, POLLIN, 0});
         for (const auto& peer : peers_) waiting.push_back({peer->fd, POLLIN, 0});
         poll(waiting.data(), static_cast<nfds_t>(waiting.size()), turn_ms);

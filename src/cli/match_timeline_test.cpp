@@ -32,8 +32,8 @@ TEST_CASE("O-3: a match is told from its request to its end, with why each serve
          R"({"time_ms":190,"type":"match.aborted","server_id":5,"reason":"late"})"});
     CHECK(lines == std::vector<std::string>{
                        "100 requested: by chat-1: 10 players in EU",
-                       "100 offered: server 12, best of 833: score 97.30, load 1; next 5 (97.10, load 1), 9 (96.80, "
-                       "load 2)",
+                       std::string("100 offered: server 12, best of 833: score 97.30, load 1; ") +
+                           "next 5 (97.10, load 1), 9 (96.80, load 2)",
                        "120 declined: server 12: refused by the server",
                        "120 offered: server 5, the only candidate: score 97.10, load 1; offer 2",
                        "150 allocated: server 5, 50 ms after the request",

@@ -192,12 +192,14 @@ void print_objection(const sim::SimReport& report, const sim::SimOptions& option
     print_error("  again: {}\n", replay(options));
 }
 
+volatile std::sig_atomic_t interrupt_asked = 0;
+
 // Ctrl-C ends the playing, not the program: what was played is told. A second one ends it at once.
 class AwaitedInterrupt {
 public:
     AwaitedInterrupt() {
         struct sigaction wish{};
-        wish.sa_handler = [](int) { asked_ = 1; };
+        wish.sa_handler = [](int) { interrupt_asked = 1; };
         wish.sa_flags = static_cast<int>(SA_RESETHAND);
         sigaction(SIGINT, &wish, nullptr);
     }
@@ -205,10 +207,7 @@ public:
     AwaitedInterrupt(const AwaitedInterrupt&) = delete;
     AwaitedInterrupt& operator=(const AwaitedInterrupt&) = delete;
 
-    bool asked() const { return asked_ != 0; }
-
-private:
-    static inline volatile std::sig_atomic_t asked_ = 0;
+    static bool asked() { return interrupt_asked != 0; }
 };
 
 // Thrown out of the run that Ctrl-C ends.

@@ -139,6 +139,7 @@ public:
         pause_.cancel();
         // A copy, since connections leave the map as they end.
         std::vector<std::shared_ptr<LoopbackConnection>> all;
+        all.reserve(connections_.size());
         for (const auto& [key, connection] : connections_) all.push_back(connection);
         for (const auto& connection : all) connection->cut();
     }
@@ -250,6 +251,16 @@ private:
             : thread_(std::move(thread)), port_(std::move(port)), number_(number) {}
         // Waits, so that the number is free for the next.
         ~Port() override {
+            try {
+                close();
+            } catch (...) {
+                // No memory for it: the port stays open until the thread ends.
+            }
+        }
+        std::uint16_t number() const override { return number_; }
+
+    private:
+        void close() {
             const auto closed = std::make_shared<std::promise<void>>();
             asio::post(thread_->context_, [port = std::move(port_), closed] {
                 port->close();
@@ -259,9 +270,7 @@ private:
                 thread_->context_.stopped() || thread_->thread_.get_id() == std::this_thread::get_id();
             if (!nobody_works) closed->get_future().wait_for(close_patience);
         }
-        std::uint16_t number() const override { return number_; }
 
-    private:
         const std::shared_ptr<Thread> thread_;
         std::shared_ptr<OpenPort> port_;
         const std::uint16_t number_;

@@ -169,7 +169,7 @@ void MatchmakerActor::name_players(LobbyId lobby) {
     MatchPlayers list{lobby, {}};
     const auto count = random_.between(1, 5);
     for (std::int64_t i = 0; i < count; ++i)
-        list.accounts.items.push_back(AccountId(lobby.value * 10 + static_cast<std::int32_t>(i)));
+        list.accounts.items.emplace_back(lobby.value * 10 + static_cast<std::int32_t>(i));
     // Players who have been here too: they are told.
     for (const AccountId account : stage_.accounts) {
         if (chance(habits().list_players)) list.accounts.items.push_back(account);
