@@ -22,6 +22,12 @@ std::string host_name() {
     return name.data();
 }
 
+// Where this machine itself reaches a port of its own.
+SocketAddress within_machine(SocketAddress port) {
+    if (port.ip.is_unspecified()) port.ip = *IpAddress::parse(port.ip.is_v4() ? "127.0.0.1" : "::1");
+    return port;
+}
+
 std::vector<std::int64_t> region_ids(const Config& config) {
     std::vector<std::int64_t> ids;
     for (const Region& region : config.fleet.regions) ids.push_back(region.id.value);
@@ -106,6 +112,7 @@ void Node::join(const std::string& address, const SocketAddress& node_port, std:
     const std::string advertised = cluster_.advertise.substr(0, cluster_.advertise.rfind(':'));
     node_address_ = advertised.empty() ? node_port.to_string() : fmt::format("{}:{}", advertised, node_port.port);
     options.node.node_address = node_address_;
+    near_address_ = within_machine(node_port).to_string();
     options.node.prefers = fmt::format("{}", fmt::join(cluster_.prefer, ","));
     options.silence = cluster_.silence;
     options.has_ended = has_ended;

@@ -57,8 +57,9 @@ public:
               RuleBooks& books);
     // Once it has joined. Any thread.
     PgMember& member() const { return *member_; }
-    // Where other nodes reach us.
-    const std::string& node_address() const { return node_address_; }
+    // This node as the owner of a cell. Its own peers' link to it stays on this machine: what others reach it by may be
+    // known to them only.
+    RelayTarget own_target(std::int64_t term) const { return {name_, node_address_, term, near_address_}; }
 
     // One of several cells, for one life. Throws StoreError. Any thread.
     std::unique_ptr<NodeCell> open_cell(const std::string& cell_name) const;
@@ -102,8 +103,9 @@ private:
     const std::string instance_;
     const bool is_member_;
     std::string store_name_;
-    std::string address_;  // written once, before others read it, as is the next
+    std::string address_;  // written once, before others read it, as are the next
     std::string node_address_;
+    std::string near_address_;
     PgOptions connection_;
     PgStoreOptions shared_options_;     // of a cell, but for its name
     std::unique_ptr<SqliteStore> own_;  // a store that nobody shares

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 
 #include <fmt/core.h>
 
@@ -67,6 +68,17 @@ std::string_view problem_of_advertised(std::string_view address) {
     if (address.size() > bytes_max) return "is longer than 255 bytes";
     const std::size_t colon = address.rfind(':');
     if (colon == std::string_view::npos || colon == 0 || colon + 1 == address.size()) return "is no host:port";
+    const auto fits_host = [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+               std::string_view("-._:[]").find(c) != std::string_view::npos;
+    };
+    if (!std::ranges::all_of(address.substr(0, colon), fits_host))
+        return "has a host that is neither a name nor an address";
+    const std::string_view digits = address.substr(colon + 1);
+    std::uint16_t port = 0;
+    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+    if (read.ec != std::errc() || read.ptr != digits.data() + digits.size() || port == 0)
+        return "has a port that is not 1 to 65535";
     return {};
 }
 

@@ -377,6 +377,16 @@ TEST_CASE_FIXTURE(Loading, "N-1: a store is a file or a database, never both, an
           "without a password, such as \"postgresql://muster@db1,db2/muster\"\n");
 }
 
+TEST_CASE_FIXTURE(Loading, "N-7, X-1: where other nodes reach this one is a host and a port") {
+    const auto load_with = [&](const std::string& address) {
+        return load("[store]\nurl = \"postgresql://db1/muster\"\n[cluster]\nadvertise = \"" + address + "\"\n");
+    };
+    for (const char* good : {"muster-1.example:11030", "10.0.0.1:1", "[2001:db8::1]:65535"}) CHECK(load_with(good));
+    for (const char* bad :
+         {"http://x y:70000/", "127.0.0.1:99999", "127.0.0.1:0", "127.0.0.1:", ":1", "a b:1", "a/b:1", "a"})
+        CHECK_FALSE(load_with(bad));
+}
+
 TEST_CASE_FIXTURE(Loading, "N-7: every region is in one cell, and players are in one at least") {
     const std::string store = "[store]\nurl = \"postgresql://db1/muster\"\n";
     const auto refusal = [&](const std::string& more) {

@@ -168,7 +168,7 @@ void CellRunner::own(NodeCell& cell) {
     term.news = parts_.node.open_news(parts_.node.plans()[number_], [this, &game = term.game](CellNews&& news) {
         return take_news(game, std::move(news));
     });
-    parts_.relay.set_target(RelayTarget{parts_.node.name(), parts_.node.node_address(), cell.term()}, number_);
+    parts_.relay.set_target(parts_.node.own_target(cell.term()), number_);
     serve(term);
 }
 

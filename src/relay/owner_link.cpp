@@ -90,9 +90,11 @@ void OwnerLink::connect(Time now) {
     next_try_ = now + retry_after;
     linked_at_ = heard_ = beaten_ = now;
     try {
-        const auto [host, port] = host_and_port(target_->address);
+        const auto [host, port] = host_and_port(target_->near_by.empty() ? target_->address : target_->near_by);
         FileDescriptor socket = begin_connect(host, port);
-        auto tls = options_.tls ? std::make_unique<TlsLink>(options_.tls, host) : nullptr;
+        // Its certificate is for where others reach it.
+        const std::string certified = host_and_port(target_->address).first;
+        auto tls = options_.tls ? std::make_unique<TlsLink>(options_.tls, certified) : nullptr;
         socket_.emplace(std::move(socket), std::move(tls), true);
     } catch (const std::runtime_error& problem) {
         return lose(problem.what(), now);

@@ -29,6 +29,7 @@ struct RelayTarget {
     std::string node{};
     std::string address{};  // a host and a port
     std::int64_t term = 0;
+    std::string near_by{};  // where it is connected to instead, if it is this node
     friend bool operator==(const RelayTarget&, const RelayTarget&) = default;
 };
 
