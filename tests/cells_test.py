@@ -37,7 +37,8 @@ class CellsCase(Served):
         cls.addClassCleanup(cls.engine.end)
 
     def setUp(self):
-        self.url = self.engine.url(self.engine.database())
+        self.database = self.engine.database()
+        self.url = self.engine.url(self.database)
 
     def node(self, name, plan=PLAN, wait=True, silence_s=SILENCE_S, **settings):
         folder = tempfile.TemporaryDirectory()
@@ -357,6 +358,33 @@ class Cells(CellsCase):
         self.assertEqual(self.allocated(matchmaker, eu, 1, EU)[1], "")
         self.assertEqual(self.allocated(matchmaker, us, 1, US)[1], "Invalid match lobby ID")
         self.assertEqual(self.allocated(matchmaker, us, 2, US)[1], "")
+
+    def test_N_7_a_node_serves_its_peers_though_it_cannot_reach_what_it_advertises(self):
+        node = self.node("one", MUSTER_CLUSTER_ADVERTISE="known-outside-only.invalid:11030")
+        self.until_owners([node], eu="one", us="one")
+        self.assertIsNone(node.game_server(7000).refused)
+
+    def test_N_10_what_is_answered_is_durable_whatever_the_role_and_the_engine_are_set_to_later(self):
+        one = self.node("one")
+        self.until_owners([one], eu="one", us="one")
+        server, matchmaker = one.game_server(7000), one.matchmaker("chat-1")
+        self.engine.sql("ALTER ROLE muster SET synchronous_commit = off")
+        self.engine.sql("ALTER SYSTEM SET synchronous_commit = off")
+        self.engine.sql("ALTER SYSTEM SET wal_writer_delay = '10s'")
+        try:
+            # Once with the connections that it has, and once with new ones.
+            for lobby in (1, 2):
+                self.engine.sql("SELECT pg_reload_conf()")
+                until(lambda: self.engine.sql("SHOW synchronous_commit") == "off", "the engine is set")
+                until(lambda: self.allocated(matchmaker, server, lobby, EU)[1] == "", "a match is answered")
+                self.engine.stop()
+                self.engine.start()
+                self.assertEqual(self.engine.sql(f"SELECT count(*) FROM muster.matches WHERE lobby = {lobby}", self.database), "1")
+                self.until_owners([one], eu="one", us="one")
+        finally:
+            for reset in ("ROLE muster RESET synchronous_commit", "SYSTEM RESET synchronous_commit", "SYSTEM RESET wal_writer_delay"):
+                self.engine.sql(f"ALTER {reset}")
+            self.engine.sql("SELECT pg_reload_conf()")
 
     def test_N_9_while_the_database_is_away_no_cell_changes_hands_and_all_go_on_after_it(self):
         one, two = self.two_nodes()

@@ -322,11 +322,22 @@ int PgConnection::server_version() const {
     return connection_ ? libpq().PQserverVersion(connection_.get()) : 0;
 }
 
+namespace {
+
+// The role, the database or the engine may be set otherwise while Muster runs; a session's own value stays (N-10).
+constexpr const char* commits_are_durable =
+    "SELECT set_config('synchronous_commit', CASE WHEN now_set = 'off' THEN 'on' ELSE now_set END, false)"
+    " FROM current_setting('synchronous_commit') AS now_set";
+
+}  // namespace
+
 std::unique_ptr<PgConnection> connect_to_any(const PgOptions& options, const std::vector<PgHost>& hosts,
                                              std::size_t& next) {
     for (std::size_t tried = 0;; ++tried) {
         try {
-            return std::make_unique<PgConnection>(options, hosts[next % hosts.size()]);
+            auto connection = std::make_unique<PgConnection>(options, hosts[next % hosts.size()]);
+            connection->run(commits_are_durable);
+            return connection;
         } catch (const PgError&) {
             ++next;
             if (tried + 1 == hosts.size()) throw;

@@ -105,7 +105,8 @@ private:
 };
 
 // Connects to one of the hosts, beginning with the one that took us last, which `next` counts. Each has its own limit,
-// so that one that is gone does not hide the next. Throws the PgError of the last.
+// so that one that is gone does not hide the next. Its commits are durable once they are answered, whatever the role or
+// the engine is set to. Throws the PgError of the last.
 std::unique_ptr<PgConnection> connect_to_any(const PgOptions& options, const std::vector<PgHost>& hosts,
                                              std::size_t& next);
 

@@ -256,8 +256,9 @@ bool has_table(PgConnection& connection, const char* name) {
                 .empty();
 }
 
+// As the engine, the database and the role have it, whatever the session does.
 std::string setting(PgConnection& connection, const char* name) {
-    const PgRows rows = connection.run("SELECT current_setting($1)", PgValues(name));
+    const PgRows rows = connection.run("SELECT reset_val FROM pg_settings WHERE name = $1", PgValues(name));
     return std::string(rows.text(0, 0));
 }
 
