@@ -23,6 +23,7 @@ import threading
 import time
 
 import pg_engine
+from agent_host import with_mark
 from free_ports import free_port, free_ports
 from muster_peer import PATIENCE_S, PORTS as PORT_NAMES, Daemon, until
 
@@ -85,6 +86,15 @@ def environment(folder, muster, sdk, ports):
             "PYTHONUNBUFFERED": "1", "HOME": str(folder)}
 
 
+def end_all_of(folder):
+    """An agent's processes outlive it, and their keeper writes down how they end."""
+    while left := with_mark(f"HOME={folder}"):
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)
+
+
 def run(guide, muster, sdk):
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         database = {}
@@ -116,6 +126,7 @@ def run(guide, muster, sdk):
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(shell.pid, signal.SIGKILL)
                 shell.wait()
+                end_all_of(folder)
         if status == 0:
             print(f"ok: {guide.name}: {count} blocks run, {left_out} not, {time.monotonic() - began:.1f} s")
             return True

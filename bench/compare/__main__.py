@@ -8,7 +8,7 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-# pg_engine and failover_load are the tests'; an installed package has them here.
+# pg_engine, failover_load and failover_ways are the tests'; an installed package has them here.
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "tests")]
 
 import allocation_work  # noqa: E402

@@ -15,6 +15,7 @@ def failovers(bench):
     """Three nodes, a PostgreSQL with a standby, and a fleet at all nodes. The owner is lost in each way; so is the primary."""
     try:
         import failover_load
+        import failover_ways
         import pg_engine
     except ImportError:
         pg_engine = None
@@ -36,8 +37,8 @@ def failovers(bench):
                 nodes.append(failover_load.Node(bench.muster, folder / name, name, url, SILENCE_S))
                 used.callback(nodes[-1].end)
             fleet = failover_load.Fleet(nodes, seed=1)
-            for way in failover_load.WAYS:
-                found[way] = [_lost(bench, failover_load, fleet, way, number) for number in range(times)]
+            for way in failover_ways.WAYS:
+                found[way] = [_lost(bench, failover_ways, fleet, way, number) for number in range(times)]
             found["promotion"] = [_promoted(bench, fleet, pair, number) for number in range(times)]
         except (AssertionError, RuntimeError) as error:
             raise servers.PeerFailed(str(error)) from error
@@ -46,11 +47,11 @@ def failovers(bench):
     return found
 
 
-def _lost(bench, failover_load, fleet, way, number):
+def _lost(bench, failover_ways, fleet, way, number):
     bench.say(f"{way} of the owner, {number + 1}")
     owner = _calm(fleet)
     successor = next(node for node in fleet.nodes if node is not owner)
-    took, _ = failover_load.lose_owner(fleet, way, owner, successor)
+    took, _ = failover_ways.lose_owner(fleet, way, owner, successor)
     return {"seconds": took}
 
 
