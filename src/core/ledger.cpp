@@ -17,6 +17,8 @@ std::string_view to_string(StoreFault fault) {
             return "no room on the disk";
         case StoreFault::misplaced:
             return "its file was deleted or replaced; put it back, or restart Muster";
+        case StoreFault::refused:
+            return "the database refuses them: a right or a table of Muster's was taken away; its log names it";
         case StoreFault::none:
         case StoreFault::transient:
             break;

@@ -301,6 +301,7 @@ enum class StoreFault : std::uint8_t {
     none,
     full,       // no room on the disk: nothing of the batch was kept; it may work later
     transient,  // locked, busy: the same
+    refused,    // a right or a table of the database is missing: the same, once an operator has put it back
     misplaced,  // the store's file was deleted or replaced under us: nothing was written
 };
 

@@ -367,6 +367,7 @@ std::vector<Metric> store_metrics(const StoreFigures& store, Duration recovery) 
     Metric errors = family("muster_store_errors_total", "Commits that failed", MetricType::counter);
     errors.samples.push_back({{label_of("kind", "full")}, number(store.faults_full)});
     errors.samples.push_back({{label_of("kind", "transient")}, number(store.faults_transient)});
+    errors.samples.push_back({{label_of("kind", "refused")}, number(store.faults_refused)});
     errors.samples.push_back({{label_of("kind", "misplaced")}, number(store.faults_misplaced)});
     errors.samples.push_back({{label_of("kind", "fatal")}, number(store.faults_fatal)});
     Metric commits = family("muster_store_commit_seconds", "How long commits took", MetricType::histogram);

@@ -367,6 +367,9 @@ StoreFault PgStore::judge(const PgError& error) const {
     // Resources, serialization, locks, an operator's or a fail-over's interference, a primary that became a standby.
     for (const char* passing : {"53", "40", "55", "57", "08", "25"})
         if (error.is_class(passing)) return StoreFault::transient;
+    // Whoever took away a right or a table puts it back sooner than nodes that end one after the other come back.
+    for (const char* mendable : {"42501", "42P01", "42703", "3F000"})
+        if (error.sqlstate == mendable) return StoreFault::refused;
     throw StoreError(exit_io,
                      fmt::format("the database refused a batch: {} (SQLSTATE {})", error.what(), error.sqlstate));
 }

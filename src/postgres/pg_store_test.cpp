@@ -436,6 +436,27 @@ TEST_CASE("N-3, N-5, fault 82: neither a term nor a batch counts whose commit no
     CHECK(two.store->stop(30s));
 }
 
+TEST_CASE("N-9: a table that is taken away and put back ends no node") {
+    NEEDS_ENGINE();
+    TestEngine engine;
+    const std::string url = engine.url("renamed");
+    const SystemClock clock;
+    Node node(clock, url, "one");
+    REQUIRE(soon([&] { return node.own(); }));
+    node.begin();
+    REQUIRE(node.write({sample_server(1)}) == StoreFault::none);
+    PgOptions plain;
+    plain.url = url;
+    PgConnection operators(plain, pg_hosts_of(url).value().front());
+    operators.run("ALTER TABLE muster.servers RENAME TO taken_away");
+    CHECK(node.write({sample_server(2)}) == StoreFault::refused);
+    CHECK(node.write({sample_server(2)}) == StoreFault::refused);
+    operators.run("ALTER TABLE muster.taken_away RENAME TO servers");
+    CHECK(soon([&] { return node.write({sample_server(3)}) == StoreFault::none; }));
+    CHECK(node.store->figures().faults_refused >= 2);
+    CHECK(node.store->stop(30s));
+}
+
 TEST_CASE("N-9, N-10, fault 83: an engine that is away, unsafe or not ours is told by name, and heals by itself") {
     NEEDS_ENGINE();
     TestEngine engine;

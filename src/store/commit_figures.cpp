@@ -25,6 +25,7 @@ void CommitFigures::failed(StoreFault fault) {
     const std::lock_guard lock(mutex_);
     if (fault == StoreFault::full) ++figures_.faults_full;
     if (fault == StoreFault::transient) ++figures_.faults_transient;
+    if (fault == StoreFault::refused) ++figures_.faults_refused;
     if (fault == StoreFault::misplaced) ++figures_.faults_misplaced;
 }
 

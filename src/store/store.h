@@ -31,6 +31,7 @@ struct StoreFigures {
     std::uint64_t records = 0;
     std::uint64_t faults_full = 0;
     std::uint64_t faults_transient = 0;
+    std::uint64_t faults_refused = 0;
     std::uint64_t faults_misplaced = 0;
     std::uint64_t faults_fatal = 0;
     std::uint64_t queue_depth = 0;  // batches handed over and not yet answered
