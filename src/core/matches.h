@@ -66,12 +66,12 @@
 #include "core/match_news.h"
 #include "core/match_notices.h"
 #include "core/match_table.h"
+#include "core/matchmaker_shares.h"
 #include "core/matchmakers.h"
 #include "core/offers.h"
 #include "core/over_lobbies.h"
 #include "core/player_lists.h"
 #include "core/replies.h"
-#include "core/requests_in_flight.h"
 #include "core/seats.h"
 #include "core/standing_queue.h"
 #include "protocol/error_texts.h"
@@ -261,7 +261,7 @@ private:
     Offers offers_;
     Doubts doubts_;
     Seats seats_;
-    RequestsInFlight in_flight_;
+    MatchmakerShares in_flight_{8};
     std::uint64_t next_serial_ = 1;
     StandingQueue queue_;            // of requests that the loop has not handled yet
     std::uint64_t busy_untold_ = 0;  // refused with "Server busy" and not told in the log yet

@@ -20,9 +20,9 @@ std::vector<AccountId> distinct(std::vector<AccountId> accounts) {
 void PlayerLists::recover(const Pass& pass, std::span<const PlayersRecord> lists) {
     for (const PlayersRecord& list : lists) {
         const auto [place, is_new] = lists_.try_emplace(list.lobby);
-        if (!is_new) count_one_less(place->second.matchmaker);
+        if (!is_new) shares_.end(place->second.matchmaker);
         place->second = PlayerList{list.matchmaker, distinct(list.accounts), {}, pass.now};
-        ++counts_[list.matchmaker];
+        shares_.begin(list.matchmaker);
     }
 }
 
@@ -40,7 +40,7 @@ void PlayerLists::set(const Pass& pass, const ReplyTo& reply_to, const std::stri
     parts_.ledger.write_promised(PlayersRecord{lobby, matchmaker, accounts},
                                  [this, lobby, number](Kept kept) { settled(lobby, number, kept == Kept::durable); });
     const auto [place, is_new] = lists_.try_emplace(lobby);
-    if (is_new) ++counts_[matchmaker];  // another's is refused above
+    if (is_new) shares_.begin(matchmaker);  // another's is refused above
     PlayerList& known = place->second;
     known.matchmaker = matchmaker;
     known.mentioned = pass.now;
@@ -53,7 +53,8 @@ std::optional<Refusal> PlayerLists::refusal(LobbyId lobby, const std::string& ma
     const bool anothers = (match && match->record.matchmaker != matchmaker) || belongs_to_another(lobby, matchmaker);
     if (shutting_down_) return Refusal::server_shutting_down;
     if (lobby.value <= 0 || anothers || parts_.over.find(lobby)) return Refusal::invalid_match_lobby_id;
-    const bool full = known == lists_.end() ? is_full_for(matchmaker) : known->second.in_flight.size() >= in_flight_max;
+    const bool full = known == lists_.end() ? !shares_.has_room(matchmaker, lists_max)
+                                            : known->second.in_flight.size() >= in_flight_max;
     if (full || parts_.ledger.congested() || parts_.ledger.half_loaded()) return Refusal::server_busy;
     if (!parts_.ledger.store_up()) return Refusal::store_unavailable;
     return std::nullopt;
@@ -114,18 +115,8 @@ void PlayerLists::match_over(LobbyId lobby) {
 void PlayerLists::forget_if_void(LobbyId lobby) {
     const auto known = lists_.find(lobby);
     if (known->second.accounts || !known->second.in_flight.empty()) return;
-    count_one_less(known->second.matchmaker);
+    shares_.end(known->second.matchmaker);
     lists_.erase(known);
-}
-
-bool PlayerLists::is_full_for(const std::string& matchmaker) const {
-    const auto own = counts_.find(matchmaker);
-    return lists_.size() >= lists_max || (own != counts_.end() && own->second >= lists_of_one_max);
-}
-
-void PlayerLists::count_one_less(const std::string& matchmaker) {
-    const auto own = counts_.find(matchmaker);
-    if (--own->second == 0) counts_.erase(own);
 }
 
 void PlayerLists::prune(const Pass& pass) {
@@ -134,7 +125,7 @@ void PlayerLists::prune(const Pass& pass) {
         const bool forgotten =
             !parts_.matches.find(lobby) && list.in_flight.empty() && pass.now - list.mentioned > Duration(life);
         if (forgotten) parts_.ledger.write(PlayersForgotten{lobby});
-        if (forgotten) count_one_less(list.matchmaker);
+        if (forgotten) shares_.end(list.matchmaker);
         return forgotten;
     });
 }

@@ -17,6 +17,7 @@
 #include "core/ledger.h"
 #include "core/match_notices.h"
 #include "core/match_table.h"
+#include "core/matchmaker_shares.h"
 #include "core/over_lobbies.h"
 #include "core/records.h"
 #include "core/replies.h"
@@ -44,8 +45,8 @@ public:
     // At most so many lists of one lobby are written at once, and so many lobbies have a list.
     static constexpr std::size_t in_flight_max = 64;
     static constexpr std::size_t lists_max = 100'000;
-    // Of one matchmaker, so that none can shut out the others.
-    static constexpr std::size_t lists_of_one_max = lists_max * 3 / 4;
+    // A matchmaker may have so many times the lists that are free: three quarters of all, if it is the only one.
+    static constexpr std::size_t lists_share = 3;
     // A list whose lobby has no match is forgotten so long after the last word of that lobby: a list or a request.
     static constexpr std::chrono::hours life{1};
 
@@ -98,12 +99,10 @@ private:
     void settled(LobbyId lobby, std::uint64_t number, bool durable);
     void too_late(LobbyId lobby);
     void forget_if_void(LobbyId lobby);
-    bool is_full_for(const std::string& matchmaker) const;
-    void count_one_less(const std::string& matchmaker);
 
     const Parts parts_;
     std::unordered_map<LobbyId, PlayerList> lists_;
-    std::unordered_map<std::string, std::size_t> counts_;  // of lists, by matchmaker; none is 0
+    MatchmakerShares shares_{lists_share};
     std::vector<LobbyId> listed_;
     std::uint64_t next_number_ = 1;
     bool shutting_down_ = false;

@@ -1,4 +1,4 @@
-#include "core/requests_in_flight.h"
+#include "core/matchmaker_shares.h"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t most = 1'700;
 
 // Asks for all it can get.
-std::size_t fill(RequestsInFlight& requests, const std::string& matchmaker) {
+std::size_t fill(MatchmakerShares& requests, const std::string& matchmaker) {
     std::size_t begun = 0;
     for (; requests.has_room(matchmaker, most); ++begun) requests.begin(matchmaker);
     return begun;
@@ -18,7 +18,7 @@ std::size_t fill(RequestsInFlight& requests, const std::string& matchmaker) {
 }  // namespace
 
 TEST_CASE("A-2: one matchmaker cannot take all room for requests, and whoever comes next finds some") {
-    RequestsInFlight requests;
+    MatchmakerShares requests(8);
     CHECK(fill(requests, "greedy") == 1'512);  // eight ninths
     CHECK_FALSE(requests.has_room("greedy", most));
     CHECK(requests.has_room("modest", most));
@@ -29,7 +29,7 @@ TEST_CASE("A-2: one matchmaker cannot take all room for requests, and whoever co
 }
 
 TEST_CASE("A-2: matchmakers that ask for all they can get have equal shares of the room") {
-    RequestsInFlight requests;
+    MatchmakerShares requests(8);
     while (requests.has_room("one", most) || requests.has_room("other", most)) {
         for (const char* matchmaker : {"one", "other"})
             if (requests.has_room(matchmaker, most)) requests.begin(matchmaker);
@@ -39,7 +39,7 @@ TEST_CASE("A-2: matchmakers that ask for all they can get have equal shares of t
 }
 
 TEST_CASE("A-2: a request that ends makes room, and beyond the last place there is none for anybody") {
-    RequestsInFlight requests;
+    MatchmakerShares requests(8);
     CHECK(requests.has_room("a", 1));
     requests.begin("a");
     CHECK_FALSE(requests.has_room("a", 1));

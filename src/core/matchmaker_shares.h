@@ -1,4 +1,4 @@
-// The matchmakers' requests that wait for their answer: how many there may be, and of whom.
+// What matchmakers may have of a room that is shared: requests that wait for their answer, lists of players.
 #pragma once
 
 #include <algorithm>
@@ -12,20 +12,20 @@
 
 namespace muster {
 
-// One matchmaker whose servers never acknowledge would fill all room, and lock out the others for as long as its
-// requests take to fail. So one may begin only while it has fewer than eight times what is free: alone it gets eight
-// ninths of the room, two that ask for all they can get have 8/17 each, and there is room for the first requests of
-// whoever comes next.
+// One matchmaker that asks without end would fill all room, and lock out the others: with requests whose servers never
+// acknowledge for as long as those take to fail. So one may begin only while it has fewer than `times` what is free.
+// With 8 it gets eight ninths of the room alone, two that ask for all they can get have 8/17 each, and there is room
+// for the first ones of whoever comes next.
 //
 // Game thread only.
-class RequestsInFlight {
+class MatchmakerShares {
 public:
-    static constexpr std::size_t share = 8;
+    explicit MatchmakerShares(std::size_t times) : times_(times) {}
 
     // Whether one more may begin while there may be `most` of all. Who has none needs a free place only.
     bool has_room(std::string_view matchmaker, std::size_t most) const {
         const std::size_t free = most - std::min(all_, most);
-        return count_of(matchmaker) < share * free;
+        return count_of(matchmaker) < times_ * free;
     }
     void begin(const std::string& matchmaker) {
         ++all_;
@@ -34,7 +34,7 @@ public:
     // Only for one that has begun.
     void end(const std::string& matchmaker) {
         const auto found = by_matchmaker_.find(matchmaker);
-        MUSTER_CHECK(found != by_matchmaker_.end(), "a request that ends has begun");
+        MUSTER_CHECK(found != by_matchmaker_.end(), "what ends has begun");
         --all_;
         if (--found->second == 0) by_matchmaker_.erase(found);
     }
@@ -46,6 +46,7 @@ public:
     }
 
 private:
+    const std::size_t times_;
     std::size_t all_ = 0;
     std::map<std::string, std::size_t, std::less<>> by_matchmaker_;  // a few dozen; those with none are left out
 };
