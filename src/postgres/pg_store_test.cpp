@@ -3,7 +3,6 @@
 #include "postgres/pg_store.h"
 
 #include <atomic>
-#include <memory>
 #include <set>
 #include <thread>
 
@@ -14,58 +13,16 @@
 #include "base/system_clock.h"
 #include "postgres/cut_proxy.h"
 #include "postgres/pg_schema.h"
-#include "postgres/test_engine.h"
+#include "postgres/pg_store_fixture.h"
 #include "store/hand_clock.h"
 #include "store/latest_state.h"
-#include "store/outcome_log.h"
 #include "store/sample_records.h"
-#include "store/store_fault.h"
 #include "testing/soon.h"
 
 using namespace muster;
 using namespace std::chrono_literals;
 
 namespace {
-
-#define NEEDS_ENGINE()                                             \
-    if (!TestEngine::is_installed()) {                             \
-        MESSAGE("PostgreSQL is not installed: nothing was tried"); \
-        return;                                                    \
-    }
-
-PgStoreOptions options_for(const std::string& url, const std::string& node) {
-    PgStoreOptions options;
-    options.connection.url = url;
-    options.node = node;
-    return options;
-}
-
-// A store that owns its cell, with what it answered.
-struct Node {
-    Node(const Clock& clock, const std::string& url, const std::string& name, Duration lease = 1s) {
-        PgStoreOptions options = options_for(url, name);
-        options.lease = lease;
-        store = std::make_unique<PgStore>(clock, options);
-    }
-    Node(const Clock& clock, const PgStoreOptions& options) : store(std::make_unique<PgStore>(clock, options)) {}
-
-    bool own() { return store->try_to_own().ours; }
-    RecoveredState begin() {
-        RecoveredState state = store->recover();
-        outcomes.start(*store);
-        return state;
-    }
-    StoreFault write(std::vector<Record> records) {
-        const std::size_t before = outcomes.all().size();
-        if (!store->submit({++number, std::move(records), 0})) return StoreFault::transient;
-        if (!outcomes.wait_for(before + 1)) return StoreFault::transient;
-        return outcomes.last().fault;
-    }
-
-    OutcomeLog outcomes;
-    std::unique_ptr<PgStore> store;
-    std::uint64_t number = 0;
-};
 
 // PostgreSQL keeps no NUL in a text.
 Record without_nul(Record record) {
@@ -101,15 +58,6 @@ Record without_nul(Record record) {
         clean(gone->name);
     }
     return record;
-}
-
-int exit_of(const auto& call) {
-    try {
-        call();
-        return 0;
-    } catch (const StoreError& error) {
-        return error.exit_code;
-    }
 }
 
 // Matches that are played: of most records only the state is new.
@@ -156,7 +104,7 @@ TEST_CASE("X-4, N-6: what PostgreSQL recovers is what the records mean, also aft
         HandClock clock;
         LatestState expected;
         for (int life = 0; life < 3; ++life) {
-            Node node(clock, url, "one");
+            TestNode node(clock, url, "one");
             REQUIRE(node.own());
             CHECK(as_text(node.begin()) == as_text(expected.recovered(KeptPast(UnixMs{0}))));
             for (int batch = 0; batch < 25; ++batch) {
@@ -192,7 +140,7 @@ TEST_CASE("X-4, N-6: matches that are played are recovered as they stand, whatev
         LatestState expected;
         std::vector<MatchRecord> matches(12);
         for (int life = 0; life < 3; ++life) {
-            Node node(clock, url, "one");
+            TestNode node(clock, url, "one");
             REQUIRE(node.own());
             CHECK(as_text(node.begin()) == as_text(expected.recovered(KeptPast(UnixMs{0}))));
             for (int batch = 0; batch < 40; ++batch) {
@@ -213,13 +161,13 @@ TEST_CASE("N-2, N-3, fault 81: a cell has one owner, and the one that was replac
     TestEngine engine;
     const std::string url = engine.url("fence");
     HandClock clock;
-    Node one(clock, url, "one", 1h);  // shows itself by its batches alone
+    TestNode one(clock, url, "one", 1h);  // shows itself by its batches alone
     REQUIRE(one.own());
     one.begin();
     CHECK(one.write({sample_server(1)}) == StoreFault::none);
 
     // While the owner shows itself, nobody else gets it.
-    Node two(clock, url, "two");
+    TestNode two(clock, url, "two");
     const auto ownership = two.store->try_to_own();
     CHECK_FALSE(ownership.ours);
     CHECK(ownership.owner == "one");
@@ -245,7 +193,7 @@ TEST_CASE("N-2, N-3, fault 81: a cell has one owner, and the one that was replac
     CHECK(one.outcomes.wait_for_death());
     CHECK(one.outcomes.death()->exit_code == exit_taken_over);
     CHECK(two.store->stop(30s));
-    Node three(clock, url, "three");
+    TestNode three(clock, url, "three");
     REQUIRE(three.own());  // handed back: at once
     std::set<std::int32_t> ids;
     for (const ServerRecord& server : three.begin().servers) ids.insert(server.id.value);
@@ -258,7 +206,7 @@ TEST_CASE("N-3, N-6, fault 81: a row that a stopped owner holds locked is freed,
     TestEngine engine;
     const std::string url = engine.url("locked");
     HandClock clock;
-    Node one(clock, url, "one", 1h);
+    TestNode one(clock, url, "one", 1h);
     REQUIRE(one.own());
     one.begin();
     REQUIRE(one.write({sample_server(1)}) == StoreFault::none);
@@ -272,7 +220,7 @@ TEST_CASE("N-3, N-6, fault 81: a row that a stopped owner holds locked is freed,
     stopped.run("BEGIN");
     stopped.run("UPDATE muster.cells SET settled = settled + 1");
 
-    Node two(clock, url, "two");
+    TestNode two(clock, url, "two");
     int tries = 0;
     while (!two.own() && ++tries < 60) clock.advance(250ms);
     CHECK(tries >= 20);  // the silence, and one more for the lock
@@ -282,9 +230,9 @@ TEST_CASE("N-3, N-6, fault 81: a row that a stopped owner holds locked is freed,
 
     two.store->set_successor("three");
     CHECK(two.store->stop(30s));
-    Node other(clock, url, "other");
+    TestNode other(clock, url, "other");
     CHECK_FALSE(other.own());  // not the one it was handed to
-    Node three(clock, url, "three");
+    TestNode three(clock, url, "three");
     CHECK(three.own());
 }
 
@@ -295,7 +243,7 @@ TEST_CASE("N-5, fault 82: a connection that breaks anywhere in a transaction lea
     const ScratchDirectory folder;
     CutProxy proxy(folder.path().string(), engine.socket_path());
     const SystemClock clock;
-    Node node(clock, engine.url_at(folder.path().string(), "cuts"), "one");
+    TestNode node(clock, engine.url_at(folder.path().string(), "cuts"), "one");
     REQUIRE(soon([&] { return node.own(); }));
     node.begin();
     REQUIRE(node.write({sample_server(1)}) == StoreFault::none);
@@ -329,7 +277,7 @@ TEST_CASE("N-5, fault 82: a connection that breaks anywhere in a transaction lea
     CHECK(refused.size() > 3);
     CHECK(applied_without_answer > 0);
 
-    Node next(clock, url, "two");
+    TestNode next(clock, url, "two");
     REQUIRE(soon([&] { return next.own(); }));
     std::set<std::int32_t> found;
     for (const ServerRecord& server : next.store->recover().servers) found.insert(server.id.value);
@@ -407,9 +355,9 @@ TEST_CASE("N-3, N-5, fault 82: neither a term nor a batch counts whose commit no
             has_waited = another.take_warning();
         }
     };
-    Node one(clock, url, "one", 1h);
+    TestNode one(clock, url, "one", 1h);
     REQUIRE_FALSE(one.store->try_to_own().engine.size() > 0);  // the row is there
-    Node two(clock, url, "two", 1h);
+    TestNode two(clock, url, "two", 1h);
     int tries = 0;
     demand_standby("nobody");
     bool is_ours = true;
@@ -434,68 +382,4 @@ TEST_CASE("N-3, N-5, fault 82: neither a term nor a batch counts whose commit no
     REQUIRE(two.outcomes.wait_for(2));
     CHECK(two.outcomes.last().fault == StoreFault::none);
     CHECK(two.store->stop(30s));
-}
-
-TEST_CASE("N-9: a table that is taken away and put back ends no node") {
-    NEEDS_ENGINE();
-    TestEngine engine;
-    const std::string url = engine.url("renamed");
-    const SystemClock clock;
-    Node node(clock, url, "one");
-    REQUIRE(soon([&] { return node.own(); }));
-    node.begin();
-    REQUIRE(node.write({sample_server(1)}) == StoreFault::none);
-    PgOptions plain;
-    plain.url = url;
-    PgConnection operators(plain, pg_hosts_of(url).value().front());
-    operators.run("ALTER TABLE muster.servers RENAME TO taken_away");
-    CHECK(node.write({sample_server(2)}) == StoreFault::refused);
-    CHECK(node.write({sample_server(2)}) == StoreFault::refused);
-    operators.run("ALTER TABLE muster.taken_away RENAME TO servers");
-    CHECK(soon([&] { return node.write({sample_server(3)}) == StoreFault::none; }));
-    CHECK(node.store->figures().faults_refused >= 2);
-    CHECK(node.store->stop(30s));
-}
-
-TEST_CASE("N-9, N-10, fault 83: an engine that is away, unsafe or not ours is told by name, and heals by itself") {
-    NEEDS_ENGINE();
-    TestEngine engine;
-    const std::string url = engine.url("healing");
-    const SystemClock clock;
-    {
-        Node node(clock, url, "one");
-        CHECK(node.store->warnings().size() == 1);  // no synchronous standby
-        REQUIRE(soon([&] { return node.own(); }));
-        node.begin();
-        REQUIRE(node.write({sample_server(1)}) == StoreFault::none);
-        engine.crash();
-        CHECK(node.write({sample_server(2)}) == StoreFault::transient);
-        CHECK(node.write({sample_server(3)}) == StoreFault::transient);
-        engine.start();
-        StoreFault fault = StoreFault::transient;
-        for (int i = 0; i < 200 && fault != StoreFault::none; ++i) {
-            fault = node.write({sample_server(4)});
-            std::this_thread::sleep_for(50ms);
-        }
-        CHECK(fault == StoreFault::none);
-        CHECK(node.store->stop(30s));
-    }
-    Node again(clock, url, "one");
-    REQUIRE(again.own());
-    CHECK(again.store->recover().servers.size() == 2);
-
-    CHECK(exit_of([&] { PgStore(clock, options_for("postgresql://127.0.0.1:1/none", "x")); }) == exit_io);
-    CHECK(exit_of([&] { PgStore(clock, options_for("nonsense", "x")); }) == exit_config);
-    PgOptions plain;
-    plain.url = engine.url("strange");
-    PgConnection foreign(plain, pg_hosts_of(plain.url).value().front());
-    foreign.run_script("CREATE SCHEMA muster; CREATE TABLE muster.other (x integer)");
-    CHECK(exit_of([&] { PgStore(clock, options_for(plain.url, "x")); }) == exit_damaged);
-    foreign.run_script(
-        "DROP TABLE muster.other; CREATE TABLE muster.version (one integer, version integer);"
-        "INSERT INTO muster.version VALUES (1, 999)");
-    CHECK(exit_of([&] { PgStore(clock, options_for(plain.url, "x")); }) == exit_damaged);
-    engine.crash();
-    engine.start("-c fsync=off");
-    CHECK(exit_of([&] { PgStore(clock, options_for(url, "x")); }) == exit_config);
 }
