@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 
 #include <fmt/core.h>
 
@@ -74,11 +73,7 @@ std::string_view problem_of_advertised(std::string_view address) {
     };
     if (!std::ranges::all_of(address.substr(0, colon), fits_host))
         return "has a host that is neither a name nor an address";
-    const std::string_view digits = address.substr(colon + 1);
-    std::uint16_t port = 0;
-    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-    if (read.ec != std::errc() || read.ptr != digits.data() + digits.size() || port == 0)
-        return "has a port that is not 1 to 65535";
+    if (parse_port(address.substr(colon + 1)).value_or(0) == 0) return "has a port that is not 1 to 65535";
     return {};
 }
 

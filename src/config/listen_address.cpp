@@ -5,7 +5,6 @@
 #include <fmt/core.h>
 
 namespace muster {
-namespace {
 
 std::optional<std::uint16_t> parse_port(std::string_view text) {
     std::uint16_t port = 0;
@@ -13,6 +12,8 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
     if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
     return port;
 }
+
+namespace {
 
 std::optional<IpAddress> parse_host(std::string_view text) {
     if (text == "localhost") return ListenAddress::loopback(0).host;

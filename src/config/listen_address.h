@@ -10,6 +10,9 @@
 
 namespace muster {
 
+// Digits only, 0 to 65535.
+std::optional<std::uint16_t> parse_port(std::string_view text);
+
 struct ListenAddress {
     IpAddress host;
     std::uint16_t port = 0;  // 0 takes any free one
