@@ -191,7 +191,8 @@ void AgentLoop::hear_muster(Moment at) {
 void AgentLoop::hear_sdks(Moment at) {
     for (const auto& [id, sdk] : sdks_) {
         for (const SdkFact& fact : sdk.side->take_facts(at.now)) supervisor_.heard(at, id, fact);
-        if (!sdk.side->take_urgent()) continue;
+        // Who begins and ends it again and again writes no record for each.
+        if (!sdk.side->take_urgent() || sdk.side->revision() == sdk.written) continue;
         if (const Process* process = supervisor_.find(id)) write_record(*process);
     }
 }
