@@ -117,12 +117,15 @@ void SqliteStore::look() {
     }
     date_.observe(clock_.now(), clock_.wall());
     disk_ = disk_space(committer_.path());
+    shrinking_ = true;
     figures_.measured(committer_.used_bytes(), disk_.free_bytes, committer_.misplaced());
 }
 
-// At least as much goes as came, so that a flood cannot outrun it.
+// At least as much goes as came, so that a flood cannot outrun it. The size is not asked for after every commit: each
+// time it takes and gives up a lock twice.
 void SqliteStore::prune() {
     if (pruning_) pruning_ = committer_.prune_step(kept());
+    if (!shrinking_ && written_ < History::rows_per_step_max) return;
     const std::int64_t rows = std::max(History::rows_per_step_max, std::exchange(written_, 0));
     shrinking_ = is_too_much() && committer_.prune_oldest(kept(), rows) > 0;
 }

@@ -83,7 +83,7 @@ private:
     Time next_release_{};
     bool pruning_ = false;      // something may be left that is too old
     bool shrinking_ = true;     // it may be too much
-    std::int64_t written_ = 0;  // records since the past was last made smaller
+    std::int64_t written_ = 0;  // records since the file's size was last looked at
     DiskSpace disk_;
     Duration last_commit_took_{0};
 
