@@ -25,7 +25,7 @@ SqliteStore::SqliteStore(const Clock& clock, const SqliteStoreOptions& options)
       next_prune_(clock.now() + options.prune_every),
       next_look_(clock.now()),
       events_(committer_.path(), options.file.vfs),
-      thread_(clock, *this, {options.queue_max, options.records_per_commit_max}) {}
+      thread_(clock, *this, {options.queue_max, options.records_per_commit_max, options.commits_apart}) {}
 
 SqliteStore::~SqliteStore() {
     thread_.end();

@@ -26,6 +26,8 @@ struct SqliteStoreOptions {
     // A larger batch is written alone. A thousand matches a second are ten thousand records: so many fit one sync, even
     // when each takes a second.
     std::size_t records_per_commit_max = 16'384;
+    // Under load, commits begin so far apart: one takes 0.2 ms or so, and would follow the other without a pause.
+    Duration commits_apart = std::chrono::microseconds(500);
     HistoryLimits history{};
     Duration prune_every = std::chrono::minutes(1);
     Duration idle_after = std::chrono::milliseconds(200);  // without a batch for so long, the log may be emptied

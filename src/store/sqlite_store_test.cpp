@@ -82,6 +82,28 @@ TEST_CASE_FIXTURE(StoreFixture, "X-4: batches that came while a sync was under w
     CHECK(disk.syncs() - syncs == 2);
 }
 
+TEST_CASE_FIXTURE(StoreFixture,
+                  "X-4: the commits of a busy store are apart, a few at once are not, and a stop waits not") {
+    options.commits_apart = 24h;
+    open();
+    std::uint64_t number = 0;
+    while (number < CommitPace::burst) {
+        REQUIRE(submit(++number));
+        REQUIRE(log.wait_for(number));
+    }
+    CHECK(store->figures().commits == number);
+    for (int i = 0; i < 20; ++i) REQUIRE(submit(++number));
+    // They share the next one, which is a day away.
+    SUBCASE("a stop writes them") {
+        CHECK(store->stop(30s));
+        CHECK(log.good_in_order() == number);
+        CHECK(store->figures().commits == CommitPace::burst + 1);
+    }
+    SUBCASE("an end without a stop loses them, as a crash does") {
+        CHECK(reopened().servers.size() == CommitPace::burst);
+    }
+}
+
 TEST_CASE_FIXTURE(StoreFixture, "X-4: a transaction is bounded, and a batch is never split") {
     options.records_per_commit_max = 10;
     open();

@@ -15,13 +15,15 @@ void StoreThread::start(Store::OnOutcome on_outcome, Store::OnFatal on_fatal) {
 }
 
 bool StoreThread::submit(RecordBatch&& batch) {
+    bool resting = false;
     {
         const std::lock_guard lock(mutex_);
         if (dead_ || stopping_ || unanswered_ >= limits_.queue_max) return false;
         waiting_.push_back(std::move(batch));
         ++unanswered_;
+        resting = resting_;
     }
-    work_.notify_one();
+    if (!resting) work_.notify_one();
     return true;
 }
 
@@ -99,11 +101,21 @@ StoreThread::Turn StoreThread::wait(std::vector<RecordBatch>& taken) {
     const bool called =
         work_.wait_for(lock, patience, [&] { return !waiting_.empty() || stopping_ || abandoned_ || woken_; });
     woken_ = false;
+    if (!waiting_.empty()) rest(lock);
     if (abandoned_) return Turn::end;
     taken.swap(waiting_);
     if (!taken.empty()) return Turn::work;
     if (stopping_) return Turn::end;
     return called ? Turn::work : Turn::idle;
+}
+
+// Batches that come meanwhile share the transaction.
+void StoreThread::rest(std::unique_lock<std::mutex>& lock) {
+    const Duration rest = pace_.begin(clock_.now());
+    if (rest == Duration::zero()) return;
+    resting_ = true;
+    work_.wait_for(lock, rest, [&] { return stopping_ || abandoned_; });
+    resting_ = false;
 }
 
 void StoreThread::write(std::vector<RecordBatch>& taken) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "store/commit_pace.h"
 #include "store/store.h"
 
 namespace muster {
@@ -43,11 +44,13 @@ public:
         std::size_t queue_max = 8192;
         // A larger batch is written alone.
         std::size_t records_per_commit_max = 16'384;
+        // Under load, groups begin so far apart (commit_pace.h).
+        Duration commits_apart{0};
     };
 
     // The clock and the engine outlive it; the clock may be asked from any thread.
     StoreThread(const Clock& clock, StoreEngine& engine, Limits limits)
-        : clock_(clock), engine_(engine), limits_(limits) {}
+        : clock_(clock), engine_(engine), limits_(limits), pace_(limits.commits_apart) {}
     // Without a stop() before, what still waits is lost, as by a crash. Waits for a write that is under way.
     ~StoreThread() { end(); }
     StoreThread(const StoreThread&) = delete;
@@ -75,6 +78,7 @@ private:
 
     void run();
     Turn wait(std::vector<RecordBatch>& taken);
+    void rest(std::unique_lock<std::mutex>& lock);
     void write(std::vector<RecordBatch>& taken);
     void write_group(std::span<RecordBatch> group, std::size_t records);
     void close();
@@ -88,6 +92,7 @@ private:
     Store::OnOutcome on_outcome_;
     Store::OnFatal on_fatal_;
     FailedBatch last_failed_;
+    CommitPace pace_;
 
     // Guarded by mutex_.
     mutable std::mutex mutex_;
@@ -96,6 +101,7 @@ private:
     std::vector<RecordBatch> waiting_;
     std::size_t unanswered_ = 0;
     bool woken_ = false;
+    bool resting_ = false;   // it wakes by itself
     bool stopping_ = false;  // write what waits, then end
     Time stop_by_;
     bool abandoned_ = false;  // end after the present transaction
