@@ -101,10 +101,17 @@ class Journey(Served):
         self.figure("muster_timer_timer_processed_ticks_total ")
 
     def test_threads_have_names_that_top_shows_L_1(self):
-        tasks = f"/proc/{self.daemon.process.pid}/task"
-        names = [open(f"{tasks}/{task}/comm").read().strip() for task in os.listdir(tasks)]
-        for name in ("game", "net-0", "store", "http", "history", "log"):
-            self.assertEqual(names.count(name), 1, names)
+        def names():
+            tasks = f"/proc/{self.daemon.process.pid}/task"
+            return sorted(open(f"{tasks}/{task}/comm").read().strip() for task in os.listdir(tasks))
+        for name in ("game", "store", "http", "history", "log"):
+            self.assertEqual(names().count(name), 1, names())
+        self.assertNotIn("net-0", names())
+        self.daemon.stop()
+        self.daemon.env["MUSTER_NET_THREADS"] = "2"
+        self.daemon.start()
+        for name in ("game", "net-0", "net-1", "store"):
+            self.assertEqual(names().count(name), 1, names())
 
     def test_sigterm_ends_it_in_time_with_exit_0_and_the_match_is_there_after_the_restart_X_3_fault_10(self):
         """X-3, fault 10."""

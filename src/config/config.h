@@ -162,7 +162,7 @@ struct Config {
     } http;
 
     struct Net {
-        std::int32_t threads = 1;
+        std::int32_t threads = 0;  // 0: the game thread serves its ports itself
     } net;
 
     // One file, or, with `url`, a PostgreSQL that several nodes share (N-1).

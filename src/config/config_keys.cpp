@@ -288,7 +288,9 @@ constexpr ConfigKey keys[] = {
      ListKey{AT(http.trusted_proxies), is_range, ranges_allowed, "[\"10.0.0.0/8\"]", "[\"proxy\"]"}, at_reload,
      "Proxies that are trusted to name the client's address in X-Forwarded-For."},
 
-    {"net", "threads", WholeKey{AT(net.threads), 1, 64}, at_restart, "How many threads serve the game ports."},
+    {"net", "threads", WholeKey{AT(net.threads), 0, 64}, at_restart,
+     "How many threads serve the game ports besides the game thread; with TLS there, or a PostgreSQL store, at least "
+     "1."},
 
     {"store", "path", PathKey{AT(store.path)}, at_restart, "The store's file; created when missing."},
     {"store", "url",

@@ -112,7 +112,7 @@ TEST_CASE("X-1: the keys and their defaults are those that tests and users rely 
         {"tls.insecure", "false"},
         {"http.open_metrics", "false"},
         {"http.trusted_proxies", "[]"},
-        {"net.threads", "1"},
+        {"net.threads", "0"},
         {"store.path", "\"muster.db\""},
         {"store.url", "\"\""},
         {"store.password", "not set"},

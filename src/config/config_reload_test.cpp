@@ -26,10 +26,10 @@ TEST_CASE("X-3: a reload takes over what can change at once, and says what waits
           std::vector<std::string>{"fleet.heartbeat_timeout: \"30s\" -> \"3s\"", "log.level: \"info\" -> \"debug\""});
     REQUIRE(reload.at_restart.size() == 2);
     CHECK(reload.at_restart[0].starts_with("fleet.regions: ["));
-    CHECK(reload.at_restart[1] == "net.threads: 1 -> 4");
+    CHECK(reload.at_restart[1] == "net.threads: 0 -> 4");
     CHECK(reload.config.log.level == LogLevel::debug);
     CHECK(reload.config.fleet.heartbeat_timeout == Duration(3s));
-    CHECK(reload.config.net.threads == 1);
+    CHECK(reload.config.net.threads == 0);
     CHECK(reload.config.fleet.regions.size() == running.fleet.regions.size());
 }
 

@@ -108,8 +108,8 @@ LoopConfig loop_config_of(const Config& config) {
     loop.idle_sleep = std::chrono::milliseconds(config.game.idle_sleep_milliseconds);
     loop.tick_rate = std::chrono::milliseconds(config.game.tick_rate_milliseconds);
     loop.tick_max = std::chrono::milliseconds(config.game.max_tick_duration_milliseconds);
-    loop.message_time =
-        std::chrono::milliseconds(10);  // under overload, "Server busy" is not held up by what is behind
+    // Answers leave at the end of a pass, and a match takes three passes: under overload each should be short.
+    loop.message_time = std::chrono::milliseconds(3);
     return loop;
 }
 
@@ -136,6 +136,13 @@ PortLimits port_limits_of(const Config& config, Port port) {
     return limits;
 }
 
+// Handshakes would hold the game up, and while a relay serves the ports there is no loop to do the network's work.
+std::size_t net_threads_of(const Config& config) {
+    const bool needs_one = !config.store.url.empty() ||
+                           std::ranges::any_of(ports, [&](Port port) { return config.tls.at(to_string(port)); });
+    return std::max<std::size_t>(static_cast<std::size_t>(config.net.threads), needs_one ? 1 : 0);
+}
+
 NetworkConfig network_config_of(const Config& config, const TlsPorts& tls, std::size_t connections_max, Log& log) {
     NetworkConfig network;
     network.connections_max = static_cast<std::uint32_t>(connections_max);
@@ -148,7 +155,7 @@ NetworkConfig network_config_of(const Config& config, const TlsPorts& tls, std::
     }
     network.on_insecure_peer = [&log](const InsecurePeer& peer) { log_insecure_peer(log, peer); };
     network.of(Port::players).order = config.players.byte_order;
-    network.threads = static_cast<std::size_t>(config.net.threads);
+    network.threads = net_threads_of(config);
     network.total_buffers = static_cast<std::size_t>(config.limits.total_buffers.bytes);
     return network;
 }

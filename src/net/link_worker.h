@@ -9,8 +9,9 @@ class LinkWorker {
 public:
     virtual ~LinkWorker() = default;
 
-    // The loop's thread puts, then wakes.
+    // The loop's thread puts, then says so.
     virtual Outbox& outbox() = 0;
+    virtual void outbox_filled() { wake(); }
     // Any thread: ends the present wait, or the next one.
     virtual void wake() = 0;
 };

@@ -47,8 +47,8 @@ void Links::flush() {
             continue;
         }
         to.worker->outbox().put(to.batch);
+        to.worker->outbox_filled();
         to.waiting = to.worker->outbox().size();
-        to.worker->wake();
     }
 }
 

@@ -69,7 +69,7 @@ public:
     // Closes at once.
     void cut(ConnectionId link);
 
-    // Hands everything to the workers, and wakes those that sleep.
+    // Hands everything to the workers: they send it, now if they have no thread of their own.
     void flush();
     // Forgets what was not flushed: who gave it may not say it any more.
     void discard();

@@ -75,7 +75,8 @@ void NetWorker::do_work(std::optional<Duration> wait) {
         if (worker_port.must_tell_unheard(at_)) links_.tell_unheard(worker_port, at_);
     }
     links_.fire_timers(at_);
-    tell_loop();
+    // Who makes a turn on the loop's own thread looks into the inboxes next.
+    if (tell_loop() && shared_.own_threads) shared_.loop.notify();
     catch_up_.end_turn(events.size() < Poller::events_max);
 }
 
@@ -319,7 +320,15 @@ bool NetWorker::send_answer(Connection& link, WorkerPort& worker_port) {
     return links_.was_written(link, write_to_link(link, worker_port, reader_.answer()), at_);
 }
 
-void NetWorker::tell_loop() {
+void NetWorker::outbox_filled() {
+    if (shared_.own_threads) return wake();
+    // By the time of the turn before: what stood still since then is for the next turn to find out.
+    out_of_memory_ |= !orders_.obey(outbox_, at_);
+    if (tell_loop()) shared_.loop.notify();
+}
+
+// True when there was something to tell.
+bool NetWorker::tell_loop() {
     bool told = false;
     for (WorkerPort& worker_port : ports_) {
         worker_port.tell_figures();
@@ -332,7 +341,7 @@ void NetWorker::tell_loop() {
             out_of_memory_ = true;
         }
     }
-    if (told) shared_.loop.notify();
+    return told;
 }
 
 void NetWorker::stop_accepting() {

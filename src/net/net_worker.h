@@ -55,6 +55,8 @@ struct NetShared {
     std::array<OfPort, ports.size()> by_port;
     // Of one worker.
     std::size_t handshakes_at_once = HandshakesUnderWay::default_at_once;
+    // Each worker has one. Otherwise there is one worker, and the loop's thread makes its turns.
+    bool own_threads = true;
 };
 
 // do_work() is called by one thread at a time; the rest says who may call it.
@@ -91,6 +93,8 @@ public:
 
     void wake() override { poller_.wake(); }
     Outbox& outbox() override { return outbox_; }
+    // Without a thread of its own, sends at once.
+    void outbox_filled() override;
 
     // Any thread. False, and the newcomer untouched, when too many wait to be taken over. Its share of the quota is
     // counted already.
@@ -132,7 +136,7 @@ private:
     bool begin_next_handshake(WorkerPort& worker_port);
     bool take_handshake_step(Connection& link, WorkerPort& worker_port);
     bool send_answer(Connection& link, WorkerPort& worker_port);
-    void tell_loop();
+    bool tell_loop();
 
     NetShared& shared_;
 

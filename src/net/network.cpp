@@ -74,6 +74,7 @@ Network::Inboxes Network::make_inboxes(const NetworkConfig& config) {
 
 NetShared Network::make_shared(const NetworkConfig& config) {
     NetShared shared{clock_, waiter_, quota_, budget_, limits_, figures_, tls_, config.on_insecure_peer, {}};
+    shared.own_threads = has_threads();
     for (const Port port : ports) {
         limits_.set(port, config.of(port).limits);
         tls_.set(port, config.of(port).tls);

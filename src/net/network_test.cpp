@@ -255,3 +255,30 @@ TEST_CASE("L-3: an idle network without threads waits in the kernel and wakes fo
     other.join();
     CHECK(waiter.notified == 0);
 }
+
+TEST_CASE("L-3: without threads an answer leaves when it is flushed, and what follows from it ends the next wait") {
+    const SystemClock clock;
+    CountingWaiter waiter;
+    Network network(clock, waiter, config_with(0));
+    network.start();
+    Peer peer(*network.bound(Port::servers));
+    peer.send(frame_of(0x1002));
+    InboundBatch heard;
+    for (int i = 0; i < 1'000 && network.inbox(Port::servers).size() < 2; ++i)
+        network.waiter().wait_until(clock.now() + 1ms);
+    REQUIRE(network.inbox(Port::servers).take(heard));
+    const ConnectionId link = heard[0].connection;
+
+    network.links().send(link, frame_of(0x1002));
+    network.links().flush();
+    CHECK(receive_for(peer, 4) == frame_of(0x1002));
+    CHECK(network.figures().of(Port::servers).frames_out.value() == 1);
+
+    // The end of a link is told at the flush, and the loop hears of it without another event.
+    network.links().cut(link);
+    network.links().flush();
+    CHECK(network.inbox(Port::servers).size() == 1);
+    const Time before = clock.now();
+    network.waiter().wait_until(before + 10s);
+    CHECK(clock.now() - before < 5s);
+}

@@ -95,7 +95,9 @@ void GameLoop::run(Waiter& waiter) {
     waiting_.store(&waiter);
     // stop() sets its flag, then looks for a waiter: one of the two sees the other.
     while (!stopping_.load()) {
-        if (!turn().idle() || !config_.idle_cpu_enabled) continue;
+        // What comes meanwhile ends the wait at once.
+        const TurnReport report = turn();
+        if (report.left || report.updates > 0 || !config_.idle_cpu_enabled) continue;
         if (stopping_.load()) break;
         pass_figures_.slept();
         waiter.wait_until(planned_);

@@ -154,3 +154,17 @@ TEST_CASE("L-3: with idle off the loop spins and still handles what comes") {
     CHECK(handled);
     CHECK(loop.figures().idle_sleeps == 0);
 }
+
+TEST_CASE_FIXTURE(IdleFixture,
+                  "L-3: a pass that left nothing is followed by a wait, not by a pass that finds nothing") {
+    loop.add_source(mailbox);
+    start();
+    for (std::uint64_t i = 1; i <= 20; ++i) {
+        std::this_thread::sleep_for(1ms);
+        CHECK(mailbox.post({i}));
+        CHECK(wait_for(i));
+    }
+    stop();
+    // One that found nothing comes before the first message, and one may come with the stop.
+    CHECK(loop.figures().ticks <= 22);
+}

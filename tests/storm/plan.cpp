@@ -118,7 +118,7 @@ Plan make_plan(const PlanOptions& options) {
     do {
         Life life;
         life.spins = spins = !spins;
-        life.net_threads = static_cast<int>(random.between(1, 3));
+        life.net_threads = static_cast<int>(random.between(0, 2));
         life.entity_heartbeats = random.chance(0.5);
         while (life.acts.size() < acts_per_life && left > 0s) {
             Act act;
