@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
 
 #include "base/check.h"
 #include "base/ids.h"
@@ -20,26 +23,36 @@ class MatchTable {
 public:
     Match& add(LobbyId lobby) {
         // Most come with growing numbers, and after a start all do.
-        Match& match = matches_.try_emplace(matches_.end(), lobby)->second;
-        match.record.lobby = lobby;
-        return match;
+        const auto added = matches_.try_emplace(matches_.end(), lobby);
+        by_lobby_.emplace(lobby, added);
+        added->second.record.lobby = lobby;
+        return added->second;
     }
-    void erase(const Match& match) { matches_.erase(match.lobby()); }
+    void erase(const Match& match) {
+        const auto found = by_lobby_.find(match.lobby());
+        matches_.erase(found->second);
+        by_lobby_.erase(found);
+    }
 
     // Null when the lobby has no match now.
     Match* find(LobbyId lobby) {
-        const auto found = matches_.find(lobby);
-        return found == matches_.end() ? nullptr : &found->second;
+        const auto found = by_lobby_.find(lobby);
+        return found == by_lobby_.end() ? nullptr : &found->second->second;
     }
     const Match* find(LobbyId lobby) const {
-        const auto found = matches_.find(lobby);
-        return found == matches_.end() ? nullptr : &found->second;
+        const auto found = by_lobby_.find(lobby);
+        return found == by_lobby_.end() ? nullptr : &found->second->second;
     }
     std::size_t size() const { return matches_.size(); }
 
     // Which server has it, offered or held: its record names the server.
     void offered(const Match& match) { on_server_[match.record.server].offered.push_back(match.lobby()); }
     void offer_over(const Match& match) { take_from(match, &OnServer::offered); }
+    // What it was offered it holds from now on.
+    void acknowledged(const Match& match) {
+        held(match);
+        offer_over(match);
+    }
     void held(const Match& match) { on_server_[match.record.server].held.push_back(match.lobby()); }
     void held_no_more(const Match& match) { take_from(match, &OnServer::held); }
     // Oldest first.
@@ -93,7 +106,11 @@ private:
         if (found->second.offered.empty() && found->second.held.empty()) on_server_.erase(found);
     }
 
-    std::map<LobbyId, Match> matches_;
+    using InOrder = std::map<LobbyId, Match>;
+
+    InOrder matches_;  // in the order that lists show them
+    // A match is looked for some ten times on its way: in the map each would be a walk of fifteen nodes.
+    boost::unordered_flat_map<LobbyId, InOrder::iterator, std::hash<LobbyId>> by_lobby_;
     std::unordered_map<ServerId, OnServer> on_server_;
 };
 

@@ -99,10 +99,9 @@ Offers::Answer Offers::answered(const Server& from, const AllocateMatchAck& ack)
         return Answer::no;
     }
     parts_.timers.cancel(match->offer);
-    parts_.matches.offer_over(*match);
+    parts_.matches.acknowledged(*match);
     parts_.fleet.acknowledged(match->record.server);
     match->reports_before = from.reports;
-    parts_.matches.held(*match);
     return Answer::yes;
 }
 
