@@ -10,22 +10,24 @@ ReplyTo Replies::expect(ConnectionId link, LobbyId lobby, Code kind) {
     const ReplyTo to{link, lobby, next_number_++};
     OfLink& of = of_link_[link];
     ++of.waiting;
-    if (waits(link, lobby)) {
+    const Key key{link, lobby, to.number};
+    const auto next = waiting_.lower_bound(key);
+    if (is_behind(key, next)) {
         ++of.behind;
         ++behind_;
         look_for_flood(link, of);
     }
-    waiting_.emplace(Key{link, lobby, to.number}, Place{.kind = kind});
+    waiting_.emplace_hint(next, key, Place{.kind = kind});
     return to;
 }
 
 bool Replies::join(ConnectionId link, LobbyId lobby, Code kind) {
     const Key beyond{link, lobby, next_number_};
     const auto next = waiting_.lower_bound(beyond);
-    if (next == waiting_.begin()) return false;
-    const auto last = std::prev(next);
-    if (!last->first.is_beside(beyond) || last->second.known || last->second.kind != kind) return false;
-    ++last->second.times;
+    if (!is_behind(beyond, next)) return false;
+    Place& last = std::prev(next)->second;
+    if (last.known || last.kind != kind) return false;
+    ++last.times;
     return true;
 }
 
@@ -65,21 +67,18 @@ bool Replies::holds_back(ConnectionId link, LobbyId lobby) const {
 }
 
 // The same answer as the one before it, which waits: then that one leaves more often, and this one is gone.
-bool Replies::merge(Places::iterator place) {
-    if (place == waiting_.begin()) return false;
-    const auto before = std::prev(place);
-    if (!before->first.is_beside(place->first) || !before->second.known) return false;
-    if (before->second.before_news != place->second.before_news || before->second.frame != place->second.frame)
-        return false;
-    before->second.times += place->second.times;
+void Replies::merge(Places::iterator place) {
+    Place& before = std::prev(place)->second;
+    const Place& now = place->second;
+    if (!before.known || before.before_news != now.before_news || before.frame != now.frame) return;
+    before.times += now.times;
     erase(place);
-    return true;
 }
 
-void Replies::leave(ConnectionId link, LobbyId lobby) {
-    const Key order{link, lobby};
-    for (auto place = waiting_.lower_bound(order);
-         place != waiting_.end() && place->first.is_beside(order) && place->second.known; place = erase(place)) {
+// Those that are known, from the first about the lobby on.
+void Replies::leave(ConnectionId link, LobbyId lobby, Places::iterator first) {
+    for (auto place = first; place != waiting_.end() && place->first.is_beside({link, lobby}) && place->second.known;
+         place = erase(place)) {
         for (std::uint32_t i = 0; i < place->second.times; ++i) links_.send_frame(link, place->second.frame);
     }
 }
@@ -89,12 +88,11 @@ Replies::Places::iterator Replies::erase(Places::iterator place) {
     const auto of = of_link_.find(key.link);
     const auto next = waiting_.erase(place);
     const bool one_after = next != waiting_.end() && next->first.is_beside(key);
-    const bool one_before = next != waiting_.begin() && std::prev(next)->first.is_beside(key);
-    if (one_after || one_before) {
+    if (one_after || is_behind(key, next)) {
         --of->second.behind;
         --behind_;
     }
-    if (--of->second.waiting == 0) of_link_.erase(of);
+    --of->second.waiting;
     return next;
 }
 
@@ -104,7 +102,11 @@ void Replies::look_for_flood(ConnectionId link, const OfLink& of) {
     if (of.behind > (is_server ? behind_of_server_max : behind_of_matchmaker_max)) {
         flooding_.push_back(link);
     } else if (behind_ > behind_max) {
-        const auto most = std::ranges::max_element(of_link_, {}, [](const auto& one) { return one.second.behind; });
+        // Of several with as many, the one with the least id.
+        const auto most = std::ranges::max_element(of_link_, [](const auto& one, const auto& other) {
+            if (one.second.behind != other.second.behind) return one.second.behind < other.second.behind;
+            return other.first < one.first;
+        });
         flooding_.push_back(most->first);
     }
 }

@@ -11,9 +11,13 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
 
 #include "base/ids.h"
 #include "base/result.h"
@@ -130,28 +134,43 @@ private:
         std::size_t waiting = 0;
         std::size_t behind = 0;  // of them, those that are not the first about their lobby
     };
+    struct LinkHash {
+        std::size_t operator()(ConnectionId id) const noexcept {
+            return std::hash<std::uint64_t>{}(std::uint64_t{id.generation} << 32 | id.slot);
+        }
+    };
 
+    // Of the answers about one lobby the first is never known: it leaves at once, with those behind it that are known.
     template <class M>
     void put(const ReplyTo& to, const M& message, bool before_news) {
         const auto place = waiting_.find({to.link, to.lobby, to.number});
         if (place == waiting_.end() || place->second.known) return;
-        place->second.known = true;
-        place->second.before_news = before_news;
-        encode(message, links_.order(M::port), place->second.frame);
-        if (!merge(place)) leave(to.link, to.lobby);
+        if (is_behind(place->first, place)) {
+            place->second.known = true;
+            place->second.before_news = before_news;
+            encode(message, links_.order(M::port), place->second.frame);
+            return merge(place);
+        }
+        for (std::uint32_t i = 0; i < place->second.times; ++i) links_.send(to.link, message);
+        leave(to.link, to.lobby, erase(place));
     }
     Places::const_iterator first(ConnectionId link, LobbyId lobby) const { return waiting_.lower_bound({link, lobby}); }
     bool waits(ConnectionId link, LobbyId lobby) const;
     bool holds_back(ConnectionId link, LobbyId lobby) const;
-    bool merge(Places::iterator place);
-    void leave(ConnectionId link, LobbyId lobby);
+    // Whether an answer about the same lobby is right before that place.
+    bool is_behind(const Key& key, Places::const_iterator place) const {
+        return place != waiting_.begin() && std::prev(place)->first.is_beside(key);
+    }
+    void merge(Places::iterator place);
+    void leave(ConnectionId link, LobbyId lobby, Places::iterator first);
     Places::iterator erase(Places::iterator place);
     void look_for_flood(ConnectionId link, const OfLink& of);
 
     LinkTable& links_;
     Places waiting_;
-    std::map<ConnectionId, OfLink> of_link_;  // only links on which something waits
-    std::size_t behind_ = 0;                  // of all
+    // Links on which something waits, or has waited since they were opened.
+    boost::unordered_flat_map<ConnectionId, OfLink, LinkHash> of_link_;
+    std::size_t behind_ = 0;  // of all
     std::vector<ConnectionId> flooding_;
     std::vector<AnsweredQuestion> answered_;
     std::uint64_t next_number_ = 1;
