@@ -26,9 +26,6 @@ std::string_view to_string(StoreFault fault) {
     return "busy";
 }
 
-// Memory for so many entries is kept from pass to pass.
-constexpr std::size_t spare_entries_max = 1'024;
-
 bool is_event(const Record& record) {
     return std::holds_alternative<EventRecord>(record);
 }
@@ -50,23 +47,34 @@ void Ledger::write(Record record) {
         servers_.insert_or_assign(server->id, std::move(*server));
     } else {
         if (const auto* removed = std::get_if<ServerRemoved>(&record)) servers_.erase(removed->id);
-        keep(std::move(record), {});
+        make_room();
+        rows_waiting_ += rows_of(record);
+        state_.push_back(std::move(record));
     }
 }
 
-void Ledger::write_promised(Record record, Promise promise) {
-    keep(std::move(record), std::move(promise));
-    ++promises_waiting_;
+void Ledger::write(const MatchRecord& match) {
+    make_room();
+    state_.emplace_back(match);
+    ++rows_waiting_;
 }
 
-void Ledger::keep(Record&& record, Promise&& promise) {
+void Ledger::write_promised(Record record, Promise promise) {
+    make_room();
     rows_waiting_ += rows_of(record);
-    state_.emplace_back(std::move(record), std::move(promise));
+    promised_.push_back({std::move(promise), state_.size(), true});
+    state_.push_back(std::move(record));
 }
 
 void Ledger::promise_written(Promise promise) {
-    state_.emplace_back(std::move(promise));
-    ++promises_waiting_;
+    promised_.push_back({std::move(promise), state_.size(), false});
+    ++promised_alone_;
+}
+
+// For as many as there were in the last batch, events and all: a busy loop's batches are about as large as one another,
+// and its memory went to the store with the last one.
+void Ledger::make_room() {
+    if (state_.capacity() == 0) state_.reserve(std::min(batch_max, usual_records_ + usual_records_ / 4));
 }
 
 bool Ledger::waiting() const {
@@ -74,19 +82,19 @@ bool Ledger::waiting() const {
 }
 
 std::size_t Ledger::records_waiting() const {
-    return returned_records_ + servers_.size() + (clock_ ? 1 : 0) + state_.size() + events_.size() +
+    return returned_records_ + servers_.size() + (clock_ ? 1 : 0) + state_.size() + promised_alone_ + events_.size() +
            (refused_ ? refused_->sent.size : 0);
 }
 
 bool Ledger::works_longer_than(double part) const {
-    const std::size_t waiting = records_waiting() - state_.size() + rows_waiting_;
+    const std::size_t waiting = records_waiting() - state_.size() - promised_alone_ + rows_waiting_;
     const std::size_t ahead = rows_in_flight_ + waiting;
     const Duration most = std::max<Duration>(work_max, pace_.sync() * 3 / 4);
     return ahead > few_records && to_seconds(pace_.work_of(ahead)) > part * to_seconds(most);
 }
 
 void Ledger::end_of_pass(Time now) {
-    if (!state_.empty()) state_.back().ends_pass = true;
+    end_pass_here();
     // Known to fail: the promises break now rather than after another full disk.
     if (!store_up_) break_promises();
     // While the store is down one batch at a time tries its luck.
@@ -94,8 +102,13 @@ void Ledger::end_of_pass(Time now) {
     while (may_try && hand_over(now) && store_up_) {
     }
     if (planted(Bug::congested_ledger_grows) && congested_) return static_cast<void>(events_ = std::deque(events_));
-    if (promises_waiting_ > limits_.promises_waiting) break_promises();
+    if (promises_waiting() > limits_.promises_waiting) break_promises();
     drop_events();
+}
+
+void Ledger::end_pass_here() {
+    const PassEnd end{state_.size(), promised_.size()};
+    if (end != (pass_ends_.empty() ? PassEnd{} : pass_ends_.back())) pass_ends_.push_back(end);
 }
 
 // False when nothing is left, or no more is taken.
@@ -135,40 +148,56 @@ Ledger::Made Ledger::make_batch() {
     // Nothing newer goes before what failed.
     if (returned_.empty()) add_waiting(made);
     made.batch.number = made.sent.number = next_number_;
-    const std::size_t without_record = made.sent.promises.size() - made.sent.promised.size();
-    made.sent.size = records.size() + without_record;
+    made.sent.size += records.size();
     for (const Record& record : records) made.sent.rows += rows_of(record);
+    usual_records_ = records.size();
     return made;
 }
 
 void Ledger::add_waiting(Made& made) {
     std::vector<Record>& records = made.batch.records;
-    records.reserve(std::min(batch_max, records.size() + servers_.size() + 1 + state_.size() + events_.size()));
     for (auto& [id, server] : servers_) records.emplace_back(std::move(server));
     servers_.clear();
     if (clock_) records.emplace_back(*std::exchange(clock_, std::nullopt));
-    auto next = state_.begin();
-    for (bool pass_ended = true; next != state_.end() && (records.size() < batch_max || !pass_ended); ++next) {
-        Entry& entry = *next;
-        pass_ended = entry.ends_pass;
-        if (entry.promise) {
-            if (entry.record) made.sent.promised.push_back(records.size());
-            made.sent.promises.push_back(std::move(entry.promise));
-            made.sent.has_record.push_back(entry.record.has_value());
-            --promises_waiting_;
-        }
-        if (entry.record) {
-            rows_waiting_ -= rows_of(*entry.record);
-            records.push_back(std::move(*entry.record));
-        }
-    }
-    state_.erase(state_.begin(), next);
-    if (state_.empty() && state_.capacity() > spare_entries_max)
-        std::vector<Entry>().swap(state_);  // after a jam, not after a busy pass
+    add_passes(made);
+    records.reserve(std::min(batch_max, records.size() + events_.size()));
     while (!events_.empty() && records.size() < batch_max) {
         records.emplace_back(std::move(events_.front()));
         events_.pop_front();
     }
+}
+
+// Whole passes, until there are enough records.
+void Ledger::add_passes(Made& made) {
+    end_pass_here();  // promises that were broken since may have written something
+    std::vector<Record>& records = made.batch.records;
+    const std::size_t before = records.size();
+    PassEnd taken;
+    auto next = pass_ends_.begin();
+    for (; next != pass_ends_.end() && before + taken.records < batch_max; ++next) taken = *next;
+
+    const auto records_end = state_.begin() + static_cast<std::ptrdiff_t>(taken.records);
+    const auto promises_end = promised_.begin() + static_cast<std::ptrdiff_t>(taken.promises);
+    for (auto record = state_.begin(); record != records_end; ++record) rows_waiting_ -= rows_of(*record);
+    std::size_t alone = 0;
+    made.sent.promises.reserve(taken.promises);
+    for (auto promised = promised_.begin(); promised != promises_end; ++promised) {
+        alone += promised->has_record ? 0 : 1;
+        made.sent.promises.push_back({std::move(promised->promise), before + promised->place, promised->has_record});
+    }
+    made.sent.size += alone;
+    promised_alone_ -= alone;
+    promised_.erase(promised_.begin(), promises_end);
+    if (records.empty() && records_end == state_.end()) {
+        records.swap(state_);
+    } else {
+        records.insert(records.end(), std::make_move_iterator(state_.begin()), std::make_move_iterator(records_end));
+        state_.erase(state_.begin(), records_end);
+    }
+
+    pass_ends_.erase(pass_ends_.begin(), next);
+    for (Promised& left : promised_) left.place -= taken.records;
+    for (PassEnd& left : pass_ends_) left = {left.records - taken.records, left.promises - taken.promises};
 }
 
 void Ledger::outcome(Time now, BatchOutcome outcome) {
@@ -194,16 +223,16 @@ void Ledger::outcome(Time now, BatchOutcome outcome) {
 }
 
 void Ledger::tell_promises(Sent&& sent, const std::vector<std::size_t>& anothers) {
-    auto place = sent.promised.begin();
-    for (std::size_t i = 0; i < sent.promises.size(); ++i) {
-        const bool is_anothers = sent.has_record[i] && std::ranges::binary_search(anothers, *place++);
-        sent.promises[i](is_anothers ? Kept::anothers : Kept::durable);
+    for (Promised& promised : sent.promises) {
+        const bool is_anothers = promised.has_record && std::ranges::binary_search(anothers, promised.place);
+        promised.promise(is_anothers ? Kept::anothers : Kept::durable);
     }
 }
 
 // Batches that were on their way when one failed fail behind it, in order, and come before all that is newer.
 void Ledger::failed(BatchOutcome&& outcome, Sent&& sent) {
-    std::vector<Promise> broken = std::move(sent.promises);
+    std::vector<Promised> broken = std::move(sent.promises);
+    const std::size_t of_this = broken.size();
     const auto keep = [this](std::vector<Record>&& records, std::size_t place) {
         if (records.empty()) return;
         returned_records_ += records.size();
@@ -213,49 +242,51 @@ void Ledger::failed(BatchOutcome&& outcome, Sent&& sent) {
     };
     if (refused_) {
         Made made = std::move(*std::exchange(refused_, std::nullopt));
-        keep(without_promised(std::move(made.batch.records), made.sent), 0);
+        keep(without_promised(std::move(made.batch.records), made.sent.promises), 0);
         std::move(made.sent.promises.begin(), made.sent.promises.end(), std::back_inserter(broken));
     }
     const std::size_t before = returned_.size();
-    keep(without_promised(std::move(outcome.records), sent), failed_in_row_);
+    keep(without_promised(std::move(outcome.records), std::span(broken).first(of_this)), failed_in_row_);
     failed_in_row_ += returned_.size() - before;
     if (in_flight_.empty()) failed_in_row_ = 0;
-    for (Promise& promise : broken) promise(Kept::not_kept);
+    for (Promised& one : broken) one.promise(Kept::not_kept);
 }
 
-std::vector<Record> Ledger::without_promised(std::vector<Record>&& records, const Sent& sent) {
-    if (sent.promised.empty()) return std::move(records);
-    std::vector<Record> kept;
-    kept.reserve(records.size());
-    auto promised = sent.promised.begin();
-    for (std::size_t i = 0; i < records.size(); ++i) {
-        if (promised != sent.promised.end() && *promised == i) {
-            ++promised;
-        } else {
-            kept.push_back(std::move(records[i]));
-        }
+std::vector<Record> Ledger::without_promised(std::vector<Record>&& records, std::span<const Promised> promises) {
+    if (promises.empty()) return std::move(records);
+    std::vector<Record> kept = std::move(records);
+    auto promised = promises.begin();
+    std::size_t end = promised->place;
+    for (std::size_t place = end; place < kept.size(); ++place) {
+        while (promised != promises.end() && (promised->place < place || !promised->has_record)) ++promised;
+        if (promised != promises.end() && promised->place == place) continue;
+        if (end != place) kept[end] = std::move(kept[place]);
+        ++end;
     }
+    kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(end), kept.end());
     return kept;
 }
 
 // Those that may not wait: all of them while the store is down, else the newest beyond the bound.
 void Ledger::break_promises() {
-    const std::size_t kept_max = store_up_ ? limits_.promises_waiting : 0;
-    std::vector<Promise> broken;
-    auto first = state_.end();
-    for (std::size_t excess = promises_waiting_ - std::min(promises_waiting_, kept_max); excess > 0;) {
-        if ((--first)->promise) --excess;
+    const std::size_t kept = std::min(promised_.size(), store_up_ ? limits_.promises_waiting : 0);
+    const auto first = promised_.begin() + static_cast<std::ptrdiff_t>(kept);
+    std::vector<Promised> broken(std::make_move_iterator(first), std::make_move_iterator(promised_.end()));
+    promised_.erase(first, promised_.end());
+
+    // Their records go, too, so the passes that they were in have fewer.
+    std::size_t gone = 0;
+    auto next = broken.begin();
+    for (PassEnd& end : pass_ends_) {
+        for (; next != broken.end() && next->place < end.records; ++next) gone += next->has_record ? 1 : 0;
+        end = {end.records - gone, std::min(end.promises, kept)};
     }
-    const auto kept = std::remove_if(first, state_.end(), [&](Entry& entry) {
-        if (!entry.promise) return false;
-        if (entry.record) rows_waiting_ -= rows_of(*entry.record);
-        broken.push_back(std::move(entry.promise));
-        return true;
-    });
-    state_.erase(kept, state_.end());
-    if (!state_.empty()) state_.back().ends_pass = true;
-    promises_waiting_ -= broken.size();
-    for (Promise& promise : broken) promise(Kept::not_kept);
+    for (const Promised& one : broken) {
+        if (one.has_record) rows_waiting_ -= rows_of(state_[one.place]);
+        if (!one.has_record) --promised_alone_;
+    }
+    state_ = without_promised(std::move(state_), broken);
+    for (Promised& one : broken) one.promise(Kept::not_kept);
 }
 
 void Ledger::drop_events() {

@@ -15,6 +15,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -86,6 +87,7 @@ public:
 
     // To be written whatever happens: again after a fault, until it works.
     void write(Record record);
+    void write(const MatchRecord& match);  // as most are: copied once, to where it waits
     void write(EventRecord&& event) { events_.push_back(std::move(event)); }
     // To be written with a promise on it: a fault drops the record and breaks the promise.
     // The promise may be kept or broken in a later pass, never inside this call.
@@ -125,26 +127,28 @@ public:
     std::size_t records_in_flight() const { return records_in_flight_; }
     // Of those that wait here, the events and the promises.
     std::size_t events_waiting() const { return returned_events_ + events_.size(); }
-    std::size_t promises_waiting() const { return promises_waiting_; }
+    std::size_t promises_waiting() const { return promised_.size(); }
     const LedgerLimits& limits() const { return limits_; }
     std::uint64_t events_dropped() const { return events_dropped_; }
 
 private:
-    struct Entry {
-        explicit Entry(Promise&& about) : promise(std::move(about)) {}
-        Entry(Record&& written, Promise&& about) : record(std::move(written)), promise(std::move(about)) {}
-        std::optional<Record> record{};  // none: a promise about those before it
-        Promise promise;                 // empty when there is none
-        bool ends_pass = false;
+    struct Promised {
+        Promise promise;
+        std::size_t place = 0;    // of its record; of one about all those before it, how many these are
+        bool has_record = false;  // if not, it is one about those before it
+    };
+    // How much waited at the end of a pass.
+    struct PassEnd {
+        std::size_t records = 0;
+        std::size_t promises = 0;
+        friend bool operator==(const PassEnd&, const PassEnd&) = default;
     };
     // A batch without its records: those are the store's until it has answered.
     struct Sent {
         std::uint64_t number = 0;
         std::size_t size = 0;  // in records, and promises without one
         std::size_t rows = 0;
-        std::vector<std::size_t> promised;  // positions in the batch, ascending
-        std::vector<Promise> promises;      // of the same, and those without a record
-        std::vector<bool> has_record;       // of each promise
+        std::vector<Promised> promises;  // in the order of their places in the batch
     };
     struct Made {
         RecordBatch batch;
@@ -152,13 +156,15 @@ private:
     };
 
     bool works_longer_than(double part) const;
-    void keep(Record&& record, Promise&& promise);
+    void make_room();
+    void end_pass_here();
     bool hand_over(Time now);
     Made make_batch();
     void add_waiting(Made& made);
+    void add_passes(Made& made);
     void failed(BatchOutcome&& outcome, Sent&& sent);
     static void tell_promises(Sent&& sent, const std::vector<std::size_t>& anothers);
-    std::vector<Record> without_promised(std::vector<Record>&& records, const Sent& sent);
+    static std::vector<Record> without_promised(std::vector<Record>&& records, std::span<const Promised> promises);
     void break_promises();
     void drop_events();
     void drop_returned_events(std::size_t& excess);
@@ -173,9 +179,12 @@ private:
     std::size_t returned_events_ = 0;
     std::map<ServerId, ServerRecord> servers_;
     std::optional<ClockRecord> clock_;
-    std::vector<Entry> state_;          // nearly always all of it is handed over, and its memory used again
-    std::size_t promises_waiting_ = 0;  // in state_
-    std::size_t rows_waiting_ = 0;      // the same
+    std::vector<Record> state_;       // nearly always it becomes the batch, as it is
+    std::vector<Promised> promised_;  // about state_, in the order of their places
+    std::size_t promised_alone_ = 0;  // of them, those without a record
+    std::vector<PassEnd> pass_ends_;  // of state_, oldest first
+    std::size_t rows_waiting_ = 0;    // of state_
+    std::size_t usual_records_ = 0;   // of the last batch
     std::deque<EventRecord> events_;
 
     std::optional<Made> refused_;  // made, and not taken by the store yet

@@ -394,3 +394,46 @@ TEST_CASE_FIXTURE(LedgerWorld,
     write_all();
     CHECK(told == std::vector<std::string>{"a kept", "b kept"});
 }
+
+TEST_CASE_FIXTURE(
+    LedgerWorld,
+    "fault 5: what is left when the newest promises are broken keeps its order, its passes and its promise") {
+    Ledger small(store, log, LedgerLimits{.promises_waiting = 1});
+    const auto note_in = [&](std::int32_t lobby) { small.write(MatchForgotten{LobbyId(lobby)}); };
+    const auto tell = [&](std::string name) {
+        return [this, name](Kept kept) { told.push_back(name + (kept == Kept::durable ? " kept" : " broken")); };
+    };
+    const auto promise_in = [&](std::string name, std::int32_t lobby) {
+        MatchRecord match;
+        match.lobby = LobbyId(lobby);
+        small.write_promised(match, tell(name));
+    };
+    store.room = 1;
+    note_in(1);
+    small.end_of_pass(clock.now());
+    note_in(2);
+    small.end_of_pass(clock.now());  // made, and not taken
+    note_in(3);
+    promise_in("a", 4);
+    promise_in("b", 5);
+    note_in(6);
+    small.promise_written(tell("c"));
+    small.end_of_pass(clock.now());
+    CHECK(told == std::vector<std::string>{"b broken", "c broken"});
+    note_in(7);
+    promise_in("d", 8);
+    note_in(9);
+    small.end_of_pass(clock.now());
+    CHECK(told.back() == "d broken");
+    CHECK(small.promises_waiting() == 1);
+    CHECK(small.records_waiting() == 6);
+
+    store.anothers = LobbyId(4);  // found by its place
+    store.room = 10;
+    for (small.end_of_pass(clock.now()); !store.waiting.empty(); small.end_of_pass(clock.now()))
+        small.outcome(clock.now(), store.answer_next());
+    CHECK(told == std::vector<std::string>{"b broken", "c broken", "d broken", "a broken"});
+    CHECK(durable_notes() == std::vector<std::int32_t>{1, 2, 3, 6, 7, 9});
+    CHECK(small.promises_waiting() == 0);
+    CHECK_FALSE(small.waiting());
+}
