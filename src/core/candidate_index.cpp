@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <boost/container/small_vector.hpp>
+
 #include "base/check.h"
 #include "base/planted.h"
 
@@ -80,10 +82,9 @@ std::optional<ServerId> CandidateIndex::best_except(std::span<const ServerId> ex
 Choice CandidateIndex::choice(std::span<const ServerId> except) const {
     Choice found;
     std::size_t passed_over = 0;
-    std::vector<std::size_t> subtrees;
-    subtrees.reserve(64);  // three paths of twenty
+    boost::container::small_vector<std::size_t, 64> subtrees;  // three paths of twenty
     if (root() != nobody) subtrees.push_back(1);
-    while (!subtrees.empty() && found.best.size() < shown_max) {
+    while (!subtrees.empty() && found.best.size() < Choice::shown_max) {
         const auto best =
             std::min_element(subtrees.begin(), subtrees.end(), [this](std::size_t one, std::size_t other) {
                 return leaves_[winners_[one]].candidate.better_than(leaves_[winners_[other]].candidate);

@@ -10,6 +10,8 @@
 #include <span>
 #include <vector>
 
+#include <boost/container/static_vector.hpp>
+
 #include "base/ids.h"
 
 namespace muster {
@@ -32,8 +34,10 @@ struct Candidate {
 
 // Why a server was chosen: what stood to choose from in that moment.
 struct Choice {
-    std::size_t candidates = 0;   // servers that could have taken the match
-    std::vector<Candidate> best;  // the chosen one, then those that would have come next
+    static constexpr std::size_t shown_max = 3;
+
+    std::size_t candidates = 0;                                  // servers that could have taken the match
+    boost::container::static_vector<Candidate, shown_max> best;  // the chosen one, then those that would have come next
 };
 
 // A-4's formula. `max_matches` is at least 1; the percentages are judged numbers in 0–100.
@@ -59,8 +63,7 @@ public:
     std::optional<ServerId> best() const;
     std::optional<ServerId> best_except(std::span<const ServerId> except);
 
-    // What best_except() decides on: the first few it prefers, at most `shown_max`.
-    static constexpr std::size_t shown_max = 3;
+    // What best_except() decides on: the first few it prefers, at most Choice::shown_max.
     Choice choice(std::span<const ServerId> except) const;
 
     // The choice fell on this server.

@@ -51,7 +51,7 @@ bool same_choice(const Choice& told, const PlainChoice& plain, std::vector<Serve
         if (plain.best(except) != one.server) return false;
         except.push_back(one.server);
     }
-    return told.best.size() == CandidateIndex::shown_max || !plain.best(except);
+    return told.best.size() == Choice::shown_max || !plain.best(except);
 }
 
 }  // namespace
