@@ -1,21 +1,30 @@
 #include "core/match_token.h"
 
 #include <cstddef>
+#include <cstdint>
 
 #include <fmt/format.h>
 
 #include "base/uuid.h"
 
 namespace muster {
+namespace {
+
+void append_number(std::string& text, std::int64_t number) {
+    const fmt::format_int digits(number);
+    text.append(digits.data(), digits.size());
+}
+
+}  // namespace
 
 std::string make_match_token(Entropy& entropy, LobbyId lobby, UnixMs now) {
     std::string token = "MATCH_";
     token.reserve(token.size() + 59);
-    token += fmt::format_int(lobby.value).c_str();
+    append_number(token, lobby.value);
     token += '_';
-    token += random_uuid(entropy);
+    append_random_uuid(token, entropy);
     token += '_';
-    token += fmt::format_int(now.value / 1000).c_str();
+    append_number(token, now.value / 1000);
     return token;
 }
 

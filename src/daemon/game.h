@@ -139,7 +139,8 @@ private:
     Log& log_;
     Store& store_;
     Health& health_;
-    SystemEntropy entropy_;
+    SystemEntropy system_entropy_;
+    PooledEntropy entropy_{system_entropy_};
     GamePorts& ports_;
     Network& network_;
     PeerBook* const book_;  // null: the peers end with the game
