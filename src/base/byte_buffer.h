@@ -41,6 +41,8 @@ public:
         std::byte* to = extend(more.size());
         if (!more.empty()) std::memcpy(to, more.data(), more.size());
     }
+    // Takes the last `count` off again: what extend() gave and the caller did not fill.
+    void take_back(std::size_t count) { size_ -= count; }
     // Keeps the memory.
     void clear() { size_ = 0; }
     void swap(ByteBuffer& other) noexcept {

@@ -18,45 +18,37 @@ bool opens_group(PackedKind kind) {
 
 }  // namespace
 
-// Every event passes here with some ten fields: a field is one or two comparisons for room, and copies.
-void PackedFields::begin(PackedKind kind, std::string_view name) {
+// Every event passes here with some ten fields: a field is one comparison for room, and copies.
+char* PackedFields::begin(PackedKind kind, std::string_view name, std::size_t value_max) {
     name = name.substr(0, name_max);
-    std::byte* to = out_.extend(2 + name.size());
+    std::byte* to = out_.extend(2 + name.size() + value_max);
     to[0] = static_cast<std::byte>(kind);
     to[1] = static_cast<std::byte>(name.size());
     if (!name.empty()) std::memcpy(to + 2, name.data(), name.size());
-}
-
-void PackedFields::put(std::string_view bytes) {
-    out_.append(std::as_bytes(std::span(bytes)));
-}
-
-void PackedFields::put_number(std::uint64_t value) {
-    char bytes[varint_bytes_max];
-    put({bytes, write_varint(bytes, value)});
+    return reinterpret_cast<char*>(to + 2 + name.size());
 }
 
 void PackedFields::add(const PackedField& field) {
     begin(field.kind, field.name);
     std::string value;
     put_value(value, field);
-    put(value);
+    out_.append(std::as_bytes(std::span(value)));
 }
 
 void PackedFields::integer(std::string_view name, std::int64_t value) {
-    begin(PackedKind::integer, name);
-    put_number(zigzag(value));
+    char* to = begin(PackedKind::integer, name, varint_bytes_max);
+    out_.take_back(varint_bytes_max - write_varint(to, zigzag(value)));
 }
 
 void PackedFields::real(std::string_view name, double value) {
-    begin(PackedKind::real, name);
-    out_.append(std::as_bytes(std::span(&value, 1)));
+    std::memcpy(begin(PackedKind::real, name, sizeof value), &value, sizeof value);
 }
 
 void PackedFields::text(std::string_view name, std::string_view value) {
-    begin(PackedKind::text, name);
-    put_number(value.size());
-    put(value);
+    char* to = begin(PackedKind::text, name, varint_bytes_max + value.size());
+    const std::size_t length_bytes = write_varint(to, value.size());
+    if (!value.empty()) std::memcpy(to + length_bytes, value.data(), value.size());
+    out_.take_back(varint_bytes_max - length_bytes);
 }
 
 void PackedFields::flag(std::string_view name, bool value) {

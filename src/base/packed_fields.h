@@ -46,9 +46,8 @@ public:
     std::string finish();
 
 private:
-    void begin(PackedKind kind, std::string_view name);
-    void put(std::string_view bytes);
-    void put_number(std::uint64_t value);
+    // Puts kind and name, and makes room for a value of at most so many bytes, behind them. Where that is.
+    char* begin(PackedKind kind, std::string_view name, std::size_t value_max = 0);
 
     ByteBuffer out_;
 };
