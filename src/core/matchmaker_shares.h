@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
-#include <map>
 #include <string>
 #include <string_view>
 
+#include <boost/unordered/unordered_flat_map.hpp>
+
 #include "base/check.h"
+#include "base/text_hash.h"
 
 namespace muster {
 
@@ -48,7 +50,8 @@ public:
 private:
     const std::size_t times_;
     std::size_t all_ = 0;
-    std::map<std::string, std::size_t, std::less<>> by_matchmaker_;  // a few dozen; those with none are left out
+    // A few dozen; those with none are left out.
+    boost::unordered_flat_map<std::string, std::size_t, TextHash, std::equal_to<>> by_matchmaker_;
 };
 
 }  // namespace muster

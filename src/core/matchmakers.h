@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,8 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include <boost/unordered/unordered_flat_map.hpp>
+
 #include "base/ids.h"
 #include "base/result.h"
+#include "base/text_hash.h"
 #include "base/time.h"
 #include "core/region.h"
 #include "protocol/error_texts.h"
@@ -93,7 +97,7 @@ private:
     MatchmakersConfig config_;
     Timers& timers_;
     std::map<MatchmakerNumber, Matchmaker> by_number_;
-    std::map<std::string, MatchmakerNumber, std::less<>> by_id_;
+    boost::unordered_flat_map<std::string, MatchmakerNumber, TextHash, std::equal_to<>> by_id_;
     std::int32_t next_number_ = 1;
     std::vector<ConnectionId> silent_;
 };
