@@ -22,9 +22,12 @@ void LinkOrders::chain_by_link() {
     ++number_;
     addressed_.clear();
     next_.resize(orders_.entries.size());
+    ConnectionId found;
+    Connection* link = nullptr;
     for (std::uint32_t i = 0; i < orders_.entries.size(); ++i) {
         const OutboundEntry& order = orders_.entries[i];
-        Connection* link = links_.find(order.connection);
+        // Who says much at once is answered much at once: a row of orders for one link is looked up once.
+        if (order.connection != found) link = links_.find(found = order.connection);
         if (!link) {
             if (order.action == OutboundAction::send) figures_.stale_replies.add();
             continue;
