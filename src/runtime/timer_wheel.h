@@ -58,7 +58,11 @@ public:
     // Moves the timer to another deadline, behind those that have the same one; an idle one is armed again, a due one
     // is due no more. False when there is no such timer.
     bool reschedule(TimerId id, Time deadline) { return move(find(id), rounded_up(deadline)); }
-    bool reschedule(TimerId id, Tick deadline, std::uint64_t payload);
+    bool reschedule(TimerId id, Tick deadline, std::uint64_t payload) {
+        return reschedule_without(0, id, deadline, payload);
+    }
+    // The same for a timer whose payload has none of these bits. False, and nothing changed, for another one.
+    bool reschedule_without(std::uint64_t bits, TimerId id, Tick deadline, std::uint64_t payload);
 
     // Forgets the timer; its id names none from now on. False when there is no such timer.
     bool cancel(TimerId id);
@@ -166,11 +170,11 @@ inline TimerId TimerWheel::schedule_in_free(Tick deadline, std::uint64_t payload
     return {entry - first_timer, generation};
 }
 
-inline bool TimerWheel::reschedule(TimerId id, Tick deadline, std::uint64_t payload) {
+inline bool TimerWheel::reschedule_without(std::uint64_t bits, TimerId id, Tick deadline, std::uint64_t payload) {
     const std::uint32_t entry = find(id);
-    if (!move(entry, deadline)) return false;
+    if (entry == none || (pool_[entry].payload & bits) != 0) return false;
     pool_[entry].payload = payload;
-    return true;
+    return move(entry, deadline);
 }
 
 inline bool TimerWheel::cancel(TimerId id) {

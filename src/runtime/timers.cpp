@@ -89,17 +89,20 @@ bool Timers::forget(std::uint32_t index) {
 
 Result<void, TimerError> Timers::reschedule(TimerId id, Duration delay) {
     guard_.check();
+    // Most timers are plain ones. They are looked for once: nearly all that takes time then is to wait for memory.
+    if (delay >= delay_least && delay <= delay_most) {
+        const Time deadline = time_.now(base_of(id.index)) + delay;
+        const TimerWheel::Tick rounded = TimerWheel::rounded_up(deadline);
+        const std::uint64_t payload = next_payload(rounded, deadline, 0);
+        if (base(id).wheel.reschedule_without(Armed::detailed, in_wheel(id), rounded, payload)) return {};
+    }
     if (!contains(id)) return Failure<TimerError>(TimerError::unknown_timer);
     if (delay < delay_least) return Failure<TimerError>(TimerError::delay_too_short);
     if (delay > delay_most) return Failure<TimerError>(TimerError::delay_too_long);
-    const std::uint64_t detailed = base(id).wheel.payload(in_wheel(id)) & Armed::detailed;
-    if (detailed) {
-        Details& more = *details(id.index);
-        more.left = delay;
-        more.paused = more.group != none && groups_[more.group].paused;
-        if (more.paused) return {};
-    }
-    arm(id, time_.now(base_of(id.index)) + delay, detailed);
+    Details& more = *details(id.index);
+    more.left = delay;
+    more.paused = more.group != none && groups_[more.group].paused;
+    if (!more.paused) arm(id, time_.now(base_of(id.index)) + delay, Armed::detailed);
     return {};
 }
 
