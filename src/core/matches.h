@@ -145,6 +145,8 @@ public:
     std::size_t update(const Pass& pass);
 
     // From game servers.
+    // A game server said something, which was read at that time: what servers say comes before requests.
+    void heard_server(const Pass& pass, Time received) { queue_.heard_server(pass.now, received); }
     void acknowledge(const Pass& pass, const Server& from, const AllocateMatchAck& ack);
     Result<Reported, Refusal> ready(const Pass& pass, const Server& from, const ReadyForMatch& report);
     Result<Reported, Refusal> started(const Pass& pass, const Server& from, LobbyId lobby);

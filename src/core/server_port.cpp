@@ -110,6 +110,7 @@ struct ServerPort::Visitor {
 };
 
 Result<void, WireError> ServerPort::frame(const Pass& pass, Link& link, const PeerFrame& frame) {
+    matches_.heard_server(pass, frame.received);
     const ByteOrder order = links_.order(Port::servers);
     const bool registered = !link.greeted || speaker(link, link.server()) != nullptr;
     if (registered)

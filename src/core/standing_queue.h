@@ -12,6 +12,9 @@
 //   all were late again         | a tenth fewer a second
 //   none was late for `memory`  | all are taken: the queue stands no more
 //
+// Game servers' messages come first in a pass, and each match takes five of them. When those pile up, requests are
+// handled in time and their matches are not: so a request waited as long as the servers' messages of its pass.
+//
 // Who waited no longer than `wait_max` is always taken, so the thread never idles because of what was refused. While
 // the queue stands, who waited longer than `wait_most` never is.
 #pragma once
@@ -42,11 +45,12 @@ public:
     [[nodiscard]] bool takes(Time now, Time received) {
         if (now - interval_began_ >= (stands_ ? interval_standing : interval)) next_interval(now);
         if (stands_ && now != allowed_at_) allow_more(now);
-        const bool late = now - received > wait_max;
+        const Duration waited = std::max(now - received, servers_at_ == now ? servers_waited_ : Duration::zero());
+        const bool late = waited > wait_max;
         (late ? late_ : in_time_) += 1;
         if (late) last_late_ = now;
         if (late && stands_) {
-            if (allowed_ < 1 || now - received > wait_most) {
+            if (allowed_ < 1 || waited > wait_most) {
                 ++refused_;
                 return false;
             }
@@ -54,6 +58,12 @@ public:
         }
         ++taken_;
         return true;
+    }
+
+    // What a game server said, read at `received`, is handled at `now`.
+    void heard_server(Time now, Time received) {
+        servers_at_ = now;
+        servers_waited_ = now - received;
     }
 
 private:
@@ -84,7 +94,9 @@ private:
     Time allowed_at_{};
     Time interval_began_{};
     Time last_late_{};
-    std::uint64_t late_ = 0;  // these four: in this interval
+    Time servers_at_ = Time::min();  // the pass in which a server's message was handled last,
+    Duration servers_waited_{0};     // and how long that had waited
+    std::uint64_t late_ = 0;         // these four: in this interval
     std::uint64_t in_time_ = 0;
     std::uint64_t taken_ = 0;
     std::uint64_t refused_ = 0;

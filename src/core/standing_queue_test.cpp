@@ -52,6 +52,49 @@ struct Flood {
     }
 };
 
+// The same, and each match takes five messages of game servers besides. Both have half of a pass.
+struct FloodOfMatches {
+    static constexpr Duration taken_each = 10us;
+    static constexpr Duration refused_each = 2us;
+    static constexpr Duration server_message_each = 18us;  // so the capacity is 10,000 a second
+    static constexpr int server_messages = 5;
+    static constexpr Duration pass_max = 3ms;
+
+    Time now{};
+    Time next_comes{};
+    Duration comes_every;
+    StandingQueue queue;
+    std::deque<Time> requests;
+    std::deque<Time> reports;
+    std::vector<double> reported_ms;
+    std::size_t refused = 0;
+
+    explicit FloodOfMatches(double times_the_capacity)
+        : comes_every(std::chrono::duration_cast<Duration>(100us / times_the_capacity)) {}
+
+    void pass() {
+        const Time began = now;
+        for (; next_comes <= now; next_comes += comes_every) requests.push_back(next_comes);
+        while (!reports.empty() && now - began < pass_max / 2) {
+            queue.heard_server(began, reports.front());
+            reported_ms.push_back(to_milliseconds(now - reports.front()));
+            reports.pop_front();
+            now += server_message_each;
+        }
+        while (!requests.empty() && now - began < pass_max) {
+            const bool taken = queue.takes(began, requests.front());
+            requests.pop_front();
+            now += taken ? taken_each : refused_each;
+            refused += taken ? 0 : 1;
+            if (taken) reports.insert(reports.end(), server_messages, now);
+        }
+        if (now == began) now = next_comes;
+    }
+    void run(Duration how_long) {
+        for (const Time end = now + how_long; now < end;) pass();
+    }
+};
+
 double p99(std::vector<double> values) {
     const auto at = static_cast<std::ptrdiff_t>(static_cast<double>(values.size()) * 0.99);
     std::nth_element(values.begin(), values.begin() + at, values.end());
@@ -86,6 +129,24 @@ TEST_CASE("fault 66: a machine that gives the loop a third of its time has a thi
     MESSAGE(goodput, " of the capacity; p99 of who is taken ", p99(flood.taken_ms), " ms");
     CHECK(goodput >= 0.25);
     CHECK(p99(flood.taken_ms) <= 100);
+}
+
+TEST_CASE("fault 66: requests are refused as well while what game servers say piles up behind them") {
+    for (const double times : {2.0, 5.0}) {
+        CAPTURE(times);
+        FloodOfMatches flood(times);
+        flood.run(3s);
+        flood.reported_ms.clear();
+        flood.run(10s);
+        const double goodput =
+            static_cast<double>(flood.reported_ms.size()) / FloodOfMatches::server_messages / 10 / 10'000;
+        MESSAGE(goodput, " of the capacity; p99 of what servers say ", p99(flood.reported_ms), " ms");
+        CHECK(goodput >= 0.75);
+        CHECK(p99(flood.reported_ms) <= 40);
+    }
+    FloodOfMatches calm(0.5);
+    calm.run(5s);
+    CHECK(calm.refused == 0);
 }
 
 TEST_CASE("fault 66: nobody is refused below the capacity") {

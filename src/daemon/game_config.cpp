@@ -110,6 +110,8 @@ LoopConfig loop_config_of(const Config& config) {
     loop.tick_max = std::chrono::milliseconds(config.game.max_tick_duration_milliseconds);
     // Answers leave at the end of a pass, and a match takes three passes: under overload each should be short.
     loop.message_time = std::chrono::milliseconds(3);
+    // A flood of requests is refused as it comes: for that it needs its part of the time, not of the messages.
+    loop.share_least = 4'096;
     return loop;
 }
 
