@@ -177,9 +177,13 @@ private:
         if (!gathering_) settle();
     }
 
+    // Until the loop would wait. A turn just to see that there is nothing to do was every third of them.
     void settle() {
         for (int i = 0; i < 1'000; ++i) {
-            if (loop_.turn().idle() && source_.depth() == 0 && (store_.holding || store_.waiting.empty())) return;
+            const bool updated = loop_.turn().updates > 0;
+            const auto wake = loop_.next_wake();
+            const bool due = wake && *wake <= clock_.now();
+            if (!updated && !due && source_.depth() == 0 && (store_.holding || store_.waiting.empty())) return;
         }
         MUSTER_CHECK(false, "core comes to rest");
     }
