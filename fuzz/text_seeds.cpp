@@ -104,6 +104,10 @@ int write_http(const std::filesystem::path& all) {
     write(0,
           "PUT /api/v1/clock HTTP/1.1\r\nHost: [::1]:80\r\nTransfer-Encoding: chunked\r\nContent-Type: "
           "application/json; charset=utf-8\r\n\r\nb\r\n{\"speed\":1}\r\n0\r\n\r\n");
+    // A body that is the last chunk alone, byte by byte.
+    write(4,
+          "PUT /api/v1/clock HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nContent-Type: "
+          "application/json\r\n\r\n0\r\n\r\n");
     write(0, "GET /healthz HTTP/1.0\r\nConnection: keep-alive\r\n\r\nDELETE /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
     return folder.count();
 }
