@@ -327,7 +327,7 @@ class Outlives(AgentCase):
             self.daemon.process.wait()
             self.daemon.start()
             self.soon(lambda: self.match(lobby)["state"] == "ended", "Muster hears that it has ended")
-            self.soon(lambda: len(self.connected()) == 1 and self.connected()[0]["status"] == "available", "the next life is free")
+            self.soon(lambda: [one["status"] for one in self.connected()] == ["available"], "the next life is free")
 
     def test_fault_92_G_1_the_next_life_takes_matches_though_the_last_was_drained_when_muster_went(self):
         self.up(1)

@@ -20,6 +20,12 @@ public:
         return over_changed_.wait_until(lock, limit, [&] { return over_ >= number; });
     }
 
+    // Any thread: whether that turn is over.
+    bool is_over(std::uint64_t number) {
+        const std::lock_guard lock(mutex_);
+        return over_ >= number;
+    }
+
     // The worker, before it looks at its sockets. True when somebody waits for this turn: it must not wait itself.
     bool begin_turn() {
         begun_ = asked_.load(std::memory_order_acquire);

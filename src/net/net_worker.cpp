@@ -77,7 +77,7 @@ void NetWorker::do_work(std::optional<Duration> wait) {
     links_.fire_timers(at_);
     // Who makes a turn on the loop's own thread looks into the inboxes next.
     if (tell_loop() && shared_.own_threads) shared_.loop.notify();
-    catch_up_.end_turn(events.size() < Poller::events_max);
+    catch_up_.end_turn(events.size() + 1 < Poller::events_max);  // a wake-up may have been one of them
 }
 
 // What of it counts as the process having been stopped.

@@ -143,13 +143,20 @@ void Network::stop() {
 
 void Network::catch_up() {
     if (!started_ || stopped_) return;
-    if (!has_threads()) return workers_.front()->do_work(Duration::zero());
+    const auto limit = std::chrono::steady_clock::now() + catch_up_max;
+    if (!has_threads()) {
+        NetWorker& worker = *workers_.front();
+        // Under a storm of newcomers those that were here before may be reported by a later turn.
+        const std::uint64_t number = worker.catch_up().ask();
+        do worker.do_work(Duration::zero());
+        while (!worker.catch_up().is_over(number) && std::chrono::steady_clock::now() < limit);
+        return;
+    }
     std::vector<std::uint64_t> turns;
     for (const auto& worker : workers_) {
         turns.push_back(worker->catch_up().ask());
         worker->wake();
     }
-    const auto limit = std::chrono::steady_clock::now() + catch_up_max;
     for (std::size_t i = 0; i < workers_.size(); ++i) workers_[i]->catch_up().wait(turns[i], limit);
 }
 

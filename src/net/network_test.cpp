@@ -1,5 +1,7 @@
 #include "net/network.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -281,4 +283,38 @@ TEST_CASE("L-3: without threads an answer leaves when it is flushed, and what fo
     const Time before = clock.now();
     network.waiter().wait_until(before + 10s);
     CHECK(clock.now() - before < 5s);
+}
+
+TEST_CASE("L-8, fault 11: catching up without threads reads all sockets, however many have something") {
+    constexpr std::size_t count = Poller::events_max + 100;
+    rlimit files{};
+    getrlimit(RLIMIT_NOFILE, &files);
+    const rlim_t before = files.rlim_cur;
+    files.rlim_cur = std::min<rlim_t>(files.rlim_max, 4 * count);
+    if (files.rlim_cur < 3 * count) return;  // the machine does not allow so many
+    setrlimit(RLIMIT_NOFILE, &files);
+    {
+        const SystemClock clock;
+        CountingWaiter waiter;
+        NetworkConfig config = config_with(0);
+        config.of(Port::servers).limits.connections_per_ip = 2 * count;
+        config.of(Port::servers).limits.accepts_per_second_ip = 2 * count;
+        Network network(clock, waiter, config);
+        network.start();
+        std::vector<Peer> peers;
+        for (std::size_t i = 0; i < count; ++i) {
+            peers.emplace_back(*network.bound(Port::servers));
+            if (i % 100 == 99) network.waiter().wait_until(clock.now() + 1ms);
+        }
+        for (int i = 0; i < 1'000 && network.inbox(Port::servers).size() < count; ++i)
+            network.waiter().wait_until(clock.now() + 1ms);
+        InboundBatch opened;
+        REQUIRE(network.inbox(Port::servers).take(opened));
+        REQUIRE(opened.size() == count);
+        for (Peer& peer : peers) peer.send(frame_of(0x1002));
+        network.catch_up();
+        CHECK(network.inbox(Port::servers).size() == count);
+    }
+    files.rlim_cur = before;
+    setrlimit(RLIMIT_NOFILE, &files);
 }

@@ -141,6 +141,7 @@ Time GameLoop::begin() {
     Time now = clock_.now();
     work_.begin(now);
     if (planned_) missed(now - *planned_);
+    caught_up_ = unheard_ > late_least;
     // A stop may hit the catching up, too; the next pass goes on with what a row of them left.
     for (int tries = 0; unheard_ > late_least && tries < catch_ups_max; ++tries) {
         unheard_ = Duration::zero();
@@ -215,7 +216,7 @@ void GameLoop::tell_gap() {
 std::size_t GameLoop::take_messages(const Pass& pass) {
     const auto open = std::count_if(inlets_.begin(), inlets_.end(), [](const Inlet& inlet) { return inlet.open; });
 
-    const Duration most_time = std::min(config_.tick_rate, config_.message_time);
+    const Duration most_time = caught_up_ ? config_.tick_rate : std::min(config_.tick_rate, config_.message_time);
     std::size_t handled = 0;
     std::int64_t turn = 0;
     for (Inlet& inlet : inlets_) {

@@ -60,10 +60,10 @@ struct TurnReport {
 // began at, and takes no message that came after the stop.
 //
 // Messages (L-4): each source has its share first, in the order of adding: up to `share_least` messages, at least one,
-// for no more than its part of `tick_rate`, or of `message_time` if that is less. The time left until then goes to the
-// sources in the same order. So the first source comes first, and none can starve another. Timers, and after them
-// events, may each take `tick_rate`, and at least one of them runs. What is left of any phase comes first in the next
-// pass.
+// for no more than its part of `tick_rate`, or of `message_time` if that is less (not in a pass that caught up: what
+// was said meanwhile is to be heard before silence is judged). The time left until then goes to the sources in the same
+// order. So the first source comes first, and none can starve another. Timers, and after them events, may each take
+// `tick_rate`, and at least one of them runs. What is left of any phase comes first in the next pass.
 //
 // What a handler throws is logged and counted, and the loop goes on to the next.
 //
@@ -161,6 +161,7 @@ private:
     // Since when the thread has been at work, and what it missed while it was not.
     WorkStretch work_;
     Duration unheard_{0};                      // for how long the sockets were not listened to
+    bool caught_up_ = false;                   // at the beginning of this pass
     std::chrono::milliseconds untold_gap_{0};  // gaps that the hooks have not been told of
 
     bool turning_ = false;

@@ -58,6 +58,23 @@ TEST_CASE_FIXTURE(OverloadFixture, "L-4, fault 66: answers leave when a pass has
     CHECK(loop.turn().messages == 100);
 }
 
+TEST_CASE_FIXTURE(OverloadFixture, "L-8, fault 11: a pass that comes late hears what was said before timers judge") {
+    LoopConfig config;
+    config.message_time = 3ms;
+    loop.configure(config);
+    loop.turn();
+    std::size_t heard = 0;
+    loop.timers().start({.first_delay = 200ms}, [&](const TimerFired&) { heard = servers.handled; });
+    loop.turn();
+    clock.advance(600ms);  // too short for a gap
+    flood(servers, 80, 1ms);
+    CHECK(loop.turn().messages == 80);
+    CHECK(heard == 80);
+    // In a pass that comes in time, message_time holds.
+    flood(servers, 80, 1ms);
+    CHECK(loop.turn().messages == 3);
+}
+
 TEST_CASE_FIXTURE(OverloadFixture, "L-4, fault 12: a flood of messages does not starve timers") {
     int fired = 0;
     REQUIRE(loop.timers().every(10ms, [&](const TimerFired& f) { fired += 1 + static_cast<int>(f.missed); }));
