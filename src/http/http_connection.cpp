@@ -250,15 +250,19 @@ private:
     }
 
     // Beast takes it for a bug of ours when a body that is the last chunk alone comes in pieces: its assertion ends a
-    // debug build (boostorg/beast#2861). So its parser begins a chunked body with as many bytes as the shortest has.
+    // debug build (boostorg/beast#2861). So its parser begins a body that may be one with as many bytes as the shortest
+    // has.
     void read_body() {
-        constexpr std::size_t chunked_min = std::string_view("0\r\n\r\n").size();
-        if (!parser_->chunked() || buffer_.size() >= chunked_min) return read_whole_body();
-        asio::async_read(wire_, boost::beast::ref(buffer_), asio::transfer_at_least(chunked_min - buffer_.size()),
+        constexpr std::size_t last_chunk_min = std::string_view("0\r\n\r\n").size();
+        const std::size_t begun = buffer_.size();
+        const bool is_last_chunk = begun > 0 && *static_cast<const char*>(buffer_.data().data()) == '0';
+        if (!parser_->chunked() || begun >= last_chunk_min || (begun > 0 && !is_last_chunk)) return read_whole_body();
+        asio::async_read(wire_, boost::beast::ref(buffer_),
+                         asio::transfer_at_least(begun == 0 ? 1 : last_chunk_min - begun),
                          [self = shared_from_this()](error_code error, std::size_t) {
                              if (error == asio::error::eof) error = http::error::partial_message;
                              if (error) return self->request_read(error);
-                             self->read_whole_body();
+                             self->read_body();
                          });
     }
 
