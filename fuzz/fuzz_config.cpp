@@ -5,6 +5,7 @@
 // then the file.
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -71,6 +72,16 @@ struct Given {
         for (const auto& [name, value] : variables) all.push_back({name, value});
         return all;
     }
+    // What is never printed. With it a secret's file is not read, so there need not be one.
+    Environment secrets() const {
+        Environment all = environment();
+        std::erase_if(all, [](const EnvironmentVariable& variable) {
+            return std::ranges::none_of(config_keys(), [&](const ConfigKey& key) {
+                return std::holds_alternative<SecretKey>(key.type) && key.environment_variable() == variable.name;
+            });
+        });
+        return all;
+    }
 };
 
 bool names_its_place(std::string_view problem, const std::string& path) {
@@ -85,11 +96,11 @@ bool same(const Config& one, const Config& other, const ConfigKey& key) {
     return std::holds_alternative<SecretKey>(key.type) || same_value(key, one, other);
 }
 
-void check_loaded(const LoadedConfig& loaded) {
+void check_loaded(const LoadedConfig& loaded, const Environment& secrets) {
     static MemoryFile printed("printed");
     const std::string text = effective_config_text(loaded);
     printed.set(text);
-    const auto again = load_config({printed.path(), {}});
+    const auto again = load_config({printed.path(), secrets});
     MUSTER_CHECK(again.has_value(), "what is printed can be read");
     for (const ConfigKey& key : config_keys())
         MUSTER_CHECK(same(loaded.config, again->config, key), "what is printed is what was read");
@@ -117,7 +128,7 @@ void judge(FuzzInput& input) {
     const ConfigSource source{file.path(), given.environment()};
     const auto loaded = load_config(source);
     if (loaded) {
-        check_loaded(*loaded);
+        check_loaded(*loaded, given.secrets());
         return check_reload(source, loaded->config);
     }
     MUSTER_CHECK(!loaded.error().empty(), "a refusal has its reasons");
