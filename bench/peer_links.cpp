@@ -77,7 +77,7 @@ void PeerLinks::cut(std::size_t number) {
 
 void PeerLinks::leave_unread(std::size_t number, bool unread) {
     links_[number].unread = unread;
-    if (!unread && links_[number].socket >= 0 && !links_[number].connecting) read(number);
+    if (!unread && links_[number].socket >= 0 && !links_[number].connecting) read(number, true);
 }
 
 void PeerLinks::lose(std::size_t number) {
@@ -114,7 +114,8 @@ void PeerLinks::turn(std::chrono::nanoseconds wait) {
             }
             flush(number);
         }
-        if (event.events & (EPOLLIN | EPOLLRDHUP | EPOLLERR | EPOLLHUP)) read(number);
+        const bool ends = (event.events & (EPOLLRDHUP | EPOLLERR | EPOLLHUP)) != 0;
+        if (ends || (event.events & EPOLLIN)) read(number, ends);
     }
 }
 
@@ -138,11 +139,13 @@ void PeerLinks::send_some(Link& link, std::vector<std::byte>& bytes) {
     if (sent > 0) bytes.erase(bytes.begin(), bytes.begin() + sent);
 }
 
-void PeerLinks::read(std::size_t number) {
+// A short read took all there was, and whatever comes later is reported anew; only an end is not.
+void PeerLinks::read(std::size_t number, bool ends) {
     std::array<std::byte, 64 * 1024> chunk;
-    while (links_[number].socket >= 0 && !links_[number].unread) {
+    for (bool more = true; more && links_[number].socket >= 0 && !links_[number].unread;) {
         Link& link = links_[number];
         const ssize_t got = recv(link.socket, chunk.data(), chunk.size(), 0);
+        more = ends || got == static_cast<ssize_t>(chunk.size());
         if (got < 0 && errno == EAGAIN) return;
         if (got <= 0) return lose(number);
         const std::span received(chunk.data(), static_cast<std::size_t>(got));

@@ -83,7 +83,7 @@ private:
     };
 
     void flush(std::size_t number);
-    void read(std::size_t number);
+    void read(std::size_t number, bool ends);
     bool unseal(std::size_t number, std::span<const std::byte> received);
     static void seal(Link& link);
     static void send_some(Link& link, std::vector<std::byte>& bytes);
