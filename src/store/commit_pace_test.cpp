@@ -11,7 +11,7 @@ constexpr Time began{};
 
 }  // namespace
 
-TEST_CASE("X-4: after a quiet time a few commits begin at once, then each begins half a millisecond after the last") {
+TEST_CASE("X-4: after a quiet time a few commits begin at once, then each begins its time after the last") {
     CommitPace pace(500us);
     for (const Time quiet : {began, began + 1s}) {
         for (int i = 0; i < CommitPace::burst; ++i) CHECK(pace.begin(quiet) == 0us);

@@ -27,7 +27,7 @@ struct SqliteStoreOptions {
     // when each takes a second.
     std::size_t records_per_commit_max = 16'384;
     // Under load, commits begin so far apart: one takes 0.2 ms or so, and would follow the other without a pause.
-    Duration commits_apart = std::chrono::microseconds(500);
+    Duration commits_apart = std::chrono::microseconds(400);
     HistoryLimits history{};
     Duration prune_every = std::chrono::minutes(1);
     Duration idle_after = std::chrono::milliseconds(200);  // without a batch for so long, the log may be emptied
