@@ -91,11 +91,12 @@ public:
     }
     template <class M>
     void send(const Link& link, const M& message) {
-        if (link.closing) return;
-        const std::size_t size = encoded_size(message);
-        scratch_.clear();
-        encode_to(message, order(M::port), {scratch_.extend(size), size});
-        output_.send(link.id, scratch_.view());
+        if (!link.closing) output_.send(link.id, encoded(message));
+    }
+    // The same for news that nobody asked for: it may wait a moment for others on that link.
+    template <class M>
+    void send_soon(ConnectionId to, const M& message) {
+        if (const Link* link = find(to); link && !link->closing) output_.send_soon(to, encoded(message));
     }
     // The same for a frame that is encoded already.
     void send_frame(ConnectionId to, std::span<const std::byte> frame) {
@@ -148,6 +149,15 @@ private:
         return &slots_[worker][slot];
     }
     Link& make_slot_of(ConnectionId id);
+
+    // Valid until the next one is encoded.
+    template <class M>
+    std::span<const std::byte> encoded(const M& message) {
+        const std::size_t size = encoded_size(message);
+        scratch_.clear();
+        encode_to(message, order(M::port), {scratch_.extend(size), size});
+        return scratch_.view();
+    }
 
     LinkOutput& output_;
     std::array<ByteOrder, 3> order_;

@@ -91,7 +91,7 @@ public:
     // earlier news.
     template <class M>
     void tell(ConnectionId link, LobbyId lobby, const M& message) {
-        if (!holds_back(link, lobby)) return links_.send(link, message);
+        if (!holds_back(link, lobby)) return links_.send_soon(link, message);
         put(expect(link, lobby), message, true);
     }
 

@@ -16,6 +16,9 @@ public:
     void send(ConnectionId to, std::span<const std::byte> frame) override {
         if (may_pass(to, frame)) links_.send(to, frame);
     }
+    void send_soon(ConnectionId to, std::span<const std::byte> frame) override {
+        if (may_pass(to, frame)) links_.send_soon(to, frame);
+    }
     // What goes to many answers nobody.
     void send_to_all(std::span<const ConnectionId> to, std::span<const std::byte> frame) override {
         links_.send_to_all(to, frame);

@@ -5,6 +5,13 @@
 #include "net/link_writer.h"
 
 namespace muster {
+namespace {
+
+bool is_frame(OutboundAction action) {
+    return action == OutboundAction::send || action == OutboundAction::send_soon;
+}
+
+}  // namespace
 
 bool LinkOrders::obey(Outbox& outbox, const TurnTime& at) {
     if (orders_.empty() && !outbox.take(orders_)) return true;
@@ -29,7 +36,7 @@ void LinkOrders::chain_by_link() {
         // Who says much at once is answered much at once: a row of orders for one link is looked up once.
         if (order.connection != found) link = links_.find(found = order.connection);
         if (!link) {
-            if (order.action == OutboundAction::send) figures_.stale_replies.add();
+            if (is_frame(order.action)) figures_.stale_replies.add();
             continue;
         }
         if (link->batch != number_) {
@@ -44,28 +51,42 @@ void LinkOrders::chain_by_link() {
 }
 
 void LinkOrders::obey(Connection& link, const TurnTime& at) {
-    std::optional<OutboundAction> close;
-    const auto bytes = frames_for(link, close);
-    if (close == OutboundAction::cut) return links_.cut(link, CloseReason::asked, at);
-    if (!bytes.empty()) {
-        const WriteOutcome outcome = write(link, bytes);
+    const Frames frames = frames_for(link);
+    if (frames.close == OutboundAction::cut) return links_.cut(link, CloseReason::asked, at);
+    if (!frames.bytes.empty()) {
+        const WriteOutcome outcome = write(link, frames, at);
         if (!links_.was_written(link, outcome, at)) return;
     }
     links_.tell_if_drained(link, at);
-    if (close) links_.close_after_flush(link, CloseReason::asked, at);
+    if (frames.close) links_.close_after_flush(link, CloseReason::asked, at);
 }
 
-WriteOutcome LinkOrders::write(Connection& link, std::span<const std::byte> bytes) {
+void LinkOrders::let_held_go(const TurnTime& at) {
+    if (!held_.begin_turn(at)) return;
+    held_.take(let_go_, at);
+    for (const ConnectionId id : let_go_) {
+        Connection* link = links_.find(id);
+        if (!link || link->send_side != SendSide::ready) continue;
+        links_.cut_if_out_of_memory(
+            *link, at, [&] { links_.was_written(*link, write_waiting(*link, links_.port_of(*link)), at); });
+    }
+}
+
+WriteOutcome LinkOrders::write(Connection& link, const Frames& frames, const TurnTime& at) {
     WorkerPort& worker_port = links_.port_of(link);
-    if (!worker_port.tls) return write_to_link(link, worker_port, bytes);
-    sealed_.clear();
-    if (!link.tls->send(bytes, sealed_)) return WriteOutcome::broken;
-    return write_to_link(link, worker_port, sealed_);
+    std::span<const std::byte> bytes = frames.bytes;
+    if (worker_port.tls) {
+        sealed_.clear();
+        if (!link.tls->send(bytes, sealed_)) return WriteOutcome::broken;
+        bytes = sealed_;
+    }
+    if (!frames.hurried && held_.hold(link, bytes, at)) return WriteOutcome::waiting;
+    return write_to_link(link, worker_port, bytes);
 }
 
 // What stands behind a close is for a link that the loop has given up: nobody gets it.
-std::span<const std::byte> LinkOrders::frames_for(Connection& link, std::optional<OutboundAction>& close) {
-    std::span<const std::byte> bytes;
+LinkOrders::Frames LinkOrders::frames_for(Connection& link) {
+    Frames frames;
     joined_.clear();
     for (std::uint32_t i = link.first_entry;; i = next_[i]) {
         const OutboundEntry& order = orders_.entries[i];
@@ -77,33 +98,38 @@ std::span<const std::byte> LinkOrders::frames_for(Connection& link, std::optiona
                 link.drain_wanted = true;
                 break;
             case OutboundAction::cut:
-                close = order.action;
-                return bytes;
+                frames.close = order.action;
+                return frames;
             case OutboundAction::close_after_flush:
-                close = order.action;
+                frames.close = order.action;
+                frames.hurried = true;
                 break;
             case OutboundAction::send:
-                if (close || link.is_closing()) {
+                frames.hurried = true;
+                [[fallthrough]];
+            case OutboundAction::send_soon:
+                if (frames.close || link.is_closing()) {
                     figures_.stale_replies.add();
                 } else {
                     ++links_.port_of(link).frames_out;
-                    const auto frame = orders_.frame(order);
-                    if (bytes.data() + bytes.size() == frame.data()) {
-                        bytes = {bytes.data(), bytes.size() + frame.size()};  // side by side in the batch, as mostly
-                    } else if (bytes.empty()) {
-                        bytes = frame;
-                    } else {
-                        join(bytes, frame);
-                    }
+                    add(frames.bytes, orders_.frame(order));
                 }
                 break;
         }
-        if (i == link.last_entry) return bytes;
+        if (i == link.last_entry) return frames;
     }
 }
 
-// Frames that do not lie side by side are copied together, which is cheaper than a second system call.
-void LinkOrders::join(std::span<const std::byte>& bytes, std::span<const std::byte> frame) {
+// Most lie side by side in the batch. The others are copied together, which is cheaper than a second system call.
+void LinkOrders::add(std::span<const std::byte>& bytes, std::span<const std::byte> frame) {
+    if (bytes.empty()) {
+        bytes = frame;
+        return;
+    }
+    if (bytes.data() + bytes.size() == frame.data()) {
+        bytes = {bytes.data(), bytes.size() + frame.size()};
+        return;
+    }
     if (joined_.empty()) joined_.assign(bytes.begin(), bytes.end());
     joined_.insert(joined_.end(), frame.begin(), frame.end());
     bytes = joined_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "net/held_links.h"
 #include "net/link_keeper.h"
 #include "net/net_figures.h"
 #include "net/outbox.h"
@@ -23,12 +24,24 @@ public:
     // All that waits in the outbox. False when there was no memory to do so: it stays for the next call.
     bool obey(Outbox& outbox, const TurnTime& at);
 
+    // A turn begins: what was held leaves, if it is time.
+    void let_held_go(const TurnTime& at);
+    // When a turn is wanted for that.
+    std::optional<Time> held_until() const { return held_.due(); }
+
 private:
+    // What a link is sent.
+    struct Frames {
+        std::span<const std::byte> bytes;
+        bool hurried = false;  // some of it leaves at once, and so does the rest
+        std::optional<OutboundAction> close{};
+    };
+
     void chain_by_link();
     void obey(Connection& link, const TurnTime& at);
-    std::span<const std::byte> frames_for(Connection& link, std::optional<OutboundAction>& close);
-    void join(std::span<const std::byte>& bytes, std::span<const std::byte> frame);
-    WriteOutcome write(Connection& link, std::span<const std::byte> bytes);
+    Frames frames_for(Connection& link);
+    void add(std::span<const std::byte>& bytes, std::span<const std::byte> frame);
+    WriteOutcome write(Connection& link, const Frames& frames, const TurnTime& at);
 
     LinkKeeper& links_;
     NetFigures& figures_;
@@ -38,6 +51,8 @@ private:
     std::vector<Connection*> addressed_;  // none of them ends while another is obeyed
     std::vector<std::byte> joined_;
     std::vector<std::byte> sealed_;  // what they are where there is TLS
+    HeldLinks held_;
+    std::vector<ConnectionId> let_go_;
 };
 
 }  // namespace muster

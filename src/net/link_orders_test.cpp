@@ -31,6 +31,85 @@ TEST_CASE_FIXTURE(WorkerFixture, "answers reach the link they are for, in order,
     CHECK(counts().bytes_out.value() == 14 * 8);
 }
 
+TEST_CASE_FIXTURE(WorkerFixture, "A-10: news soon after others wait two milliseconds, and leave in one piece") {
+    auto [peer, link] = join();
+    const auto tell = [&, link = link](std::uint32_t number) {
+        links->send_soon(link, frame_of(0x2005, numbered(number)));
+        turn();
+    };
+    clock.advance(10ms);
+    turn();
+    tell(1);
+    CHECK(receive(peer, 8) == frame_of(0x2005, numbered(1)));
+    tell(2);
+    clock.advance(1ms);
+    tell(3);
+    CHECK(peer.receive().empty());
+    clock.advance(1ms);
+    turn();
+    const Bytes both = receive(peer, 16);
+    Bytes wanted = frame_of(0x2005, numbered(2));
+    CHECK(both == (wanted += frame_of(0x2005, numbered(3))));
+    CHECK(counts().frames_out.value() == 3);
+
+    // And after a quiet time they leave at once again.
+    clock.advance(2ms);
+    turn();
+    tell(4);
+    CHECK(receive(peer, 8) == frame_of(0x2005, numbered(4)));
+}
+
+TEST_CASE_FIXTURE(WorkerFixture, "A-10: an answer takes the news before it along, and a close those behind it") {
+    auto [peer, link] = join();
+    clock.advance(10ms);
+    turn();
+    Bytes wanted;
+    for (std::uint32_t i = 0; i < 4; ++i) {
+        wanted += frame_of(0x2005, numbered(i));
+        links->send_soon(link, frame_of(0x2005, numbered(i)));
+        turn();
+    }
+    wanted += frame_of(0x2003, numbered(9));
+    links->send(link, frame_of(0x2003, numbered(9)));
+    CHECK(receive(peer, wanted.size()) == wanted);
+
+    links->send_soon(link, frame_of(0x2005, numbered(10)));
+    turn();
+    links->report_drained(link);
+    turn();
+    CHECK(count(InboundKind::drained) == 0);
+    clock.advance(2ms);
+    turn();
+    CHECK(count(InboundKind::drained) == 1);
+    links->send_soon(link, frame_of(0x2005, numbered(11)));
+    turn();
+    links->close(link);
+    clock.advance(2ms);
+    turn();
+    wanted = frame_of(0x2005, numbered(10));
+    CHECK(receive(peer, 17) == (wanted += frame_of(0x2005, numbered(11))));
+    CHECK(peer.ended);
+}
+
+TEST_CASE_FIXTURE(WorkerFixture, "fault 26: much news waits for nothing but its reader, and goes when the link goes") {
+    auto [peer, link] = join();
+    auto [other, other_link] = join();
+    clock.advance(10ms);
+    turn();
+    links->send_soon(link, frame_of(0x2005));
+    turn();
+    const Bytes much = frame_of(0x2005, numbered(1, HeldLinks::bytes_max));
+    links->send_soon(link, much);
+    links->send_soon(other_link, frame_of(0x2005, numbered(2)));
+    CHECK(receive(peer, 4 + much.size()).size() == 4 + much.size());
+    CHECK(other.receive().empty());
+    other.reset();
+    turn_until([&] { return count(InboundKind::closed, other_link) == 1; });
+    clock.advance(2ms);
+    turn(2);
+    CHECK(budget.used() == 0);
+}
+
 TEST_CASE_FIXTURE(WorkerFixture, "W-3: a message is encoded in the byte order of its port") {
     auto [peer, link] = join();
     links->send(link, ServerHeartbeatAck{ServerHeartbeatAck::Accepted{UnixMs{258}}});

@@ -46,6 +46,14 @@ public:
         OutboundBatch* batch = batch_for(to, frame.size());
         if (batch) std::memcpy(batch->add_frame(to, frame.size()), frame.data(), frame.size());
     }
+    // Another node says it on at once.
+    void send_soon(ConnectionId to, std::span<const std::byte> frame) override {
+        OutboundBatch* batch = batch_for(to, frame.size());
+        if (!batch) return;
+        const bool is_ours = ConnectionTable::worker_of(to) < own_workers_;
+        const auto action = is_ours ? OutboundAction::send_soon : OutboundAction::send;
+        std::memcpy(batch->add_frame(to, frame.size(), action), frame.data(), frame.size());
+    }
 
     // One frame for many. It is copied once for each worker, however many connections there are.
     void send_to_all(std::span<const ConnectionId> to, std::span<const std::byte> frame) override;

@@ -66,6 +66,7 @@ void NetWorker::do_work(std::optional<Duration> wait) {
     take_new_tls();
     sort_events(events);
     links_.write_where_room(at_);
+    orders_.let_held_go(at_);
     out_of_memory_ = !orders_.obey(outbox_, at_);
     obey_stop();
     let_newcomers_in();
@@ -104,6 +105,7 @@ Duration NetWorker::next_wait(std::optional<Duration> wait, Time running) const 
         if (acceptor.rest_until()) no_later_than(*acceptor.rest_until());
     }
     if (const auto wake = links_.next_wake()) no_later_than(*wake);
+    if (const auto held = orders_.held_until()) no_later_than(*held);
     if (stop_until_) no_later_than(*stop_until_);
     if (out_of_memory_ || links_.has_untold_ends()) least = std::min(least, memory_retry);
     return std::max(least, Duration::zero());

@@ -15,6 +15,7 @@ namespace muster {
 
 enum class OutboundAction : std::uint8_t {
     send,
+    send_soon,          // the same, but it may wait a moment for others: see HeldLinks
     greeted,            // the handshake was accepted: its deadline is over
     report_drained,     // tell the loop when all that was sent before has left
     close_after_flush,  // after what was sent before
@@ -37,10 +38,10 @@ struct OutboundBatch {
         return bytes.view().subspan(entry.offset, entry.length);
     }
     // Adds a whole frame for the connection. The caller fills it: length, code, payload.
-    std::byte* add_frame(ConnectionId to, std::size_t size) {
+    std::byte* add_frame(ConnectionId to, std::size_t size, OutboundAction action = OutboundAction::send) {
         const auto offset = static_cast<std::uint32_t>(bytes.size());
         std::byte* frame = bytes.extend(size);
-        entries.push_back({to, offset, static_cast<std::uint32_t>(size), OutboundAction::send});
+        entries.push_back({to, offset, static_cast<std::uint32_t>(size), action});
         return frame;
     }
     // Appends all of `other`, which is empty afterwards.

@@ -15,6 +15,8 @@ public:
 
     // A whole frame, which leaves at the end of the pass.
     virtual void send(ConnectionId to, std::span<const std::byte> frame) = 0;
+    // The same for news that nobody asked for: it may wait a moment for others on that link. Order is kept.
+    virtual void send_soon(ConnectionId to, std::span<const std::byte> frame) { send(to, frame); }
     // The same frame to many.
     virtual void send_to_all(std::span<const ConnectionId> to, std::span<const std::byte> frame) {
         for (const ConnectionId each : to) send(each, frame);

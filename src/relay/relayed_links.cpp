@@ -133,6 +133,7 @@ NodeKind RelayedLinks::kind_of(OutboundAction action) {
         case OutboundAction::close_after_flush:
             return NodeKind::close;
         case OutboundAction::send:
+        case OutboundAction::send_soon:  // goes to a worker with sockets only
         case OutboundAction::cut:
             break;
     }
