@@ -49,8 +49,13 @@ void Seats::wrong_token(const Pass& pass, const Server& from, LobbyId lobby, Wro
 }
 
 void Seats::refuse(const ReplyTo& reply_to, const ValidateToken& request, Refusal why) {
-    ++parts_.figures.refused(why);
-    parts_.replies.answer(reply_to, seat_refused(request.lobby, request.account, why));
+    if (why == Refusal::match_token_already_used) {
+        if (InFlight* use = in_flight(request.lobby, request.account)) {
+            if (use->again.size() < again_max) return use->again.push_back(reply_to);
+            why = Refusal::store_unavailable;
+        }
+    }
+    refuse_one(reply_to, request.lobby, request.account, why);
 }
 
 void Seats::take(const ReplyTo& reply_to, Match& match, AccountId account, Duration limit) {
@@ -59,43 +64,68 @@ void Seats::take(const ReplyTo& reply_to, Match& match, AccountId account, Durat
     const TimerId timer = parts_.timers.start({.first_delay = limit, .base = TimeBase::real},
                                               [this, number](const TimerFired&) { too_late(number); });
     in_flight_[number] = {reply_to, match.lobby(), match.serial, account, timer};
+    number_of_[{match.lobby(), account}] = number;
     parts_.ledger.write_promised(TokenUsed{match.lobby(), account},
                                  [this, number](Kept kept) { settled(number, kept == Kept::durable); });
 }
 
 void Seats::settled(std::uint64_t number, bool durable) {
-    const auto found = in_flight_.extract(number);
-    if (found.empty()) return;  // was too late, and is taken back
-    const InFlight& use = found.mapped();
-    parts_.timers.cancel(use.limit);
-    Match* match = match_of(use);
+    const auto use = take_in_flight(number);
+    if (!use) return;  // was too late, and is taken back
+    parts_.timers.cancel(use->limit);
+    Match* match = match_of(*use);
     if (durable && match) {
-        if (planted(Bug::token_check_not_atomic)) match->used.push_back(use.account);
+        if (planted(Bug::token_check_not_atomic)) match->used.push_back(use->account);
         ++parts_.figures.tokens_accepted;
-        return parts_.replies.answer(use.reply_to,
-                                     ValidateTokenResponse{ValidateTokenResponse::Accepted{use.lobby, use.account}});
+        parts_.replies.answer(use->reply_to,
+                              ValidateTokenResponse{ValidateTokenResponse::Accepted{use->lobby, use->account}});
+        return refuse_again(*use, Refusal::match_token_already_used);
     }
     // Either the disk did not take it, or the match is over.
-    if (match) give_back(*match, use.account);
-    refuse(use, durable ? Refusal::invalid_match_token : Refusal::store_unavailable);
+    if (match) give_back(*match, use->account);
+    refuse(*use, durable ? Refusal::invalid_match_token : Refusal::store_unavailable);
 }
 
 // A use waits for the disk for a request's time at most. The account is not let in, so its use must not count, should
 // it become durable after all: the record that releases it is written after it.
 void Seats::too_late(std::uint64_t number) {
-    const auto found = in_flight_.extract(number);
-    MUSTER_CHECK(!found.empty(), "a settled use's timer is cancelled");
-    const InFlight& use = found.mapped();
-    if (Match* match = match_of(use)) {
-        parts_.ledger.write(TokenReleased{use.lobby, use.account});
-        give_back(*match, use.account);
+    const auto use = take_in_flight(number);
+    MUSTER_CHECK(use.has_value(), "a settled use's timer is cancelled");
+    if (Match* match = match_of(*use)) {
+        parts_.ledger.write(TokenReleased{use->lobby, use->account});
+        give_back(*match, use->account);
     }
-    refuse(use, Refusal::store_unavailable);
+    refuse(*use, Refusal::store_unavailable);
+}
+
+Seats::InFlight* Seats::in_flight(LobbyId lobby, AccountId account) {
+    const auto number = number_of_.find({lobby, account});
+    if (number == number_of_.end()) return nullptr;
+    InFlight& use = in_flight_.at(number->second);
+    return match_of(use) ? &use : nullptr;
+}
+
+std::optional<Seats::InFlight> Seats::take_in_flight(std::uint64_t number) {
+    auto found = in_flight_.extract(number);
+    if (found.empty()) return std::nullopt;
+    const auto latest = number_of_.find({found.mapped().lobby, found.mapped().account});
+    // A lobby that came again may have a newer one.
+    if (latest != number_of_.end() && latest->second == number) number_of_.erase(latest);
+    return std::move(found.mapped());
 }
 
 void Seats::refuse(const InFlight& use, Refusal why) {
+    refuse_one(use.reply_to, use.lobby, use.account, why);
+    refuse_again(use, why);
+}
+
+void Seats::refuse_again(const InFlight& use, Refusal why) {
+    for (const ReplyTo& reply_to : use.again) refuse_one(reply_to, use.lobby, use.account, why);
+}
+
+void Seats::refuse_one(const ReplyTo& reply_to, LobbyId lobby, AccountId account, Refusal why) {
     ++parts_.figures.refused(why);
-    parts_.replies.answer(use.reply_to, seat_refused(use.lobby, use.account, why));
+    parts_.replies.answer(reply_to, seat_refused(lobby, account, why));
 }
 
 // Null when the match that the use was for is over.

@@ -257,6 +257,52 @@ TEST_CASE("K-3: who asks again while the refused use is still being written is l
     CHECK(world.core->matches().find(LobbyId(1))->used == std::vector{AccountId(1)});
 }
 
+TEST_CASE_FIXTURE(TokenWorld, "K-3, fault 80: that a token was used is not said before its use is durable") {
+    store.holding = true;
+    const auto ask = [&] {
+        send(server.link, ValidateToken{server.id, LobbyId(1), AccountId(1), MatchTokenText(token)});
+    };
+    ask();
+    // The server has lost its link, and asks on a new one.
+    disconnect(server.link);
+    server = join(*this, 7777);
+    ask();
+    ask();
+    CHECK(quiet(server.link));
+
+    // The use comes to nothing, so nobody was let in by it.
+    store.fault = StoreFault::transient;
+    commit();
+    CHECK(error_of(next<ValidateTokenResponse>(server.link)) == "Store unavailable");
+    CHECK(error_of(next<ValidateTokenResponse>(server.link)) == "Store unavailable");
+    CHECK(let_in_on_disk(store).empty());
+
+    store.fault = StoreFault::none;
+    store.holding = false;
+    stay(2s);
+    CHECK(validate(1, token) == "");
+    CHECK(validate(1, token) == "Match token already used");
+}
+
+TEST_CASE_FIXTURE(TokenWorld, "K-3, fault 5: who asks on and on while its use is being written costs no memory") {
+    store.holding = true;
+    constexpr int asked = 1'000;
+    for (int i = 0; i < asked; ++i)
+        send(server.link, ValidateToken{server.id, LobbyId(1), AccountId(1), MatchTokenText(token)});
+    CHECK(core->replies().size() < 20);
+    commit();
+    int used = 0;
+    int unknown = 0;
+    CHECK(error_of(next<ValidateTokenResponse>(server.link)) == "");
+    for (int i = 1; i < asked; ++i) {
+        const std::string error = error_of(next<ValidateTokenResponse>(server.link));
+        used += error == "Match token already used" ? 1 : 0;
+        unknown += error == "Store unavailable" ? 1 : 0;
+    }
+    CHECK(used == 8);
+    CHECK(unknown == asked - 1 - used);
+}
+
 TEST_CASE("A-9: a match whose only visitor was refused by the disk ends when its token has expired meanwhile") {
     TokenWorld world;
     world.stay(110s);
