@@ -2,13 +2,13 @@
 //
 // The store's queue has its own measure (store_pace.h). This is the queue before it: what the network has read and the
 // loop has not handled yet. A burst, a slow pass or a stop makes requests late, and the loop makes up for it. But when
-// every request of a whole interval was late, the queue stands: it grows for as long as the flood lasts, and all wait
-// as long as the oldest. A refusal costs next to nothing, so then only as many late ones are taken as the loop gets
-// done:
+// every request of two intervals was late, or of one in which they had to wait longer and longer, the queue stands: it
+// grows for as long as the flood lasts, and all wait as long as the oldest. A refusal costs next to nothing, so then
+// only as many late ones are taken as the loop gets done:
 //
 //   in the last interval        | late requests of the next one
 //   some request was in time    | all are taken; while the queue stands, a little more a second if some were refused
-//   all were late               | the queue stands: as many a second are taken as were taken so far
+//   all were late, as above     | the queue stands: as many a second are taken as were taken so far
 //   all were late again         | a tenth fewer a second
 //   none was late for `memory`  | all are taken: the queue stands no more
 //
@@ -32,7 +32,7 @@ class StandingQueue {
 public:
     static constexpr std::chrono::milliseconds wait_max{5};
     static constexpr std::chrono::milliseconds wait_most{30};
-    static constexpr std::chrono::milliseconds interval{100};
+    static constexpr std::chrono::milliseconds interval{50};
     static constexpr std::chrono::milliseconds interval_standing{20};  // of a queue that stands
     // What may be taken and is not is lost after so long: in one lump it would make the queue anew.
     static constexpr std::chrono::milliseconds lump_max{25};
@@ -49,6 +49,8 @@ public:
         const bool late = waited > wait_max;
         (late ? late_ : in_time_) += 1;
         if (late) last_late_ = now;
+        if (late_ + in_time_ == 1) first_waited_ = waited;
+        last_waited_ = waited;
         if (late && stands_) {
             if (allowed_ < 1 || waited > wait_most) {
                 ++refused_;
@@ -80,15 +82,21 @@ private:
         if (stands_) {
             if (all_late) per_second_ = std::max(per_second_ * (1 - step_down), per_second_least);
             if (!all_late && refused_ > 0) per_second_ *= 1 + step_up;
-        } else if (all_late && now - interval_began_ < 2 * interval) {  // one that follows a long silence is no queue
-            stands_ = true;
-            per_second_ = std::max(static_cast<double>(taken_) / to_seconds(passed), per_second_least);
+        } else {
+            const bool queued =
+                all_late && now - interval_began_ < 2 * interval;  // after a long silence it is no queue
+            if (queued && (queued_ || last_waited_ > first_waited_)) {
+                stands_ = true;
+                per_second_ = std::max(static_cast<double>(taken_) / to_seconds(passed), per_second_least);
+            }
+            queued_ = queued && !stands_;
         }
         interval_began_ = now;
         late_ = in_time_ = taken_ = refused_ = 0;
     }
 
     bool stands_ = false;
+    bool queued_ = false;    // all of the last interval were late, and their waits grew shorter: perhaps a burst
     double per_second_ = 0;  // late requests, while the queue stands
     double allowed_ = 0;     // of those, now
     Time allowed_at_{};
@@ -96,7 +104,9 @@ private:
     Time last_late_{};
     Time servers_at_ = Time::min();  // the pass in which a server's message was handled last,
     Duration servers_waited_{0};     // and how long that had waited
-    std::uint64_t late_ = 0;         // these four: in this interval
+    Duration first_waited_{0};       // these six: in this interval
+    Duration last_waited_{0};
+    std::uint64_t late_ = 0;
     std::uint64_t in_time_ = 0;
     std::uint64_t taken_ = 0;
     std::uint64_t refused_ = 0;

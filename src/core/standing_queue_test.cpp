@@ -149,6 +149,13 @@ TEST_CASE("fault 66: requests are refused as well while what game servers say pi
     CHECK(calm.refused == 0);
 }
 
+TEST_CASE("fault 66: a flood that begins is seen before it has queued for long") {
+    FloodOfMatches flood(2);
+    flood.run(3s);
+    MESSAGE("p99 of what servers say ", p99(flood.reported_ms), " ms");
+    CHECK(p99(flood.reported_ms) <= 100);
+}
+
 TEST_CASE("fault 66: nobody is refused below the capacity") {
     Flood flood(0.9);
     flood.run(5s);
